@@ -1,0 +1,1 @@
+//! Measures the stores and renders the reports.

@@ -1,0 +1,1 @@
+//! The course-enrollment domain and datasets that examples and benchmarks share.

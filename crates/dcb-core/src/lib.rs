@@ -1,0 +1,1 @@
+//! An event store with Dynamic Consistency Boundaries on PostgreSQL and in memory.

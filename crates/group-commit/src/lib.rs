@@ -1,0 +1,1 @@
+//! One bounded, fair, cancellation-safe commit queue for durable writers.

@@ -1,0 +1,1 @@
+//! Finds or starts a PostgreSQL for tests, benchmarks and demos.
