@@ -1,0 +1,52 @@
+use std::fmt::Display;
+
+use crate::{Error, Position, Query};
+
+/// What must not have happened for an append to be allowed: the consistency boundary of a decision.
+///
+/// The append fails, with nothing written, if any event at a position greater than `after` matches
+/// `fail_if_events_match`. Without `after`, any matching event fails it. `after` is usually the
+/// head of the snapshot that the decision was read from; it may be any position up to the head of
+/// the log, from this store or a lagging replica. One beyond the head is refused as
+/// [`Error::AfterBeyondHead`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppendCondition {
+    /// The events that the decision depends on.
+    pub fail_if_events_match: Query,
+    /// The last position that the decision has seen; matches up to and including it are ignored.
+    pub after: Option<Position>,
+}
+
+impl AppendCondition {
+    /// Fails if any event matches `query`, however old.
+    pub fn fail_if(query: Query) -> Self {
+        Self { fail_if_events_match: query, after: None }
+    }
+
+    /// Fails if any event carries the tag `key:value`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the tag is not valid.
+    pub fn fail_if_exists(key: &str, value: impl Display) -> Result<Self, Error> {
+        Ok(Self::fail_if(Query::builder().tag_pair(key, value).build()?))
+    }
+
+    /// Fails if any event of this type carries the tag `key:value`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the type or the tag is not valid.
+    pub fn fail_if_event_type(
+        event_type: &str,
+        key: &str,
+        value: impl Display,
+    ) -> Result<Self, Error> {
+        Ok(Self::fail_if(Query::builder().event_type(event_type).tag_pair(key, value).build()?))
+    }
+
+    /// The same condition, blind to the events up to and including `after`.
+    #[must_use]
+    pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
+        self.after = after.into();
+        self
+    }
+}

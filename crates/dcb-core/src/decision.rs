@@ -1,0 +1,73 @@
+use crate::{Appended, Error, Event, EventStore, Projection};
+
+/// Reads the state that a decision depends on, decides, appends on condition that the state still
+/// holds, and begins again when it does not.
+///
+/// A conflict means that somebody else's decision was committed, so the log as a whole makes
+/// progress however often one decision is made again.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct DecisionModel<P> {
+    projection: P,
+    max_attempts: u32,
+}
+
+/// What a decision came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Where the events are; `None` where the decision was to append nothing.
+    pub appended: Option<Appended>,
+    /// How often it was decided; 1 where nothing came between.
+    pub attempts: u32,
+}
+
+impl<P: Projection> DecisionModel<P> {
+    /// How often a decision is made at most, where nothing else was said.
+    pub const DEFAULT_MAX_ATTEMPTS: u32 = 10;
+
+    /// A decision that depends on this projection and on nothing else.
+    pub fn new(projection: P) -> Self {
+        Self { projection, max_attempts: Self::DEFAULT_MAX_ATTEMPTS }
+    }
+
+    /// Decides at most `max_attempts` times, the first included; 0 counts as 1.
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        self.max_attempts = max_attempts.max(1);
+        self
+    }
+
+    /// Projects, calls `decide` with the state, and appends the events that it returns under the
+    /// condition of the projection. After a conflict all of it is done again, so `decide` may be
+    /// called several times; no events means nothing is appended.
+    ///
+    /// # Errors
+    /// Whatever `decide` refuses with; [`Error::RetriesExhausted`] where every attempt met a
+    /// conflict; else what the store met.
+    pub async fn decide<S, V, E>(
+        &self,
+        store: &S,
+        mut decide: impl FnMut(P::State) -> Result<V, E>,
+    ) -> Result<Decided, E>
+    where
+        S: EventStore,
+        V: Into<Vec<Event>>,
+        E: From<Error>,
+    {
+        let mut attempts = 1;
+        loop {
+            let projected = store.project(&self.projection).await?;
+            let events: Vec<Event> = decide(projected.state)?.into();
+            if events.is_empty() {
+                return Ok(Decided { appended: None, attempts });
+            }
+            match store.append_if(events, projected.condition).await {
+                Ok(appended) => return Ok(Decided { appended: Some(appended), attempts }),
+                Err(Error::Conflict { position }) if attempts == self.max_attempts => {
+                    return Err(Error::RetriesExhausted { attempts, position }.into());
+                }
+                Err(Error::Conflict { .. }) => attempts += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+use std::fmt::{self, Display, Write as _};
+use std::ops::Range;
+use std::time::SystemTime;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::text::{check, check_content, invalid};
+use crate::{Error, EventType, Position, Problem, Tag};
+
+/// An event that is to be appended.
+///
+/// Type, tags, metadata and data are kept in one buffer, so an event costs one allocation beside
+/// its data. Tags are a set: sorted, without repeats. Metadata keeps its order.
+///
+/// ```
+/// # fn main() -> Result<(), dcb_core::Error> {
+/// use dcb_core::Event;
+///
+/// let event = Event::builder("EnrollmentCompleted")
+///     .tag("course_id:c1")
+///     .tag_pair("student_id", 7)
+///     .json(&serde_json::json!({"grade": "A"}))
+///     .build()?;
+/// assert!(event.has_tag("student_id:7"));
+/// assert_eq!(event.data(), br#"{"grade":"A"}"#);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Event {
+    id: Option<Uuid>,
+    body: Body,
+}
+
+/// An event of the log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SequencedEvent {
+    position: Position,
+    recorded_at: SystemTime,
+    id: Uuid,
+    body: Body,
+}
+
+/// Type, tags, metadata and data in one buffer:
+///
+/// ```text
+/// type | NUL tag NUL tag … | NUL key NUL value NUL key NUL value … | data
+///      ^ tags_at           ^ metadata_at                           ^ data_at
+/// ```
+///
+/// No text holds a NUL, so NUL can begin each entry; the data is not looked into.
+#[derive(Clone, PartialEq, Eq)]
+struct Body {
+    buffer: Box<[u8]>,
+    tags_at: u32,
+    metadata_at: u32,
+    data_at: u32,
+}
+
+impl Body {
+    /// Lays out checked parts in a buffer of exactly their size.
+    fn pack<'a>(
+        event_type: &str,
+        tags: impl Iterator<Item = &'a str> + Clone,
+        metadata: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        data: &[u8],
+    ) -> Result<Self, Error> {
+        let tags_at = event_type.len();
+        let metadata_at = tags_at + tags.clone().map(|tag| 1 + tag.len()).sum::<usize>();
+        let data_at = metadata_at
+            + metadata.clone().map(|(key, value)| 2 + key.len() + value.len()).sum::<usize>();
+        let size = data_at + data.len();
+        if u32::try_from(size).is_err() {
+            let problem = Problem::TooLarge { max: u32::MAX.into(), actual: size as u64 };
+            return Err(invalid("event")(problem));
+        }
+        let mut buffer = Vec::with_capacity(size);
+        buffer.extend_from_slice(event_type.as_bytes());
+        for text in tags.chain(metadata.flat_map(|(key, value)| [key, value])) {
+            buffer.push(0);
+            buffer.extend_from_slice(text.as_bytes());
+        }
+        buffer.extend_from_slice(data);
+        Ok(Self {
+            buffer: buffer.into_boxed_slice(),
+            tags_at: tags_at as u32,
+            metadata_at: metadata_at as u32,
+            data_at: data_at as u32,
+        })
+    }
+
+    fn text(&self, range: Range<u32>) -> &str {
+        std::str::from_utf8(&self.buffer[range.start as usize..range.end as usize])
+            .expect("everything before the data was written from a str")
+    }
+
+    fn event_type(&self) -> &str {
+        self.text(0..self.tags_at)
+    }
+
+    fn tags(&self) -> impl Iterator<Item = &str> {
+        self.text(self.tags_at..self.metadata_at).split('\0').skip(1)
+    }
+
+    fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut entries = self.text(self.metadata_at..self.data_at).split('\0').skip(1);
+        std::iter::from_fn(move || Some((entries.next()?, entries.next()?)))
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.buffer[self.data_at as usize..]
+    }
+
+    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        debug
+            .field("type", &self.event_type())
+            .field("tags", &self.tags().collect::<Vec<_>>())
+            .field("metadata", &self.metadata().collect::<Vec<_>>())
+            .field("data", &String::from_utf8_lossy(self.data()))
+            .finish()
+    }
+}
+
+/// The readers that an event has before and after it is appended.
+macro_rules! body_accessors {
+    ($event:ty) => {
+        impl $event {
+            /// What happened.
+            pub fn event_type(&self) -> &str {
+                self.body.event_type()
+            }
+
+            /// The tags, sorted, each once.
+            pub fn tags(&self) -> impl Iterator<Item = &str> {
+                self.body.tags()
+            }
+
+            /// Whether the event carries this tag.
+            pub fn has_tag(&self, tag: &str) -> bool {
+                self.tags().any(|own| own == tag)
+            }
+
+            /// The value of the first tag `key:value` with this key.
+            pub fn tag_value(&self, key: &str) -> Option<&str> {
+                self.tags().find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'))
+            }
+
+            /// The metadata, keys unique, in the order it was given.
+            pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+                self.body.metadata()
+            }
+
+            /// The metadata value of this key.
+            pub fn metadata_value(&self, key: &str) -> Option<&str> {
+                self.metadata().find_map(|(own, value)| (own == key).then_some(value))
+            }
+
+            /// The data, byte for byte as it was given.
+            pub fn data(&self) -> &[u8] {
+                self.body.data()
+            }
+
+            /// The data decoded from JSON.
+            ///
+            /// # Errors
+            /// [`Error::Json`] where it is not JSON of this shape.
+            pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+                serde_json::from_slice(self.data())
+                    .map_err(|error| Error::Json { reason: error.to_string().into() })
+            }
+
+            /// The size of type, tags, metadata and data in bytes.
+            pub fn size_bytes(&self) -> usize {
+                self.body.buffer.len()
+            }
+        }
+    };
+}
+
+body_accessors!(Event);
+body_accessors!(SequencedEvent);
+
+impl Event {
+    /// The metadata key that ties together what one request caused.
+    pub const CORRELATION_ID: &'static str = "correlationId";
+    /// The metadata key of the event or command that caused this event.
+    pub const CAUSATION_ID: &'static str = "causationId";
+
+    /// Builds an event of this type.
+    pub fn builder(event_type: impl Into<String>) -> EventBuilder {
+        EventBuilder::new(event_type.into())
+    }
+
+    /// The id for idempotency; a store makes one where there is none.
+    pub fn id(&self) -> Option<Uuid> {
+        self.id
+    }
+
+    /// The same event with this id.
+    #[must_use]
+    pub fn with_id(mut self, id: Uuid) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The event as the log keeps it. For stores.
+    pub fn into_sequenced(
+        self,
+        position: Position,
+        recorded_at: SystemTime,
+        id: Uuid,
+    ) -> SequencedEvent {
+        SequencedEvent { position, recorded_at, id, body: self.body }
+    }
+}
+
+/// The parts of a stored event, as a backend reads them.
+pub(crate) struct StoredEvent<'a, T, M> {
+    pub(crate) position: Position,
+    pub(crate) recorded_at: SystemTime,
+    pub(crate) id: Uuid,
+    pub(crate) event_type: &'a str,
+    pub(crate) tags: T,
+    pub(crate) metadata: M,
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a, T, M> StoredEvent<'a, T, M>
+where
+    T: Iterator<Item = &'a str> + Clone,
+    M: Iterator<Item = (&'a str, &'a str)> + Clone,
+{
+    /// The event, in one allocation.
+    pub(crate) fn into_event(self) -> Result<SequencedEvent, Error> {
+        let body = Body::pack(self.event_type, self.tags, self.metadata, self.data)?;
+        let Self { position, recorded_at, id, .. } = self;
+        Ok(SequencedEvent { position, recorded_at, id, body })
+    }
+}
+
+impl SequencedEvent {
+    /// The place in the log.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// When the store committed the event, by the store's clock, in microseconds. It need not
+    /// increase with the position.
+    pub fn recorded_at(&self) -> SystemTime {
+        self.recorded_at
+    }
+
+    /// The id, unique in the log.
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Whether `event` has the same type, tags, metadata and data.
+    pub fn has_content_of(&self, event: &Event) -> bool {
+        self.body == event.body
+    }
+}
+
+impl From<Event> for Vec<Event> {
+    fn from(event: Event) -> Self {
+        vec![event]
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.body.debug(formatter.debug_struct("Event").field("id", &self.id))
+    }
+}
+
+impl fmt::Debug for SequencedEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("SequencedEvent");
+        self.body.debug(debug.field("position", &self.position).field("id", &self.id))
+    }
+}
+
+/// Builds an [`Event`]; the first problem is reported by [`EventBuilder::build`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct EventBuilder {
+    id: Option<Uuid>,
+    event_type: String,
+    /// The tags one after the other; `tag_ends` says where each ends.
+    tags: String,
+    tag_ends: Vec<usize>,
+    metadata: Vec<(String, String)>,
+    data: Vec<u8>,
+    problem: Option<Error>,
+}
+
+impl EventBuilder {
+    fn new(event_type: String) -> Self {
+        Self {
+            id: None,
+            event_type,
+            tags: String::new(),
+            tag_ends: Vec::new(),
+            metadata: Vec::new(),
+            data: Vec::new(),
+            problem: None,
+        }
+    }
+
+    /// Sets the id. Appending the same ids with the same content again changes nothing.
+    pub fn id(mut self, id: Uuid) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// Adds a tag; one that is there already is not added twice.
+    pub fn tag(mut self, tag: impl Display) -> Self {
+        // Writing to a String fails only where the Display implementation itself does.
+        if write!(self.tags, "{tag}").is_err() {
+            let reason = "its Display implementation failed".to_owned();
+            self.problem.get_or_insert(invalid("tags")(Problem::Malformed { reason }));
+        }
+        self.tag_ends.push(self.tags.len());
+        self
+    }
+
+    /// Adds the tag `key:value`.
+    pub fn tag_pair(self, key: &str, value: impl Display) -> Self {
+        self.tag(format_args!("{key}:{value}"))
+    }
+
+    /// Adds these tags.
+    pub fn tags<T: Display>(self, tags: impl IntoIterator<Item = T>) -> Self {
+        tags.into_iter().fold(self, |builder, tag| builder.tag(tag))
+    }
+
+    /// Adds a metadata entry.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.push((key.into(), value.into()));
+        self
+    }
+
+    /// Sets the metadata entry [`Event::CORRELATION_ID`].
+    pub fn correlation_id(self, id: impl Into<String>) -> Self {
+        self.metadata(Event::CORRELATION_ID, id)
+    }
+
+    /// Sets the metadata entry [`Event::CAUSATION_ID`].
+    pub fn causation_id(self, id: impl Into<String>) -> Self {
+        self.metadata(Event::CAUSATION_ID, id)
+    }
+
+    /// Sets the data, any bytes.
+    pub fn data(mut self, data: impl Into<Vec<u8>>) -> Self {
+        self.data = data.into();
+        self
+    }
+
+    /// Sets the data to the JSON form of `value`.
+    pub fn json<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(data) => self.data = data,
+            Err(error) => {
+                let problem = Problem::Malformed { reason: error.to_string() };
+                self.problem.get_or_insert(invalid("data")(problem));
+            }
+        }
+        self
+    }
+
+    /// The checked event.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the first field that is not valid: `type`, `tags`,
+    /// `metadata`, `data`.
+    pub fn build(mut self) -> Result<Event, Error> {
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
+        check(&self.event_type, EventType::MAX_CHARS).map_err(invalid("type"))?;
+        let tags = self.sorted_tags()?;
+        self.check_metadata()?;
+        let body = self.pack(&tags)?;
+        Ok(Event { id: self.id, body })
+    }
+
+    fn sorted_tags(&self) -> Result<Vec<&str>, Error> {
+        let mut tags = Vec::with_capacity(self.tag_ends.len());
+        let mut start = 0;
+        for &end in &self.tag_ends {
+            let tag = &self.tags[start..end];
+            check(tag, Tag::MAX_CHARS).map_err(invalid("tags"))?;
+            tags.push(tag);
+            start = end;
+        }
+        tags.sort_unstable();
+        tags.dedup();
+        Ok(tags)
+    }
+
+    fn check_metadata(&self) -> Result<(), Error> {
+        for (index, (key, value)) in self.metadata.iter().enumerate() {
+            check(key, Tag::MAX_CHARS).map_err(invalid("metadata"))?;
+            check_content(value, usize::MAX).map_err(invalid("metadata"))?;
+            if self.metadata[..index].iter().any(|(earlier, _)| earlier == key) {
+                return Err(invalid("metadata")(Problem::Duplicate { key: key.clone() }));
+            }
+        }
+        Ok(())
+    }
+
+    fn pack(&self, tags: &[&str]) -> Result<Body, Error> {
+        Body::pack(
+            &self.event_type,
+            tags.iter().copied(),
+            self.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())),
+            &self.data,
+        )
+    }
+}

@@ -1,0 +1,34 @@
+use std::fmt;
+
+use crate::Error;
+use crate::text::{check, invalid};
+
+/// What happened, for example `EnrollmentCompleted`: 1 to 64 characters, none of them NUL.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventType(String);
+
+impl EventType {
+    /// The longest type, in characters.
+    pub const MAX_CHARS: usize = 64;
+
+    /// A checked event type.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `type`.
+    pub fn new(name: impl Into<String>) -> Result<Self, Error> {
+        let name = name.into();
+        check(&name, Self::MAX_CHARS).map_err(invalid("type"))?;
+        Ok(Self(name))
+    }
+
+    /// The type's name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}

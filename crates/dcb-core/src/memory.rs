@@ -1,0 +1,4 @@
+//! A stand-in.
+/// Memory.
+#[derive(Debug)]
+pub struct MemoryStore;

@@ -1,0 +1,44 @@
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// The place of an event in its log: 1 for the first, dense, in commit order.
+///
+/// A failed append burns no position, so the events up to a position are a stable prefix of the
+/// log: whoever has read up to it has missed nothing and never will. There is no position 0;
+/// "nothing read yet" is `None` of an `Option<Position>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(NonZeroU64);
+
+impl Position {
+    /// The position of a log's first event.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// The position with this number, `None` for 0.
+    pub const fn new(number: u64) -> Option<Self> {
+        match NonZeroU64::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number of this position, at least 1.
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The position that follows this one.
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The number of an optional position, 0 where there is none.
+    pub fn number_or_zero(position: Option<Self>) -> u64 {
+        position.map_or(0, Self::get)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}

@@ -1,0 +1,204 @@
+use std::fmt::Display;
+
+use crate::text::invalid;
+use crate::{Error, EventType, Problem, SequencedEvent, Tag};
+
+/// Which events: all, or those that match at least one of its items.
+///
+/// A query has one meaning everywhere: in reads, in conditions and in projections. "All" is said
+/// by [`Query::all`]; a query of no items can't be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Empty for all events.
+    items: Vec<QueryItem>,
+}
+
+/// One alternative of a query: the event's type is one of `types` (none = any) AND the event
+/// carries all of `tags` (none = any).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryItem {
+    types: Vec<EventType>,
+    tags: Vec<Tag>,
+}
+
+impl Query {
+    /// The most items of a query.
+    pub const MAX_ITEMS: usize = 1000;
+
+    /// Every event of the log.
+    pub fn all() -> Self {
+        Self { items: Vec::new() }
+    }
+
+    /// The events that match at least one of `items`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `query.items` where there is none, or more than
+    /// [`Query::MAX_ITEMS`].
+    pub fn new(items: impl Into<Vec<QueryItem>>) -> Result<Self, Error> {
+        let mut items = items.into();
+        if items.is_empty() {
+            return Err(invalid("query.items")(Problem::Empty));
+        }
+        if items.len() > Self::MAX_ITEMS {
+            let problem = Problem::TooMany { max: Self::MAX_ITEMS, actual: items.len() };
+            return Err(invalid("query.items")(problem));
+        }
+        if items.iter().any(QueryItem::is_any) {
+            items.clear();
+        }
+        Ok(Self { items })
+    }
+
+    /// Builds a query from names, checked at the end.
+    pub fn builder() -> QueryBuilder {
+        QueryBuilder::default()
+    }
+
+    /// The query that matches what either matches.
+    #[must_use]
+    pub fn or(mut self, other: Self) -> Self {
+        if self.is_all() || other.is_all() {
+            return Self::all();
+        }
+        for item in other.items {
+            if !self.items.contains(&item) {
+                self.items.push(item);
+            }
+        }
+        self
+    }
+
+    /// Whether this is [`Query::all`].
+    pub fn is_all(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The alternatives; empty for [`Query::all`].
+    pub fn items(&self) -> &[QueryItem] {
+        &self.items
+    }
+
+    /// Whether `event` matches.
+    pub fn matches(&self, event: &SequencedEvent) -> bool {
+        self.is_all() || self.items.iter().any(|item| item.matches(event))
+    }
+}
+
+impl QueryItem {
+    /// The events of one of `types` that carry all of `tags`.
+    pub fn new(types: impl Into<Vec<EventType>>, tags: impl Into<Vec<Tag>>) -> Self {
+        let (mut types, mut tags) = (types.into(), tags.into());
+        types.sort_unstable();
+        types.dedup();
+        tags.sort_unstable();
+        tags.dedup();
+        Self { types, tags }
+    }
+
+    /// The types, sorted; empty for any.
+    pub fn types(&self) -> &[EventType] {
+        &self.types
+    }
+
+    /// The tags, sorted; empty for any.
+    pub fn tags(&self) -> &[Tag] {
+        &self.tags
+    }
+
+    fn is_any(&self) -> bool {
+        self.types.is_empty() && self.tags.is_empty()
+    }
+
+    fn matches(&self, event: &SequencedEvent) -> bool {
+        let of_type = self.types.is_empty()
+            || self.types.iter().any(|wanted| wanted.as_str() == event.event_type());
+        of_type && self.tags.iter().all(|wanted| event.has_tag(wanted.as_str()))
+    }
+}
+
+/// Builds a [`Query`]; the first problem is reported by [`QueryBuilder::build`].
+///
+/// ```
+/// # fn main() -> Result<(), dcb_core::Error> {
+/// use dcb_core::Query;
+///
+/// let query = Query::builder()
+///     .event_types(["CourseOffered", "EnrollmentCompleted"]).tag_pair("course_id", "c1")
+///     .or()
+///     .event_type("EnrollmentCompleted").tag_pair("student_id", "s1")
+///     .build()?;
+/// assert_eq!(query.items().len(), 2);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Default)]
+#[must_use]
+pub struct QueryBuilder {
+    items: Vec<QueryItem>,
+    types: Vec<EventType>,
+    tags: Vec<Tag>,
+    problem: Option<Error>,
+}
+
+impl QueryBuilder {
+    /// Allows this type in the current item.
+    pub fn event_type(mut self, name: &str) -> Self {
+        match EventType::new(name) {
+            Ok(event_type) => self.types.push(event_type),
+            Err(problem) => self.note(problem),
+        }
+        self
+    }
+
+    /// Allows these types in the current item.
+    pub fn event_types<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        names.into_iter().fold(self, Self::event_type)
+    }
+
+    /// Requires this tag in the current item.
+    pub fn tag(mut self, tag: impl Display) -> Self {
+        match Tag::new(tag.to_string()) {
+            Ok(tag) => self.tags.push(tag),
+            Err(problem) => self.note(problem),
+        }
+        self
+    }
+
+    /// Requires the tag `key:value` in the current item.
+    pub fn tag_pair(self, key: &str, value: impl Display) -> Self {
+        self.tag(format_args!("{key}:{value}"))
+    }
+
+    /// Requires these tags in the current item.
+    pub fn tags<'a>(self, tags: impl IntoIterator<Item = &'a str>) -> Self {
+        tags.into_iter().fold(self, |builder, tag| builder.tag(tag))
+    }
+
+    /// Ends the current item and begins another.
+    pub fn or(mut self) -> Self {
+        let types = std::mem::take(&mut self.types);
+        let tags = std::mem::take(&mut self.tags);
+        if types.is_empty() && tags.is_empty() {
+            self.note(invalid("query.items")(Problem::Empty));
+        }
+        self.items.push(QueryItem::new(types, tags));
+        self
+    }
+
+    /// The query.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the first field that is not valid; `query.items` where an item has
+    /// neither type nor tag (for every event say [`Query::all`]).
+    pub fn build(self) -> Result<Query, Error> {
+        let built = self.or();
+        match built.problem {
+            Some(problem) => Err(problem),
+            None => Query::new(built.items),
+        }
+    }
+
+    fn note(&mut self, problem: Error) {
+        self.problem.get_or_insert(problem);
+    }
+}
