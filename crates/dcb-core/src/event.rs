@@ -216,6 +216,7 @@ impl Event {
 }
 
 /// The parts of a stored event, as a backend reads them.
+#[cfg(feature = "postgres")]
 pub(crate) struct StoredEvent<'a, T, M> {
     pub(crate) position: Position,
     pub(crate) recorded_at: SystemTime,
@@ -226,6 +227,7 @@ pub(crate) struct StoredEvent<'a, T, M> {
     pub(crate) data: &'a [u8],
 }
 
+#[cfg(feature = "postgres")]
 impl<'a, T, M> StoredEvent<'a, T, M>
 where
     T: Iterator<Item = &'a str> + Clone,

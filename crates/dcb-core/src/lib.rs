@@ -5,6 +5,7 @@ mod decision;
 mod error;
 mod event;
 mod event_type;
+mod limits;
 mod memory;
 mod position;
 mod projection;
@@ -25,6 +26,7 @@ pub use decision::{Decided, DecisionModel};
 pub use error::{Error, Problem};
 pub use event::{Event, EventBuilder, SequencedEvent};
 pub use event_type::EventType;
+pub use limits::Limits;
 pub use memory::MemoryStore;
 pub use position::Position;
 pub use projection::{

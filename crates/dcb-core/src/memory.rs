@@ -1,4 +1,0 @@
-//! A stand-in.
-/// Memory.
-#[derive(Debug)]
-pub struct MemoryStore;

@@ -1,0 +1,132 @@
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use uuid::Uuid;
+
+use super::matcher::{is_past, matches};
+use crate::{
+    Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, SequencedEvent,
+    Tracking,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// The event at position `n` is at index `n - 1`.
+    events: Vec<SequencedEvent>,
+    tracked: HashMap<String, u64>,
+}
+
+impl Log {
+    pub(super) fn head(&self) -> Option<Position> {
+        Position::new(self.events.len() as u64)
+    }
+
+    pub(super) fn tracked(&self, source: &str) -> Option<u64> {
+        self.tracked.get(source).copied()
+    }
+
+    pub(super) fn matching(&self, query: &Query) -> impl Iterator<Item = &SequencedEvent> {
+        self.events.iter().filter(move |event| matches(query, event))
+    }
+
+    /// The checks that need the log, in the order that every backend keeps.
+    pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
+        if let Some(appended) = self.appended_before(&append.events)? {
+            return Ok(appended);
+        }
+        self.check_is_within(append.condition.as_ref().and_then(|condition| condition.after))?;
+        self.check_tracking(append.tracking.as_ref())?;
+        self.check_condition(append.condition.as_ref())?;
+        Ok(self.push(append))
+    }
+
+    /// Where the events are, if an earlier append stored them all.
+    fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
+        let stored: Vec<Option<&SequencedEvent>> =
+            events.iter().map(|event| self.with_id(event.id()?)).collect();
+        let Some(first) = stored.iter().flatten().next() else { return Ok(None) };
+        let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
+            return Err(Error::DuplicateEventId { id: first.id() });
+        };
+        match all.iter().zip(events).find(|(stored, event)| !stored.has_content_of(event)) {
+            Some((other, _)) => Err(Error::DuplicateEventId { id: other.id() }),
+            None => Ok(Appended::found(all.iter().map(|event| event.position()).collect())),
+        }
+    }
+
+    fn with_id(&self, id: Uuid) -> Option<&SequencedEvent> {
+        self.events.iter().find(|event| event.id() == id)
+    }
+
+    fn check_is_within(&self, after: Option<Position>) -> Result<(), Error> {
+        match after {
+            Some(after) if self.head() < Some(after) => {
+                Err(Error::AfterBeyondHead { after, head: self.head() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_tracking(&self, tracking: Option<&Tracking>) -> Result<(), Error> {
+        let Some(tracking) = tracking else { return Ok(()) };
+        match self.tracked(tracking.source()) {
+            Some(tracked) if tracking.position() <= tracked => {
+                Err(Error::AlreadyTracked { origin: tracking.source().to_owned(), tracked })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_condition(&self, condition: Option<&AppendCondition>) -> Result<(), Error> {
+        let Some(condition) = condition else { return Ok(()) };
+        let excluded = self
+            .matching(&condition.fail_if_events_match)
+            .find(|event| Some(event.position()) > condition.after);
+        match excluded {
+            Some(event) => Err(Error::Conflict { position: event.position() }),
+            None => Ok(()),
+        }
+    }
+
+    fn push(&mut self, append: Append) -> Appended {
+        let first = self.next_position();
+        let count = append.events.len();
+        let recorded_at = now();
+        for event in append.events {
+            let position = self.next_position();
+            let id = event.id().unwrap_or_else(Uuid::now_v7);
+            self.events.push(event.into_sequenced(position, recorded_at, id));
+        }
+        if let Some(tracking) = append.tracking {
+            self.tracked.insert(tracking.source().to_owned(), tracking.position());
+        }
+        Appended::contiguous(first, count)
+    }
+
+    fn next_position(&self) -> Position {
+        self.head().map_or(Position::FIRST, Position::next)
+    }
+
+    pub(super) fn read(&self, query: &Query, options: ReadOptions) -> Result<Vec<SequencedEvent>, Error> {
+        if !options.backwards {
+            self.check_is_within(options.after)?;
+        }
+        let selected =
+            self.matching(query).filter(|event| is_past(options, event.position())).cloned();
+        let mut events: Vec<SequencedEvent> = selected.collect();
+        if options.backwards {
+            events.reverse();
+        }
+        if let Some(limit) = options.limit {
+            events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        Ok(events)
+    }
+}
+
+/// The time in whole microseconds, the precision that every backend keeps.
+fn now() -> SystemTime {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let micros = u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX);
+    UNIX_EPOCH + Duration::from_micros(micros)
+}
