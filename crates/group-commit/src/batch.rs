@@ -1,0 +1,86 @@
+//! One batch: requests lent to the committer, beside the callers who wait for them.
+
+use crate::commit::Commit;
+use crate::error::SubmitError;
+use crate::slot::{Caller, Slot};
+
+pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Error>;
+pub(crate) type SlotOf<C> = Slot<<C as Commit>::Verdict, <C as Commit>::Error>;
+
+/// A request and who waits for it.
+pub(crate) struct Pending<C: Commit> {
+    pub(crate) request: C::Request,
+    pub(crate) caller: CallerOf<C>,
+}
+
+/// Requests to be committed together. A lone caller's needs no vector.
+pub(crate) enum Batch<C: Commit> {
+    Alone(C::Request, CallerOf<C>),
+    Many(Vec<C::Request>, Vec<CallerOf<C>>),
+}
+
+impl<C: Commit> Batch<C> {
+    pub(crate) fn requests(&mut self) -> &mut [C::Request] {
+        match self {
+            Self::Alone(request, _) => std::slice::from_mut(request),
+            Self::Many(requests, _) => requests,
+        }
+    }
+
+    /// Splits the later half off. `None` for a single request.
+    pub(crate) fn split_off_half(&mut self) -> Option<Self> {
+        match self {
+            Self::Many(requests, callers) if requests.len() > 1 => {
+                let half = requests.len() / 2;
+                Some(Self::Many(
+                    requests.split_off(half),
+                    callers.split_off(half),
+                ))
+            }
+            Self::Alone(..) | Self::Many(..) => None,
+        }
+    }
+
+    fn into_callers(self) -> impl Iterator<Item = CallerOf<C>> {
+        let (one, many) = match self {
+            Self::Alone(_, caller) => (Some(caller), Vec::new()),
+            Self::Many(_, callers) => (None, callers),
+        };
+        one.into_iter().chain(many)
+    }
+}
+
+impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
+    fn from_iter<I: IntoIterator<Item = Pending<C>>>(pending: I) -> Self {
+        let (requests, callers) = pending
+            .into_iter()
+            .map(|pending| (pending.request, pending.caller))
+            .unzip();
+        Self::Many(requests, callers)
+    }
+}
+
+/// What the committer said to a whole batch.
+pub(crate) enum Answer<C: Commit> {
+    Each(Vec<C::Verdict>),
+    All(SubmitError<C::Error>),
+}
+
+/// A batch whose commit has ended and whose callers do not know it yet.
+pub(crate) struct Settled<C: Commit> {
+    pub(crate) batch: Batch<C>,
+    pub(crate) answer: Answer<C>,
+}
+
+impl<C: Commit> Settled<C> {
+    /// Tells each caller.
+    pub(crate) fn deliver(self) {
+        let callers = self.batch.into_callers();
+        match self.answer {
+            Answer::Each(verdicts) => callers
+                .zip(verdicts)
+                .for_each(|(caller, verdict)| caller.deliver(Ok(verdict))),
+            Answer::All(error) => callers.for_each(|caller| caller.deliver(Err(error.clone()))),
+        }
+    }
+}

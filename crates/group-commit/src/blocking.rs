@@ -1,0 +1,146 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
+
+use crate::commit::{Commit, CommitBlocking, CommitError};
+use crate::error::SubmitError;
+use crate::limits::Limits;
+use crate::shared::{Handover, Shared};
+use crate::state::Manners;
+use crate::stats::Stats;
+use crate::submit::Submit;
+use crate::sync::{Thread, current, has_passed, park, park_until, yield_now};
+
+/// What a caller of a [`BlockingQueue`] gets.
+type BlockingOutcome<C> =
+    Result<<C as CommitBlocking>::Verdict, SubmitError<<C as CommitBlocking>::Error>>;
+
+/// The commit queue for threads.
+///
+/// A caller that finds the writer free commits its request on its own thread. Those who arrive
+/// meanwhile park; when the commit ends, the one that has waited longest is woken to commit the
+/// next batch, and only then the callers of the last one are answered. No thread commits more than
+/// the batch that holds its own request.
+pub struct BlockingQueue<C: CommitBlocking> {
+    shared: Arc<Shared<OnCallersThread<C>>>,
+}
+
+impl<C: CommitBlocking> BlockingQueue<C> {
+    /// A queue in front of `committer`.
+    pub fn new(committer: C, limits: Limits) -> Self {
+        Self {
+            shared: Shared::new(OnCallersThread(committer), limits, Handover::Baton),
+        }
+    }
+
+    /// Commits `request`, and blocks until there is room, its turn and its outcome.
+    pub fn submit(&self, request: C::Request) -> BlockingOutcome<C> {
+        self.run(request, Manners::Wait)
+    }
+
+    /// Commits `request` unless `deadline` passes first.
+    ///
+    /// Past the deadline a queued request is withdrawn ([`SubmitError::TimedOut`], nothing is
+    /// written); of one in flight the caller is told [`SubmitError::OutcomeUnknown`] while the
+    /// commit goes on. A caller that commits on its own thread stays until its commit ends.
+    pub fn submit_until(&self, request: C::Request, deadline: Instant) -> BlockingOutcome<C> {
+        if has_passed(deadline) {
+            return Err(SubmitError::TimedOut);
+        }
+        let mut submit = Submit::new(&self.shared, request, Manners::Wait);
+        block_on(
+            |cx| match Pin::new(&mut submit).poll(cx) {
+                Poll::Pending if has_passed(deadline) => Poll::Ready(submit.expire()),
+                polled => polled,
+            },
+            || park_until(deadline),
+        )
+    }
+
+    /// Commits `request` if there is room in the queue now, else [`SubmitError::Full`].
+    pub fn try_submit(&self, request: C::Request) -> BlockingOutcome<C> {
+        self.run(request, Manners::TurnAway)
+    }
+
+    /// Refuses new requests and returns when those already in line are decided. Every call does.
+    pub fn close(&self) {
+        self.shared.close();
+        block_on(|cx| self.shared.poll_idle(cx), park);
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// The committer, for what needs no queue.
+    pub fn committer(&self) -> &C {
+        &self.shared.committer.0
+    }
+
+    /// The counters of this moment.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+
+    fn run(&self, request: C::Request, manners: Manners) -> BlockingOutcome<C> {
+        let mut submit = Submit::new(&self.shared, request, manners);
+        block_on(|cx| Pin::new(&mut submit).poll(cx), park)
+    }
+}
+
+impl<C: CommitBlocking> fmt::Debug for BlockingQueue<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingQueue")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A blocking committer, whose commit ends within the poll that starts it.
+struct OnCallersThread<C>(C);
+
+impl<C: CommitBlocking> Commit for OnCallersThread<C> {
+    type Request = C::Request;
+    type Verdict = C::Verdict;
+    type Error = C::Error;
+
+    fn size_bytes(&self, request: &C::Request) -> usize {
+        self.0.size_bytes(request)
+    }
+
+    async fn commit(
+        &self,
+        batch: &mut [C::Request],
+    ) -> Result<Vec<C::Verdict>, CommitError<C::Error>> {
+        self.0.commit(batch)
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls on this thread until ready. A caller that need not wait pays for no waker.
+fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn()) -> T {
+    if let Poll::Ready(output) = poll(&mut Context::from_waker(Waker::noop())) {
+        return output;
+    }
+    let waker = Waker::from(Arc::new(Unpark(current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = poll(&mut cx) {
+            return output;
+        }
+        // A leader that lets its batch fill has unparked itself: give way to other threads first.
+        yield_now();
+        pause();
+    }
+}

@@ -1,0 +1,35 @@
+/// The bounds of a queue and of its batches.
+///
+/// A bound of zero counts as one. One request above a byte bound is still taken: alone in the
+/// queue, or alone in its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests in one batch. 512 by default: beyond it a batch gains little and its callers wait.
+    pub max_batch_requests: usize,
+    /// Bytes in one batch, as the committer sizes them. 1 MiB by default.
+    pub max_batch_bytes: usize,
+    /// Requests in the queue, those in flight not counted. 8,192 by default, 16 full batches.
+    /// `submit` waits its turn for room, `try_submit` fails.
+    pub max_queued_requests: usize,
+    /// Bytes in the queue, those in flight not counted. 16 MiB by default.
+    pub max_queued_bytes: usize,
+    /// How often the writer gives way to other tasks between two batches, so that the callers it
+    /// has just answered can join the next one; it stops as soon as a batch is full. A writer that
+    /// finds nobody waiting never gives way.
+    ///
+    /// With 0, the default, the next commit is started before the callers of the last one are
+    /// answered: their work overlaps the commit. More makes batches larger and fewer.
+    pub fill_yields: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_batch_requests: 512,
+            max_batch_bytes: 1 << 20,
+            max_queued_requests: 8_192,
+            max_queued_bytes: 16 << 20,
+            fill_yields: 0,
+        }
+    }
+}
