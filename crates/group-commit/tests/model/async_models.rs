@@ -1,0 +1,253 @@
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use shuttle::future::{block_on, spawn, yield_now};
+use shuttle::rand::{Rng, thread_rng};
+
+use crate::explore::explore;
+use crate::ledger::{Kind, Ledger, Request, any_kind, plain};
+use crate::{Limits, Outcome, Queue, SubmitError};
+
+type Callers = Vec<shuttle::future::JoinHandle<()>>;
+
+/// Small enough that batches split and the queue fills up with a handful of callers.
+fn limits(fill_yields: u32) -> Limits {
+    Limits {
+        max_batch_requests: 3,
+        max_queued_requests: 4,
+        fill_yields,
+        ..Limits::default()
+    }
+}
+
+fn queue(fill_yields: u32) -> Arc<Queue<Ledger>> {
+    Arc::new(Queue::with_spawner(
+        Ledger::default(),
+        limits(fill_yields),
+        |drive| {
+            spawn(drive);
+        },
+    ))
+}
+
+fn some_fill_yields() -> u32 {
+    thread_rng().gen_range(0..3)
+}
+
+async fn some_yields() {
+    for _ in 0..thread_rng().gen_range(0..4) {
+        yield_now().await;
+    }
+}
+
+/// Drops `future` after some yields, wherever it is then.
+async fn abandon<T>(future: impl Future<Output = T>) -> Option<T> {
+    let (mut future, mut patience) = (pin!(future), pin!(some_yields()));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => patience.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
+
+async fn caller(queue: Arc<Queue<Ledger>>, request: Request, manner: u32) {
+    let outcome = match manner {
+        0 => Some(queue.submit(request).await),
+        1 => Some(queue.submit_until(request, some_yields()).await),
+        2 => Some(queue.try_submit(request).await),
+        _ => abandon(queue.submit(request)).await,
+    };
+    check_manner(manner, outcome.as_ref());
+    queue.committer().check(request, outcome.as_ref());
+}
+
+/// Six callers, each with what `request` and `manner` say for its number.
+fn spawn_callers(
+    queue: &Arc<Queue<Ledger>>,
+    request: fn(u32) -> Request,
+    manner: fn(u32) -> u32,
+) -> Callers {
+    (0..6)
+        .map(|id| spawn(caller(Arc::clone(queue), request(id), manner(id))))
+        .collect()
+}
+
+fn any_manner(_id: u32) -> u32 {
+    thread_rng().gen_range(0..4)
+}
+
+fn check_manner(manner: u32, outcome: Option<&Outcome<Ledger>>) {
+    match outcome {
+        Some(Err(SubmitError::TimedOut)) => assert_eq!(manner, 1),
+        Some(Err(SubmitError::Full)) => assert_eq!(manner, 2),
+        _ => {}
+    }
+}
+
+async fn join(callers: Callers) {
+    for caller in callers {
+        caller.await.expect("a caller ends");
+    }
+}
+
+async fn close_and_check_idle(queue: &Queue<Ledger>) {
+    queue.close().await;
+    assert!(
+        !queue.committer().is_committing(),
+        "closed and still committing"
+    );
+    let stats = queue.stats();
+    assert_eq!(
+        (stats.queued, stats.queued_bytes, stats.waiting_for_room),
+        (0, 0, 0)
+    );
+    let late = queue.submit(plain(99)).await;
+    assert_eq!(late, Err(SubmitError::Closed));
+}
+
+/// What a dropped or timed-out caller has begun is finished.
+fn check_finished(queue: &Queue<Ledger>) {
+    let written = queue.committer().written().len();
+    assert_eq!(
+        queue.stats().requests,
+        written as u64,
+        "a batch was taken and not written"
+    );
+}
+
+fn run_plain(manner: fn(u32) -> u32) {
+    block_on(async {
+        let queue = queue(some_fill_yields());
+        join(spawn_callers(&queue, plain, manner)).await;
+        close_and_check_idle(&queue).await;
+        check_finished(&queue);
+    });
+}
+
+#[test]
+fn every_caller_is_committed_once() {
+    explore(|| run_plain(|_| 0));
+}
+
+#[test]
+fn callers_that_are_dropped_leave_the_others_whole() {
+    explore(|| run_plain(|id| if id % 2 == 0 { 3 } else { 0 }));
+}
+
+#[test]
+fn callers_that_time_out_leave_the_others_whole() {
+    explore(|| run_plain(|id| id % 2));
+}
+
+#[test]
+fn all_manners_together() {
+    explore(|| run_plain(any_manner));
+}
+
+#[test]
+fn errors_and_panics_reach_their_own_callers() {
+    explore(|| {
+        block_on(async {
+            let queue = queue(some_fill_yields());
+            join(spawn_callers(&queue, any_kind, any_manner)).await;
+            close_and_check_idle(&queue).await;
+        });
+    });
+}
+
+fn one_poison(id: u32) -> Request {
+    Request {
+        id,
+        kind: if id == 0 { Kind::Poison } else { Kind::Plain },
+    }
+}
+
+#[test]
+fn one_poison_request_fails_nobody_else() {
+    explore(|| {
+        block_on(async {
+            let queue = queue(some_fill_yields());
+            join(spawn_callers(&queue, one_poison, |_| 0)).await;
+            let mut written = queue.committer().written();
+            written.sort_unstable();
+            assert_eq!(written, [1, 2, 3, 4, 5]);
+        });
+    });
+}
+
+#[test]
+fn requests_are_committed_in_order_of_arrival() {
+    explore(|| {
+        block_on(async {
+            let queue = queue(some_fill_yields());
+            let callers = [0, 10, 20].map(|id| spawn(ordered_caller(Arc::clone(&queue), id)));
+            join(callers.into()).await;
+        });
+    });
+}
+
+/// Submits five requests at once, one of them dropped on the way and the last perhaps at fault.
+async fn ordered_caller(queue: Arc<Queue<Ledger>>, id: u32) {
+    let kind = if thread_rng().gen_bool(0.5) {
+        Kind::Poison
+    } else {
+        Kind::Plain
+    };
+    let outcomes = tokio::join!(
+        biased;
+        queue.submit(plain(id)),
+        queue.submit(plain(id + 1)),
+        abandon(queue.submit(plain(id + 2))),
+        queue.submit(plain(id + 3)),
+        queue.submit(Request { id: id + 4, kind }),
+    );
+    assert_eq!(
+        (outcomes.0, outcomes.1, outcomes.3),
+        (Ok(id), Ok(id + 1), Ok(id + 3))
+    );
+    assert_eq!(outcomes.4.is_err(), kind == Kind::Poison);
+    queue.committer().check_order(id..id + 10);
+}
+
+#[test]
+fn close_races_with_callers() {
+    explore(|| {
+        block_on(async {
+            let queue = queue(some_fill_yields());
+            let callers = spawn_callers(&queue, plain, any_manner);
+            let closers = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                spawn(async move { close_and_check_idle(&queue).await })
+            });
+            join(closers.into()).await;
+            let written = queue.committer().written();
+            join(callers).await;
+            assert_eq!(
+                queue.committer().written(),
+                written,
+                "written after close returned"
+            );
+        });
+    });
+}
+
+/// A runtime that is shut down drops tasks; the queue is left to callers on another one.
+#[test]
+fn the_queue_survives_a_spawner_that_drops_its_tasks() {
+    explore(|| {
+        block_on(async {
+            let queue =
+                Queue::with_spawner(Ledger::default(), limits(some_fill_yields()), |drive| {
+                    if thread_rng().gen_bool(0.5) {
+                        spawn(abandon(drive));
+                    }
+                });
+            let queue = Arc::new(queue);
+            let callers = spawn_callers(&queue, plain, any_manner);
+            join(callers).await;
+            close_and_check_idle(&queue).await;
+        });
+    });
+}

@@ -1,0 +1,56 @@
+//! Model tests: the crate's own source, compiled against shuttle's locks and threads, run under
+//! many interleavings of callers that submit, give up, time out and close.
+//!
+//! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
+
+#![allow(
+    dead_code,
+    reason = "the models do not use every part of the crate they compile"
+)]
+#![allow(
+    unreachable_pub,
+    reason = "the crate's public items have no public root here"
+)]
+
+mod async_models;
+mod blocking_models;
+mod explore;
+mod ledger;
+mod sync;
+
+#[path = "../../src/batch.rs"]
+mod batch;
+#[path = "../../src/blocking.rs"]
+mod blocking;
+#[path = "../../src/commit.rs"]
+mod commit;
+#[path = "../../src/drive.rs"]
+mod drive;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/limits.rs"]
+mod limits;
+#[path = "../../src/line.rs"]
+mod line;
+#[path = "../../src/queue.rs"]
+mod queue;
+#[path = "../../src/settle.rs"]
+mod settle;
+#[path = "../../src/shared.rs"]
+mod shared;
+#[path = "../../src/slot.rs"]
+mod slot;
+#[path = "../../src/state.rs"]
+mod state;
+#[path = "../../src/stats.rs"]
+mod stats;
+#[path = "../../src/submit.rs"]
+mod submit;
+
+pub(crate) use blocking::BlockingQueue;
+pub(crate) use commit::{Commit, CommitBlocking, CommitError};
+pub(crate) use error::SubmitError;
+pub(crate) use limits::Limits;
+pub(crate) use queue::Queue;
+
+pub(crate) type Outcome<C> = Result<<C as Commit>::Verdict, SubmitError<<C as Commit>::Error>>;
