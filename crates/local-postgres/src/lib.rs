@@ -1,1 +1,20 @@
-//! Finds or starts a PostgreSQL for tests, benchmarks and demos.
+#![doc = include_str!("../README.md")]
+
+#[cfg(not(unix))]
+compile_error!("local-postgres runs on Linux and macOS; on Windows, use it inside WSL");
+
+mod connection;
+mod database;
+mod error;
+mod options;
+mod process;
+mod server;
+mod shared;
+mod source;
+mod url;
+
+pub use database::Database;
+pub use error::{Error, Missing};
+pub use options::{Durability, Options, Source};
+pub use server::LocalPostgres;
+pub use shared::{shared, shared_with};

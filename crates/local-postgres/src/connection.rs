@@ -1,0 +1,124 @@
+//! Single connections, and what a server says about itself.
+//!
+//! No pool is kept: a connection belongs to the runtime that opened it, and a server is shared by
+//! tests that each have a runtime of their own.
+
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use tokio::time::timeout;
+
+use crate::{Durability, options::DURABILITY_SETTINGS};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// `DROP DATABASE .. WITH (FORCE)` came with this version.
+const OLDEST_VERSION_NUM: i32 = 130_000;
+
+/// An answer of the server, or none.
+pub(crate) struct Refusal {
+    pub(crate) sqlstate: Option<String>,
+    pub(crate) reason: String,
+}
+
+impl Refusal {
+    fn own(reason: String) -> Self {
+        Self {
+            sqlstate: None,
+            reason,
+        }
+    }
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        let sqlstate = error.as_database_error().and_then(|answer| answer.code());
+        Self {
+            sqlstate: sqlstate.map(Into::into),
+            reason: error.to_string(),
+        }
+    }
+}
+
+async fn connect(url: &str) -> Result<PgConnection, Refusal> {
+    match timeout(CONNECT_TIMEOUT, PgConnection::connect(url)).await {
+        Ok(connection) => Ok(connection?),
+        Err(_) => Err(Refusal::own(format!(
+            "no answer within {} s",
+            CONNECT_TIMEOUT.as_secs()
+        ))),
+    }
+}
+
+/// Runs one statement on a connection of its own. `sql` holds no text from outside this crate.
+pub(crate) async fn execute(url: &str, sql: String) -> Result<(), Refusal> {
+    let mut connection = connect(url).await?;
+    sqlx::raw_sql(AssertSqlSafe(sql))
+        .execute(&mut connection)
+        .await?;
+    Ok(connection.close().await?)
+}
+
+/// Answers once a startup packet is answered: the folder of the server that did.
+pub(crate) async fn data_directory(url: &str) -> Result<String, Refusal> {
+    let mut connection = connect(url).await?;
+    let row = sqlx::raw_sql("SHOW data_directory")
+        .fetch_one(&mut connection)
+        .await?;
+    connection.close().await?;
+    Ok(row.try_get(0)?)
+}
+
+/// What a server says about itself.
+pub(crate) struct Facts {
+    pub(crate) version: String,
+    settings: Vec<(&'static str, String)>,
+}
+
+impl Facts {
+    pub(crate) async fn read(url: &str) -> Result<Self, Refusal> {
+        let mut connection = connect(url).await?;
+        let version = show(&mut connection, "server_version").await?;
+        let number = show(&mut connection, "server_version_num").await?;
+        if number
+            .parse()
+            .is_ok_and(|number: i32| number < OLDEST_VERSION_NUM)
+        {
+            return Err(Refusal::own(format!(
+                "PostgreSQL {version} is older than 13"
+            )));
+        }
+        let mut settings = Vec::new();
+        for name in DURABILITY_SETTINGS {
+            settings.push((name, show(&mut connection, name).await?));
+        }
+        connection.close().await?;
+        let version = version.split(' ').next().unwrap_or_default().to_owned();
+        Ok(Self { version, settings })
+    }
+
+    /// Durable if nothing that guards a commit is off. `synchronous_commit` has stronger values
+    /// than `on`, and `local` still waits for the local disk.
+    pub(crate) fn durability(&self) -> Durability {
+        if self.settings.iter().any(|(_, value)| value == "off") {
+            Durability::Relaxed
+        } else {
+            Durability::Durable
+        }
+    }
+
+    pub(crate) fn settings_text(&self) -> String {
+        let pairs = self
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+}
+
+async fn show(connection: &mut PgConnection, name: &'static str) -> Result<String, Refusal> {
+    let row = sqlx::raw_sql(AssertSqlSafe(format!("SHOW {name}")))
+        .fetch_one(connection)
+        .await?;
+    Ok(row.try_get(0)?)
+}

@@ -1,0 +1,121 @@
+//! What a caller may ask for.
+
+use std::{env, fmt};
+
+use crate::Error;
+
+/// The server that a caller wants. The default is durable, from whichever source comes first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The only source to try. `None` leaves it to `POSTGRES_SOURCE`, and without that to the
+    /// order of [`Source`].
+    pub source: Option<Source>,
+    /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own
+    /// settings; [`LocalPostgres::durability`](crate::LocalPostgres::durability) tells them.
+    pub durability: Durability,
+    /// Further lines for postgresql.conf, such as `("max_connections", "500")`. They win over the
+    /// ones this crate writes. A server behind `DATABASE_URL` does not get them.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Where a server comes from, in the order tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A running server, named by `DATABASE_URL`.
+    Url,
+    /// The binaries in `PG_BIN_DIR`, in the usual folders or on `PATH`.
+    Installed,
+    /// A container of `POSTGRES_IMAGE`, by default the official image.
+    Container,
+    /// Binaries from Maven Central, fetched once and kept in the user's cache folder.
+    Download,
+}
+
+/// Whether a commit survives a power cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// PostgreSQL's defaults: `fsync`, `synchronous_commit` and `full_page_writes` are on.
+    #[default]
+    Durable,
+    /// All three are off: for tests of correctness only, never for a measurement.
+    Relaxed,
+}
+
+impl Source {
+    pub(crate) const ORDER: [Self; 4] =
+        [Self::Url, Self::Installed, Self::Container, Self::Download];
+
+    /// The source that `POSTGRES_SOURCE` forces, if it is set.
+    pub(crate) fn from_env() -> Result<Option<Self>, Error> {
+        let Some(value) = env::var_os("POSTGRES_SOURCE").filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let value = value.to_string_lossy().into_owned();
+        let named = Self::ORDER
+            .into_iter()
+            .find(|source| source.name() == value);
+        named.map(Some).ok_or(Error::UnknownSource { value })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Installed => "installed",
+            Self::Container => "container",
+            Self::Download => "download",
+        }
+    }
+
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Url => "export DATABASE_URL=postgres://user@host/database",
+            Self::Installed => "install PostgreSQL's server package or set PG_BIN_DIR",
+            Self::Container => "start a Docker engine or set DOCKER_HOST, and POSTGRES_IMAGE",
+            Self::Download => "allow HTTPS to repo1.maven.org",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Options {
+    /// The lines for postgresql.conf: enough connections for a hundred callers on several pools,
+    /// what the durability asks for, then the caller's own. The last of a name wins.
+    pub(crate) fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
+        let mut lines = vec![("max_connections".to_owned(), "300".to_owned())];
+        if self.durability == Durability::Relaxed {
+            lines.extend(DURABILITY_SETTINGS.map(|name| (name.to_owned(), "off".to_owned())));
+        }
+        for (name, value) in &self.settings {
+            check(name, value)?;
+            lines.push((name.clone(), value.clone()));
+        }
+        Ok(lines)
+    }
+}
+
+/// The settings without which an acknowledged commit can be lost or torn.
+pub(crate) const DURABILITY_SETTINGS: [&str; 3] =
+    ["fsync", "synchronous_commit", "full_page_writes"];
+
+fn check(name: &str, value: &str) -> Result<(), Error> {
+    let bad = |reason| Error::BadSetting {
+        name: name.to_owned(),
+        reason,
+    };
+    if name.is_empty()
+        || !name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
+    {
+        return Err(bad("a name has only letters, digits, _ and ."));
+    }
+    if value.contains(['\n', '\r', '\0']) {
+        return Err(bad("a value is one line without NUL"));
+    }
+    Ok(())
+}

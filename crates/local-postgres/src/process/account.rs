@@ -1,0 +1,62 @@
+//! The user that runs a server. `initdb` and `postgres` refuse to run as root.
+
+use std::{fs, io, os::unix::process::CommandExt as _, path::Path, process::Command};
+
+/// An unprivileged user of this machine, or the caller itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Account {
+    /// User and group to change to; `None` where the caller is not root.
+    ids: Option<(u32, u32)>,
+}
+
+impl Account {
+    /// The caller's own account; `postgres`, else `nobody`, where the caller is root.
+    pub(crate) fn for_servers() -> io::Result<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Self { ids: None });
+        }
+        let users = fs::read_to_string("/etc/passwd")?;
+        let ids = ["postgres", "nobody"]
+            .iter()
+            .find_map(|name| ids_of(name, &users));
+        let none = "root cannot run PostgreSQL, and /etc/passwd has neither postgres nor nobody";
+        ids.map(|ids| Self { ids: Some(ids) })
+            .ok_or_else(|| io::Error::other(none))
+    }
+
+    pub(crate) fn is_another_user(self) -> bool {
+        self.ids.is_some()
+    }
+
+    pub(crate) fn uid(self) -> u32 {
+        self.ids
+            .map_or_else(|| rustix::process::geteuid().as_raw(), |(uid, _)| uid)
+    }
+
+    /// A command run by this account in a folder that every user may enter. The standard library
+    /// drops root's supplementary groups together with its user id.
+    pub(crate) fn command(self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.current_dir("/");
+        if let Some((uid, gid)) = self.ids {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+
+    /// Hands a file or folder of the caller's over to this account.
+    pub(crate) fn give(self, path: &Path) -> io::Result<()> {
+        match self.ids {
+            Some((uid, gid)) => std::os::unix::fs::chown(path, Some(uid), Some(gid)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn ids_of(name: &str, users: &str) -> Option<(u32, u32)> {
+    let line = users
+        .lines()
+        .find(|line| line.split(':').next() == Some(name))?;
+    let mut fields = line.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}

@@ -1,0 +1,48 @@
+//! Which folder a server's data may lie in.
+
+use std::{
+    env, fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use super::account::Account;
+use crate::Durability;
+
+/// The temporary folder that servers' folders are made in: one that `account` may enter, and for a
+/// durable server one on a disk, where there is one.
+pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<PathBuf> {
+    let mut places: Vec<PathBuf> = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
+        .into_iter()
+        .filter_map(|place| fs::canonicalize(place).ok())
+        .filter(|place| is_enterable(place, account))
+        .collect();
+    if durability == Durability::Durable {
+        places.sort_by_key(|place| is_in_memory(place));
+    }
+    let none = "the server's user may enter no temporary folder; set TMPDIR";
+    places
+        .into_iter()
+        .next()
+        .ok_or_else(|| io::Error::other(none))
+}
+
+/// Whether `account` may enter the folder, as far as the permissions for everybody tell. A caller
+/// that runs servers itself owns what it hands out.
+pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
+    let open_to_all =
+        |path: &Path| fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o001 != 0);
+    !account.is_another_user() || folder.ancestors().all(open_to_all)
+}
+
+/// Whether the folder lies in memory, where fsync costs nothing and keeps nothing.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_in_memory(folder: &Path) -> bool {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    rustix::fs::statfs(folder).is_ok_and(|about| about.f_type as u64 == TMPFS_MAGIC)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_in_memory(_folder: &Path) -> bool {
+    false
+}

@@ -1,0 +1,251 @@
+//! One PostgreSQL that we started: launch, crash, restart, end.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Child, ExitStatus, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+use std::os::unix::process::CommandExt as _;
+
+use super::{
+    account::Account,
+    cluster,
+    folder::{self, ServerFolder},
+    place, port, table,
+    watchdog::Watchdog,
+};
+use crate::{Options, connection, url};
+
+/// Crash recovery of a busy server on a slow disk is far within this.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How often another port is tried when somebody took ours between the look and the start.
+const PORT_TRIES: usize = 5;
+
+/// Waits for its server's process id to be known to the watchdog: if we die before, the pipe ends
+/// and there is nothing to clean up.
+const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
+
+/// A server process with its folder. Dropped, it is ended at once and its folder removed.
+#[derive(Debug)]
+pub(crate) struct Postmaster {
+    binaries: PathBuf,
+    account: Account,
+    folder: ServerFolder,
+    port: u16,
+    child: Mutex<Option<Child>>,
+    watchdog: Watchdog,
+}
+
+enum Failure {
+    PortTaken,
+    Other(String),
+}
+
+impl Postmaster {
+    /// Makes a data folder and starts the server in `binaries` on it. About 0.6 s.
+    pub(crate) async fn start(binaries: &Path, options: &Options) -> Result<Self, String> {
+        let settings = options
+            .server_settings()
+            .map_err(|error| error.to_string())?;
+        let mut server = Self::prepare(binaries, options).map_err(|error| error.to_string())?;
+        cluster::create(
+            &server.binaries,
+            &server.folder,
+            server.account,
+            options.durability,
+        )
+        .await?;
+        cluster::configure(&server.folder, &settings).map_err(|error| error.to_string())?;
+        for _ in 0..PORT_TRIES {
+            server.port = port::free().map_err(|error| error.to_string())?;
+            match server.launch().await {
+                Ok(()) => return Ok(server),
+                Err(Failure::PortTaken) => {}
+                Err(Failure::Other(reason)) => return Err(reason),
+            }
+        }
+        Err(format!(
+            "every one of {PORT_TRIES} free ports was taken before the server started"
+        ))
+    }
+
+    /// The folder and its watchdog, before anything is in it: from here on, whatever ends this
+    /// process also removes the folder.
+    fn prepare(binaries: &Path, options: &Options) -> io::Result<Self> {
+        let account = Account::for_servers()?;
+        let place = place::for_data(options.durability, account)?;
+        folder::sweep(&place, account);
+        let folder = ServerFolder::create(&place, account)?;
+        let watchdog = Watchdog::start(
+            account.command("sh"),
+            include_str!("watchdog.sh"),
+            folder.path().as_os_str(),
+            Some(folder.lock_handle()?),
+        )?;
+        let binaries = binaries.to_owned();
+        Ok(Self {
+            binaries,
+            account,
+            folder,
+            port: 0,
+            child: Mutex::new(None),
+            watchdog,
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        url::tcp("127.0.0.1", self.port, None)
+    }
+
+    pub(crate) fn socket_url(&self) -> Option<String> {
+        self.folder
+            .holds_socket()
+            .then(|| url::socket(self.folder.path(), self.port))
+    }
+
+    pub(crate) fn is_in_memory(&self) -> bool {
+        place::is_in_memory(self.folder.path())
+    }
+
+    /// Kills the server and all its processes with SIGKILL. Blocks for some milliseconds; does
+    /// nothing to a server that is down.
+    pub(crate) fn kill_hard(&self) -> io::Result<()> {
+        let mut child = self.child();
+        let Some(postmaster) = child.as_mut() else {
+            return Ok(());
+        };
+        table::kill_with_children(pid_of(postmaster))?;
+        self.watchdog.tell("")?;
+        postmaster.wait()?;
+        *child = None;
+        Ok(())
+    }
+
+    /// Starts the server again on the same folder and port; one that runs is first shut down.
+    pub(crate) async fn restart(&self) -> Result<(), String> {
+        self.shut_down().await.map_err(|error| error.to_string())?;
+        for _ in 0..PORT_TRIES {
+            match self.launch().await {
+                Ok(()) => return Ok(()),
+                Err(Failure::PortTaken) => tokio::time::sleep(PAUSE * 20).await,
+                Err(Failure::Other(reason)) => return Err(reason),
+            }
+        }
+        Err(format!("port {} was taken by another process", self.port))
+    }
+
+    async fn shut_down(&self) -> io::Result<()> {
+        if let Some(postmaster) = self.child().as_ref() {
+            table::signal(pid_of(postmaster), Signal::INT)?;
+        }
+        let started = Instant::now();
+        while self.child().is_some() && self.exited()?.is_none() {
+            if started.elapsed() > PATIENCE {
+                return Err(io::Error::other("the server does not shut down"));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    async fn launch(&self) -> Result<(), Failure> {
+        self.spawn()
+            .map_err(|error| Failure::Other(format!("postgres: {error}")))?;
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if self.exited().is_ok_and(|status| status.is_some()) {
+                return Err(self.why_it_exited());
+            }
+            if self.answers().await {
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(Failure::Other(format!(
+            "no answer within {} s: {}",
+            PATIENCE.as_secs(),
+            self.last_log()
+        )))
+    }
+
+    fn spawn(&self) -> io::Result<()> {
+        let log = File::create(self.folder.log())?;
+        let mut shell = self.account.command("sh");
+        shell
+            .args(["-c", LAUNCH, "launch"])
+            .arg(self.binaries.join("postgres"));
+        shell
+            .arg("-D")
+            .arg(self.folder.data())
+            .args(["-p", &self.port.to_string()]);
+        shell
+            .stdin(Stdio::piped())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        // Ctrl-C in a terminal is for us: the watchdog ends the server after us.
+        let mut child = shell.process_group(0).spawn()?;
+        let go = child.stdin.take();
+        let pid = child.id();
+        *self.child() = Some(child);
+        self.watchdog.tell(&pid.to_string())?;
+        go.map_or(Ok(()), |mut go| io::Write::write_all(&mut go, b"go\n"))
+    }
+
+    /// Whether the server on our port is the one on our folder, and accepts connections.
+    async fn answers(&self) -> bool {
+        let data = connection::data_directory(&self.url()).await;
+        data.is_ok_and(|data| Path::new(&data) == self.folder.data())
+    }
+
+    /// The status of a server that has ended, which it then forgets.
+    fn exited(&self) -> io::Result<Option<ExitStatus>> {
+        let mut child = self.child();
+        let Some(postmaster) = child.as_mut() else {
+            return Ok(None);
+        };
+        let status = postmaster.try_wait()?;
+        if status.is_some() {
+            self.watchdog.tell("")?;
+            *child = None;
+        }
+        Ok(status)
+    }
+
+    fn why_it_exited(&self) -> Failure {
+        let log = self.last_log();
+        if log.contains("Address already in use") {
+            return Failure::PortTaken;
+        }
+        Failure::Other(format!("postgres ended: {log}"))
+    }
+
+    fn last_log(&self) -> String {
+        let log = fs::read(self.folder.log()).unwrap_or_default();
+        cluster::last_lines(&String::from_utf8_lossy(&log))
+    }
+
+    fn child(&self) -> MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Postmaster {
+    fn drop(&mut self) {
+        self.watchdog.release();
+        // The watchdog ends the server; only its parent can take it off the process table.
+        if let Some(postmaster) = self.child().as_mut() {
+            let _ = postmaster.wait();
+        }
+    }
+}
+
+fn pid_of(child: &Child) -> i32 {
+    i32::try_from(child.id()).unwrap_or(i32::MAX)
+}

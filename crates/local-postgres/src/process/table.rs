@@ -1,0 +1,143 @@
+//! The machine's processes: a server's children, and a server left without its owner.
+
+use std::{
+    fs, io,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// One process.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    pid: i32,
+    parent: i32,
+    /// `T` is stopped, `Z` is dead and not yet waited for.
+    state: char,
+}
+
+/// Kills a postmaster and all its children, as a power cut would, and returns when they are dead.
+///
+/// The children lead process groups of their own, so they are killed by parentage. The postmaster
+/// is stopped first: it then forks no more, and answers no death with its own crash recovery.
+pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
+    signal(postmaster, Signal::STOP)?;
+    wait_until(|| rows().map(|rows| rows.iter().any(|row| is_stopped(row, postmaster))))?;
+    let family: Vec<i32> = rows()?
+        .iter()
+        .filter(|row| row.parent == postmaster || row.pid == postmaster)
+        .map(|row| row.pid)
+        .collect();
+    for pid in &family {
+        signal(*pid, Signal::KILL)?;
+    }
+    wait_until(|| {
+        let alive = |row: &Row| family.contains(&row.pid) && row.state != 'Z';
+        rows().map(|rows| !rows.iter().any(alive))
+    })
+}
+
+/// Ends the postmaster that runs on `data`, if one does, and waits until it has.
+pub(crate) fn quit_postmaster_of(data: &Path) {
+    let Some(pid) = postmaster_of(data) else {
+        return;
+    };
+    let _ = signal(pid, Signal::QUIT);
+    let _ = wait_until(|| Ok(postmaster_of(data).is_none()));
+}
+
+/// Sends a signal; a process that is already gone is no error.
+pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
+    let Some(pid) = Pid::from_raw(pid) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    match kill_process(pid, signal) {
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        sent => Ok(sent?),
+    }
+}
+
+/// The first line of postmaster.pid, if that process is still a server on this folder: the number
+/// may have gone to another process since.
+fn postmaster_of(data: &Path) -> Option<i32> {
+    let file = fs::read_to_string(data.join("postmaster.pid")).ok()?;
+    let pid = file.lines().next()?.trim().parse().ok()?;
+    command_line(pid)?.contains(data.to_str()?).then_some(pid)
+}
+
+fn is_stopped(row: &Row, pid: i32) -> bool {
+    row.pid == pid && "TZ".contains(row.state)
+}
+
+fn wait_until(mut done: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    let started = Instant::now();
+    while !done()? {
+        if started.elapsed() > PATIENCE {
+            return Err(io::Error::other(
+                "the server's processes do not obey signals",
+            ));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Read from /proc where there is one: slim containers have no `ps`.
+fn rows() -> io::Result<Vec<Row>> {
+    if !cfg!(target_os = "linux") {
+        let output = Command::new("ps")
+            .args(["-A", "-o", "pid=,ppid=,stat="])
+            .output()?;
+        return Ok(String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(ps_row)
+            .collect());
+    }
+    let entries = fs::read_dir("/proc")?.flatten();
+    Ok(entries
+        .filter_map(|entry| proc_row(&entry.path().join("stat")))
+        .collect())
+}
+
+fn ps_row(line: &str) -> Option<Row> {
+    let mut fields = line.split_whitespace();
+    let pid = fields.next()?.parse().ok()?;
+    let parent = fields.next()?.parse().ok()?;
+    Some(Row {
+        pid,
+        parent,
+        state: fields.next()?.chars().next()?,
+    })
+}
+
+/// `pid (name) state parent ..`; the name may hold spaces and brackets.
+fn proc_row(stat: &Path) -> Option<Row> {
+    let line = fs::read_to_string(stat).ok()?;
+    let pid = line.split(' ').next()?.parse().ok()?;
+    let (_, rest) = line.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let state = fields.next()?.chars().next()?;
+    Some(Row {
+        pid,
+        parent: fields.next()?.parse().ok()?,
+        state,
+    })
+}
+
+fn command_line(pid: i32) -> Option<String> {
+    if cfg!(target_os = "linux") {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        return Some(String::from_utf8_lossy(&words).into_owned());
+    }
+    let output = Command::new("ps")
+        .args(["-o", "command=", "-p", &pid.to_string()])
+        .output()
+        .ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,66 @@
+//! A process that outlives ours, to clean up after it.
+//!
+//! A server shared by a whole test process lives in a static, which is never dropped, and no
+//! destructor runs on Ctrl-C or kill -9. `PR_SET_PDEATHSIG` would fire when the *thread* that
+//! started the server ends, and a signal handler does not belong in other people's processes. So a
+//! shell waits on a pipe whose only write end is ours and closed on exec: however this process
+//! ends, the pipe ends with it.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{Mutex, PoisonError},
+};
+
+/// Runs its script's last part when dropped, or when this process ends.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    shell: Child,
+    pipe: Mutex<Option<ChildStdin>>,
+}
+
+impl Watchdog {
+    /// Starts `script` under `shell`, a command for `sh`, with one argument. `lock` stays open as
+    /// long as the script runs.
+    pub(crate) fn start(
+        mut shell: Command,
+        script: &str,
+        argument: &std::ffi::OsStr,
+        lock: Option<File>,
+    ) -> io::Result<Self> {
+        shell.args(["-c", script, "watchdog"]).arg(argument);
+        shell
+            .stdin(Stdio::piped())
+            .stdout(lock.map_or_else(Stdio::null, Into::into));
+        // Out of the terminal's foreground group, whose every member Ctrl-C reaches.
+        shell.stderr(Stdio::null()).process_group(0);
+        let mut shell = shell.spawn()?;
+        let pipe = Mutex::new(shell.stdin.take());
+        Ok(Self { shell, pipe })
+    }
+
+    /// Sends one line; the script acts on the last.
+    pub(crate) fn tell(&self, line: &str) -> io::Result<()> {
+        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        pipe.as_mut()
+            .map_or(Ok(()), |pipe| writeln!(pipe, "{line}"))
+    }
+
+    /// Lets the script act, without waiting for it.
+    pub(crate) fn release(&self) {
+        self.pipe
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.release();
+        // The script bounds its own time; a wait that fails leaves nothing more to do here.
+        let _ = self.shell.wait();
+    }
+}

@@ -1,0 +1,26 @@
+# Ends one PostgreSQL and removes its folder when the process that started it is gone.
+#
+# Standard input is a pipe that nobody else writes to: it ends when that process lets go of it or
+# dies, by whatever signal. Its lines are the server's process id, or an empty line while there is
+# none; the last one counts. Standard output is the folder's lock, held as long as this runs.
+#
+# usage: sh -c "$(cat watchdog.sh)" watchdog <folder>
+trap '' HUP INT QUIT TERM
+pid=
+while read -r line; do pid=$line; done
+
+if [ -n "$pid" ]; then
+  kill -QUIT "$pid"
+  tries=0
+  while kill -0 "$pid" && [ "$tries" -lt 100 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+  kill -KILL "$pid"
+fi
+
+# A process that was just starting may still write into the folder.
+for pause in 0 0.2 1; do
+  sleep "$pause"
+  rm -rf "$1" && [ ! -e "$1" ] && break
+done

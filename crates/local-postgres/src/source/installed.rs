@@ -1,0 +1,83 @@
+//! The binaries of a PostgreSQL that is installed on this machine.
+
+use std::{
+    cmp::Reverse,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use super::Found;
+use crate::{Missing, Options, Source, process::postmaster::Postmaster};
+
+/// Folders in which packages install one folder per version, with the name's fixed beginning.
+const VERSIONED: [(&str, &str); 4] = [
+    ("/usr/lib/postgresql", ""),
+    ("/usr", "pgsql-"),
+    ("/opt/homebrew/opt", "postgresql"),
+    ("/usr/local/opt", "postgresql"),
+];
+
+pub(crate) async fn start(options: &Options) -> Result<Found, Missing> {
+    let binaries = find().map_err(|reason| Missing::absent(Source::Installed, reason))?;
+    start_from(&binaries, options)
+        .await
+        .map(|server| {
+            let origin = format!("installed binaries in {}", binaries.display());
+            Found::of_process(Source::Installed, origin, server)
+        })
+        .map_err(|reason| Missing::failed(Source::Installed, reason))
+}
+
+async fn start_from(binaries: &Path, options: &Options) -> Result<Postmaster, String> {
+    let started = Postmaster::start(binaries, options).await;
+    started.map_err(|reason| format!("{}: {reason}", binaries.display()))
+}
+
+/// `PG_BIN_DIR` if it is set, else the newest version in the usual folders, else `PATH`.
+fn find() -> Result<PathBuf, String> {
+    if let Some(folder) = env::var_os("PG_BIN_DIR").filter(|value| !value.is_empty()) {
+        let folder = PathBuf::from(folder);
+        let lacks = || {
+            format!(
+                "PG_BIN_DIR={} holds no initdb and postgres",
+                folder.display()
+            )
+        };
+        return Some(folder.clone())
+            .filter(|folder| has_server(folder))
+            .ok_or_else(lacks);
+    }
+    let versioned = VERSIONED
+        .iter()
+        .flat_map(|(parent, prefix)| newest_first(parent, prefix));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders = versioned.chain(env::split_paths(&path));
+    folders.find(|folder| has_server(folder)).ok_or_else(|| {
+        "initdb and postgres are neither in PG_BIN_DIR, the usual folders nor on PATH".to_owned()
+    })
+}
+
+fn newest_first(parent: &str, prefix: &str) -> Vec<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let version = name
+                .strip_prefix(prefix)?
+                .trim_start_matches('@')
+                .parse()
+                .unwrap_or(0);
+            Some((version, entry.path().join("bin")))
+        })
+        .collect();
+    versions.sort_by_key(|(version, _)| Reverse(*version));
+    versions.into_iter().map(|(_, folder)| folder).collect()
+}
+
+fn has_server(folder: &Path) -> bool {
+    ["initdb", "postgres"]
+        .iter()
+        .all(|name| folder.join(name).is_file())
+}

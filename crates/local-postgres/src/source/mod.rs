@@ -1,0 +1,78 @@
+//! The four sources, and the order in which they are tried.
+
+mod container;
+mod download;
+mod installed;
+mod url;
+
+use crate::{Error, Missing, Options, Source, process::postmaster::Postmaster};
+
+/// A server that answers.
+pub(crate) struct Found {
+    pub(crate) source: Source,
+    /// Where it came from, in words.
+    pub(crate) origin: String,
+    pub(crate) url: String,
+    pub(crate) socket_url: Option<String>,
+    pub(crate) server: Server,
+    /// The sources tried before whose servers did not start.
+    pub(crate) failed: Vec<Missing>,
+}
+
+/// What ends with a [`LocalPostgres`](crate::LocalPostgres).
+pub(crate) enum Server {
+    /// Somebody else's server.
+    Foreign,
+    Process(Box<Postmaster>),
+    /// Held for its drop alone.
+    #[cfg(feature = "container")]
+    Container(#[expect(dead_code, reason = "held for its drop")] container::Container),
+}
+
+/// The server of the source that is forced, else of the first that has one. A `DATABASE_URL` that
+/// is set forces itself: a caller who names a server does not want another one.
+pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
+    let named = options
+        .source
+        .map_or_else(Source::from_env, |source| Ok(Some(source)))?;
+    let forced = named.or_else(|| url::is_set().then_some(Source::Url));
+    if let Some(source) = forced {
+        return start(source, options).await.map_err(Error::Unavailable);
+    }
+    let mut missing = Vec::new();
+    for source in Source::ORDER {
+        match start(source, options).await {
+            Ok(found) => {
+                missing.retain(|one: &Missing| one.failed);
+                return Ok(Found {
+                    failed: missing,
+                    ..found
+                });
+            }
+            Err(reason) => missing.push(reason),
+        }
+    }
+    Err(Error::NoneAvailable { missing })
+}
+
+async fn start(source: Source, options: &Options) -> Result<Found, Missing> {
+    match source {
+        Source::Url => url::start(),
+        Source::Installed => installed::start(options).await,
+        Source::Container => container::start(options).await,
+        Source::Download => download::start(options).await,
+    }
+}
+
+impl Found {
+    fn of_process(source: Source, origin: String, server: Postmaster) -> Self {
+        Self {
+            source,
+            origin,
+            url: server.url(),
+            socket_url: server.socket_url(),
+            server: Server::Process(Box::new(server)),
+            failed: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Whatever ends the process that started a server also ends the server and removes its folder.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{Served, folder_of, is_running, pid_of, serve, wait_until};
+use local_postgres::{LocalPostgres, Options, Source};
+
+async fn nothing_is_left_after(signal: &str) {
+    let mut served = Served::start(serve().env("POSTGRES_SOURCE", "installed"));
+    let (pid, folder) = (pid_of(&served.url).await, folder_of(&served.url).await);
+    assert!(is_running(pid) && folder.exists());
+    served.signal(signal);
+    served.process.wait().expect("the example ends");
+    wait_until("the server has ended", || !is_running(pid));
+    wait_until("the folder is removed", || !folder.exists());
+}
+
+#[tokio::test]
+async fn kill_9_leaves_nothing() {
+    nothing_is_left_after("-KILL").await;
+}
+
+#[tokio::test]
+async fn ctrl_c_leaves_nothing() {
+    nothing_is_left_after("-INT").await;
+}
+
+#[tokio::test]
+async fn terminate_leaves_nothing() {
+    nothing_is_left_after("-TERM").await;
+}
+
+/// A power cut ends the watchdog too: the folder stays, and nobody holds its lock.
+#[tokio::test]
+async fn a_start_sweeps_what_a_power_cut_left() {
+    let options = Options {
+        source: Some(Source::Installed),
+        ..Options::default()
+    };
+    let server = LocalPostgres::start(options.clone())
+        .await
+        .expect("PostgreSQL is installed");
+    let live = folder_of(server.url()).await;
+    let abandoned = live.with_file_name(format!("local-postgres-{}-abandoned", std::process::id()));
+    make_abandoned(&abandoned, &live);
+
+    let other = LocalPostgres::start(options)
+        .await
+        .expect("PostgreSQL is installed");
+    assert!(!abandoned.exists(), "{} is left", abandoned.display());
+    assert!(live.exists(), "a live server lost its folder");
+    drop(other);
+}
+
+fn make_abandoned(folder: &Path, model: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    fs::create_dir(folder).expect("a folder");
+    fs::write(folder.join("lock"), "").expect("a lock");
+    let owner = fs::metadata(model).expect("the live folder").uid();
+    chown(folder, Some(owner), None).expect("the right to give it away");
+}
