@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+//! One bounded, fair, cancellation-safe commit queue for durable writers.
+#![cfg_attr(feature = "tokio", doc = include_str!("../README.md"))]
 
 mod batch;
 mod blocking;

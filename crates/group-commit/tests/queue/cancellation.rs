@@ -1,0 +1,123 @@
+use std::future::ready;
+use std::sync::Arc;
+
+use group_commit::{Limits, SubmitError};
+use tokio::sync::oneshot;
+
+use crate::gate::{arrive, arrive_behind, closed_queue, job, until};
+
+#[tokio::test]
+async fn a_caller_dropped_in_line_is_withdrawn_and_its_room_freed() {
+    let queue = closed_queue(Limits {
+        max_queued_requests: 2,
+        ..Limits::default()
+    });
+    let (_leader, waiting) = arrive_behind(&queue, &[1, 2, 3]).await;
+    waiting[0].abort();
+    until(|| queue.stats().withdrawn == 1).await;
+    let stats = queue.stats();
+    assert_eq!(
+        (stats.queued, stats.queued_bytes, stats.waiting_for_room),
+        (2, 2, 0)
+    );
+
+    queue.committer().let_through(2);
+    queue.close().await;
+    assert_eq!(queue.committer().started(), [vec![0], vec![2, 3]]);
+}
+
+#[tokio::test]
+async fn a_caller_dropped_while_it_waits_for_room_is_withdrawn() {
+    let queue = closed_queue(Limits {
+        max_queued_requests: 1,
+        ..Limits::default()
+    });
+    let (_leader, waiting) = arrive_behind(&queue, &[1, 2]).await;
+    waiting[1].abort();
+    until(|| queue.stats().withdrawn == 1).await;
+    queue.committer().let_through(2);
+    queue.close().await;
+    assert_eq!(queue.committer().written(), [0, 1]);
+}
+
+#[tokio::test]
+async fn a_leader_dropped_in_flight_leaves_its_commit_to_a_task() {
+    let queue = closed_queue(Limits::default());
+    let (leader, waiting) = arrive_behind(&queue, &[1]).await;
+    leader.abort();
+    assert!(leader.await.unwrap_err().is_cancelled());
+    queue.committer().let_through(2);
+    for caller in waiting {
+        assert_eq!(caller.await.unwrap(), Ok(2));
+    }
+    assert_eq!(
+        queue.committer().started(),
+        [[0], [1]],
+        "each committed once"
+    );
+}
+
+#[tokio::test]
+async fn a_caller_dropped_in_flight_changes_nothing_for_its_batch() {
+    let queue = closed_queue(Limits::default());
+    let (leader, mut waiting) = arrive_behind(&queue, &[1, 2, 3]).await;
+    queue.committer().let_through(1);
+    assert_eq!(leader.await.unwrap(), Ok(1));
+    until(|| queue.committer().started().len() == 2).await;
+    waiting.remove(1).abort();
+    queue.committer().let_through(1);
+    queue.close().await;
+    assert_eq!(queue.committer().written(), [0, 1, 2, 3]);
+    assert_eq!(queue.stats().withdrawn, 0);
+}
+
+#[tokio::test]
+async fn a_deadline_in_line_withdraws() {
+    let queue = closed_queue(Limits::default());
+    let _leader = arrive(&queue, job(0)).await;
+    let outcome = queue.submit_until(job(1), tokio::task::yield_now()).await;
+    assert_eq!(outcome, Err(SubmitError::TimedOut));
+    queue.committer().let_through(1);
+    queue.close().await;
+    assert_eq!(queue.committer().written(), [0]);
+}
+
+#[tokio::test]
+async fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() {
+    let queue = closed_queue(Limits::default());
+    let outcome = queue.submit_until(job(0), tokio::task::yield_now()).await;
+    assert_eq!(outcome, Err(SubmitError::OutcomeUnknown), "as the leader");
+
+    let (pass, passed) = oneshot::channel::<()>();
+    let follower = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move {
+            queue
+                .submit_until(job(1), async { drop(passed.await) })
+                .await
+        }
+    });
+    until(|| queue.stats().queued == 1).await;
+    queue.committer().let_through(1);
+    until(|| queue.committer().started().len() == 2).await;
+    pass.send(()).unwrap();
+    assert_eq!(
+        follower.await.unwrap(),
+        Err(SubmitError::OutcomeUnknown),
+        "as a follower"
+    );
+
+    queue.committer().let_through(1);
+    queue.close().await;
+    assert_eq!(queue.committer().written(), [0, 1]);
+}
+
+#[tokio::test]
+async fn a_deadline_that_has_passed_lets_nothing_in() {
+    let queue = closed_queue(Limits::default());
+    assert_eq!(
+        queue.submit_until(job(0), ready(())).await,
+        Err(SubmitError::TimedOut)
+    );
+    assert_eq!(queue.stats().batches, 0);
+}

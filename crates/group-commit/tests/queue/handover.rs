@@ -1,0 +1,131 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use group_commit::{Commit, CommitError, Limits, Queue, SubmitError};
+
+use crate::gate::{Gate, arrive, arrive_behind, closed_queue, job};
+
+/// The verdict is the number of the commit.
+#[derive(Default)]
+struct Numbered {
+    started: AtomicU64,
+}
+
+impl Commit for Numbered {
+    type Request = ();
+    type Verdict = u64;
+    type Error = ();
+
+    fn size_bytes(&self, (): &()) -> usize {
+        1
+    }
+
+    async fn commit(&self, batch: &mut [()]) -> Result<Vec<u64>, CommitError<()>> {
+        let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+        Ok(vec![number; batch.len()])
+    }
+}
+
+#[tokio::test]
+async fn the_next_commit_starts_before_the_callers_of_the_last_are_answered() {
+    let limits = Limits {
+        max_batch_requests: 2,
+        ..Limits::default()
+    };
+    let queue = Arc::new(Queue::new(Numbered::default(), limits));
+    let callers = [(); 9].map(|()| {
+        let queue = Arc::clone(&queue);
+        tokio::spawn(async move {
+            let number = queue.submit(()).await.unwrap();
+            (number, queue.committer().started.load(Ordering::SeqCst))
+        })
+    });
+    for caller in callers {
+        let (number, started) = caller.await.unwrap();
+        // The leader alone, then four batches of two, of which the last has no successor.
+        assert!(
+            started > number || number == 5,
+            "answered {number} with {started} started"
+        );
+    }
+    assert_eq!(queue.stats().batches, 5);
+}
+
+/// Eight callers in a closed loop, on one thread: how many batches their requests made.
+async fn batches_of_a_closed_loop(fill_yields: u32) -> u64 {
+    let limits = Limits {
+        fill_yields,
+        ..Limits::default()
+    };
+    let queue = Arc::new(Queue::new(Numbered::default(), limits));
+    let callers = [(); 8].map(|()| {
+        let queue = Arc::clone(&queue);
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                queue.submit(()).await.unwrap();
+            }
+        })
+    });
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    queue.stats().batches
+}
+
+#[tokio::test]
+async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
+    let (at_once, filled) = (
+        batches_of_a_closed_loop(0).await,
+        batches_of_a_closed_loop(3).await,
+    );
+    assert!(
+        filled < at_once,
+        "{filled} batches with yields, {at_once} without"
+    );
+}
+
+#[test]
+fn callers_on_another_runtime_go_on_when_the_drivers_runtime_is_shut_down() {
+    let [doomed, surviving] = [(); 2].map(|()| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().build().unwrap()
+    });
+    let queue = doomed.block_on(async { closed_queue(Limits::default()) });
+    let leader = doomed.block_on(arrive(&queue, job(0)));
+    let follower = surviving.block_on(arrive(&queue, job(1)));
+    doomed.shutdown_background();
+    surviving.block_on(async {
+        assert!(leader.await.unwrap_err().is_cancelled());
+        queue.committer().let_through(1);
+        assert_eq!(
+            follower.await.unwrap(),
+            Ok(1),
+            "the commit of the leader was dropped"
+        );
+    });
+}
+
+#[tokio::test]
+async fn a_spawner_that_drops_its_task_leaves_the_outcome_unknown_and_the_queue_going() {
+    let queue = Arc::new(Queue::with_spawner(Gate::closed(), Limits::default(), drop));
+    let (leader, mut waiting) = arrive_behind(&queue, &[1]).await;
+    queue.committer().let_through(1);
+    assert_eq!(leader.await.unwrap(), Ok(1));
+    let follower = waiting.remove(0).await.unwrap();
+    assert_eq!(follower, Err(SubmitError::OutcomeUnknown));
+    queue.committer().let_through(1);
+    assert_eq!(queue.submit(job(2)).await, Ok(2));
+}
+
+#[test]
+fn submitting_is_send() {
+    fn send<T: Send>(_: &T) {}
+    let queue = Queue::with_spawner(Gate::open(), Limits::default(), drop);
+    send(&queue.submit(job(0)));
+    send(&queue.submit_until(job(0), std::future::pending()));
+    send(&queue.try_submit(job(0)));
+    send(&queue.close());
+}

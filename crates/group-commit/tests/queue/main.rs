@@ -1,0 +1,10 @@
+//! The async queue through its public API.
+
+mod batches;
+mod bounds;
+mod cancellation;
+mod close;
+mod errors;
+mod gate;
+mod handover;
+mod stress;
