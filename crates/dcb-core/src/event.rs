@@ -69,10 +69,16 @@ impl Body {
         let tags_at = event_type.len();
         let metadata_at = tags_at + tags.clone().map(|tag| 1 + tag.len()).sum::<usize>();
         let data_at = metadata_at
-            + metadata.clone().map(|(key, value)| 2 + key.len() + value.len()).sum::<usize>();
+            + metadata
+                .clone()
+                .map(|(key, value)| 2 + key.len() + value.len())
+                .sum::<usize>();
         let size = data_at + data.len();
         if u32::try_from(size).is_err() {
-            let problem = Problem::TooLarge { max: u32::MAX.into(), actual: size as u64 };
+            let problem = Problem::TooLarge {
+                max: u32::MAX.into(),
+                actual: size as u64,
+            };
             return Err(invalid("event")(problem));
         }
         let mut buffer = Vec::with_capacity(size);
@@ -100,11 +106,16 @@ impl Body {
     }
 
     fn tags(&self) -> impl Iterator<Item = &str> {
-        self.text(self.tags_at..self.metadata_at).split('\0').skip(1)
+        self.text(self.tags_at..self.metadata_at)
+            .split('\0')
+            .skip(1)
     }
 
     fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut entries = self.text(self.metadata_at..self.data_at).split('\0').skip(1);
+        let mut entries = self
+            .text(self.metadata_at..self.data_at)
+            .split('\0')
+            .skip(1);
         std::iter::from_fn(move || Some((entries.next()?, entries.next()?)))
     }
 
@@ -143,7 +154,8 @@ macro_rules! body_accessors {
 
             /// The value of the first tag `key:value` with this key.
             pub fn tag_value(&self, key: &str) -> Option<&str> {
-                self.tags().find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'))
+                self.tags()
+                    .find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'))
             }
 
             /// The metadata, keys unique, in the order it was given.
@@ -153,7 +165,8 @@ macro_rules! body_accessors {
 
             /// The metadata value of this key.
             pub fn metadata_value(&self, key: &str) -> Option<&str> {
-                self.metadata().find_map(|(own, value)| (own == key).then_some(value))
+                self.metadata()
+                    .find_map(|(own, value)| (own == key).then_some(value))
             }
 
             /// The data, byte for byte as it was given.
@@ -166,8 +179,9 @@ macro_rules! body_accessors {
             /// # Errors
             /// [`Error::Json`] where it is not JSON of this shape.
             pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-                serde_json::from_slice(self.data())
-                    .map_err(|error| Error::Json { reason: error.to_string().into() })
+                serde_json::from_slice(self.data()).map_err(|error| Error::Json {
+                    reason: error.to_string().into(),
+                })
             }
 
             /// The size of type, tags, metadata and data in bytes.
@@ -211,7 +225,12 @@ impl Event {
         recorded_at: SystemTime,
         id: Uuid,
     ) -> SequencedEvent {
-        SequencedEvent { position, recorded_at, id, body: self.body }
+        SequencedEvent {
+            position,
+            recorded_at,
+            id,
+            body: self.body,
+        }
     }
 }
 
@@ -236,8 +255,18 @@ where
     /// The event, in one allocation.
     pub(crate) fn into_event(self) -> Result<SequencedEvent, Error> {
         let body = Body::pack(self.event_type, self.tags, self.metadata, self.data)?;
-        let Self { position, recorded_at, id, .. } = self;
-        Ok(SequencedEvent { position, recorded_at, id, body })
+        let Self {
+            position,
+            recorded_at,
+            id,
+            ..
+        } = self;
+        Ok(SequencedEvent {
+            position,
+            recorded_at,
+            id,
+            body,
+        })
     }
 }
 
@@ -272,14 +301,19 @@ impl From<Event> for Vec<Event> {
 
 impl fmt::Debug for Event {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.body.debug(formatter.debug_struct("Event").field("id", &self.id))
+        self.body
+            .debug(formatter.debug_struct("Event").field("id", &self.id))
     }
 }
 
 impl fmt::Debug for SequencedEvent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("SequencedEvent");
-        self.body.debug(debug.field("position", &self.position).field("id", &self.id))
+        self.body.debug(
+            debug
+                .field("position", &self.position)
+                .field("id", &self.id),
+        )
     }
 }
 
@@ -321,7 +355,8 @@ impl EventBuilder {
         // Writing to a String fails only where the Display implementation itself does.
         if write!(self.tags, "{tag}").is_err() {
             let reason = "its Display implementation failed".to_owned();
-            self.problem.get_or_insert(invalid("tags")(Problem::Malformed { reason }));
+            self.problem
+                .get_or_insert(invalid("tags")(Problem::Malformed { reason }));
         }
         self.tag_ends.push(self.tags.len());
         self
@@ -364,7 +399,9 @@ impl EventBuilder {
         match serde_json::to_vec(value) {
             Ok(data) => self.data = data,
             Err(error) => {
-                let problem = Problem::Malformed { reason: error.to_string() };
+                let problem = Problem::Malformed {
+                    reason: error.to_string(),
+                };
                 self.problem.get_or_insert(invalid("data")(problem));
             }
         }
@@ -405,7 +442,10 @@ impl EventBuilder {
         for (index, (key, value)) in self.metadata.iter().enumerate() {
             check(key, Tag::MAX_CHARS).map_err(invalid("metadata"))?;
             check_content(value, usize::MAX).map_err(invalid("metadata"))?;
-            if self.metadata[..index].iter().any(|(earlier, _)| earlier == key) {
+            if self.metadata[..index]
+                .iter()
+                .any(|(earlier, _)| earlier == key)
+            {
                 return Err(invalid("metadata")(Problem::Duplicate { key: key.clone() }));
             }
         }
@@ -416,7 +456,9 @@ impl EventBuilder {
         Body::pack(
             &self.event_type,
             tags.iter().copied(),
-            self.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())),
+            self.metadata
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str())),
             &self.data,
         )
     }

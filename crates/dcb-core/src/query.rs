@@ -41,7 +41,10 @@ impl Query {
             return Err(invalid("query.items")(Problem::Empty));
         }
         if items.len() > Self::MAX_ITEMS {
-            let problem = Problem::TooMany { max: Self::MAX_ITEMS, actual: items.len() };
+            let problem = Problem::TooMany {
+                max: Self::MAX_ITEMS,
+                actual: items.len(),
+            };
             return Err(invalid("query.items")(problem));
         }
         if items.iter().any(QueryItem::is_any) {
@@ -81,7 +84,11 @@ impl Query {
 
     /// Whether `event` matches.
     pub fn matches(&self, event: &SequencedEvent) -> bool {
-        self.is_all() || self.items.iter().any(|item| item.matches(event))
+        self.is_all()
+            || self
+                .items
+                .iter()
+                .any(|item| item.matches(event.event_type(), |wanted| event.has_tag(wanted)))
     }
 }
 
@@ -110,10 +117,14 @@ impl QueryItem {
         self.types.is_empty() && self.tags.is_empty()
     }
 
-    fn matches(&self, event: &SequencedEvent) -> bool {
+    /// Whether an event of this type matches, given which tags it carries.
+    pub(crate) fn matches(&self, event_type: &str, has_tag: impl Fn(&str) -> bool) -> bool {
         let of_type = self.types.is_empty()
-            || self.types.iter().any(|wanted| wanted.as_str() == event.event_type());
-        of_type && self.tags.iter().all(|wanted| event.has_tag(wanted.as_str()))
+            || self
+                .types
+                .iter()
+                .any(|wanted| wanted.as_str() == event_type);
+        of_type && self.tags.iter().all(|wanted| has_tag(wanted.as_str()))
     }
 }
 

@@ -1,0 +1,87 @@
+//! An append from the caller's side: into the queue, and back with an answer.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use group_commit::SubmitError;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::request::{Request, Verdict};
+use crate::{Append, Appended, Error, SequencedEvent};
+
+impl PostgresStore {
+    pub(super) async fn commit(&self, append: Append) -> Result<Appended, Error> {
+        self.shared.config.limits.check(&append)?;
+        let mut deadline = pin!(sleep(self.shared.config.append_timeout));
+        let mut request = Request::new(append);
+        let ids = Arc::clone(&request.ids);
+        loop {
+            match self
+                .shared
+                .queue
+                .submit_until(request, deadline.as_mut())
+                .await
+            {
+                Ok(Verdict::Settled(result)) => {
+                    self.count_conflict(&result);
+                    return result;
+                }
+                Ok(Verdict::Stored(stored)) => return self.compare(&stored).await,
+                Ok(Verdict::Again(again)) => request = again,
+                Err(unsettled) => return Err(self.unsettled(unsettled, &ids)),
+            }
+        }
+    }
+
+    fn count_conflict(&self, result: &Result<Appended, Error>) {
+        if let Err(Error::Conflict { .. }) = result {
+            self.shared
+                .counters
+                .conflicts
+                .fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn unsettled(&self, unsettled: SubmitError<Error>, ids: &[Uuid]) -> Error {
+        match unsettled {
+            SubmitError::Closed => Error::Closed,
+            SubmitError::Refused(error) | SubmitError::Failed(error) => error,
+            SubmitError::Panicked => Error::Panicked,
+            SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
+                Error::OutcomeUnknown { ids: ids.to_vec() }
+            }
+            // Waiting for room and waiting for a commit are one wait to the caller.
+            _ => Error::Timeout {
+                operation: "append",
+                limit: self.shared.config.append_timeout,
+            },
+        }
+    }
+
+    /// Answers an append of which at least one id is stored already.
+    async fn compare(&self, request: &Request) -> Result<Appended, Error> {
+        let stored = self.events_by_id(&request.ids).await?;
+        let with_id = |id: &Uuid| stored.iter().find(|event| event.id() == *id);
+        let stored: Vec<Option<&SequencedEvent>> = request.ids.iter().map(with_id).collect();
+        let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
+            let first = stored.iter().flatten().next();
+            return Err(duplicate(first.map_or(request.ids[0], |event| event.id())));
+        };
+        let differs = all
+            .iter()
+            .zip(&request.append.events)
+            .find(|(stored, event)| !stored.has_content_of(event));
+        if let Some((other, _)) = differs {
+            return Err(duplicate(other.id()));
+        }
+        let positions = all.iter().map(|event| event.position()).collect();
+        Appended::found(positions).ok_or_else(|| duplicate(request.ids[0]))
+    }
+}
+
+fn duplicate(id: Uuid) -> Error {
+    Error::DuplicateEventId { id }
+}

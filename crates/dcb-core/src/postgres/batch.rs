@@ -1,0 +1,108 @@
+//! A batch of requests as the parameters of `dcb.append`.
+
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Postgres, SqlStr};
+
+use super::column::Element::{Bytea, Int4, Int8, Text, Uuid};
+use super::column::{Column, Element};
+use super::plan::Plan;
+use super::request::Request;
+use super::selection::for_each_probe;
+use super::text_form::{write_metadata, write_tags};
+use crate::{AppendCondition, Event, Position, Tracking};
+
+/// The columns of a batch, kept from one to the next for their buffers.
+#[derive(Debug)]
+pub(super) struct Batch {
+    columns: [Column; ELEMENTS.len()],
+}
+
+/// The parameters of `dcb.append`, in its order.
+const ELEMENTS: [Element; 15] = [
+    Int4, Uuid, Text, Text, Text, Bytea, // event: request, id, type, tags, metadata, data
+    Int4, Uuid, // known: request, id
+    Int4, Text, Text, Int8, // probe: request, type, tags, after
+    Int4, Text, Int8, // tracking: request, source, position
+];
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            columns: ELEMENTS.map(Column::new),
+        }
+    }
+}
+
+impl Batch {
+    /// Takes over the requests, and of those that the plan does not hold the events.
+    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
+        self.columns.iter_mut().for_each(Column::clear);
+        for (index, request) in requests.iter().enumerate() {
+            let number = i32::try_from(index + 1).expect("a batch is bounded far below");
+            if plan.is_sent(index) {
+                for (event, id) in request.append.events.iter().zip(request.ids.iter()) {
+                    self.add_event(number, event, *id);
+                }
+            }
+            for id in request.known_ids() {
+                self.add_known_id(number, id);
+            }
+            if let Some(condition) = &request.append.condition {
+                self.add_condition(number, condition);
+            }
+            if let Some(tracking) = &request.append.tracking {
+                self.add_tracking(number, tracking);
+            }
+        }
+    }
+
+    /// The statement with the columns as its parameters.
+    pub(super) fn bind(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
+        self.columns.iter().fold(sqlx::query(append), Query::bind)
+    }
+
+    fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid) {
+        let [request, id, event_type, tags, metadata, data, ..] = &mut self.columns;
+        request.push_int4(number);
+        id.push(event_id.as_bytes());
+        event_type.push(event.event_type().as_bytes());
+        tags.push_with(|buffer| write_tags(event.tags(), buffer));
+        if event.metadata().next().is_some() {
+            metadata.push_with(|buffer| write_metadata(event, buffer));
+        } else {
+            metadata.push_null();
+        }
+        data.push(event.data());
+    }
+
+    fn add_known_id(&mut self, number: i32, known_id: uuid::Uuid) {
+        let [_, _, _, _, _, _, request, id, ..] = &mut self.columns;
+        request.push_int4(number);
+        id.push(known_id.as_bytes());
+    }
+
+    fn add_condition(&mut self, number: i32, condition: &AppendCondition) {
+        let [_, _, _, _, _, _, _, _, request, event_type, tags, after, ..] = &mut self.columns;
+        let position = Position::number_or_zero(condition.after);
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        for_each_probe(
+            &condition.fail_if_events_match,
+            |wanted_type, wanted_tags| {
+                request.push_int4(number);
+                event_type.push_optional_text(wanted_type);
+                tags.push_with(|buffer| {
+                    write_tags(wanted_tags.iter().map(|tag| tag.as_str()), buffer);
+                });
+                after.push_int8(position);
+            },
+        );
+    }
+
+    fn add_tracking(&mut self, number: i32, tracking: &Tracking) {
+        let [.., request, source, position] = &mut self.columns;
+        request.push_int4(number);
+        source.push(tracking.source().as_bytes());
+        position.push_int8(i64::try_from(tracking.position()).unwrap_or(i64::MAX));
+    }
+}

@@ -1,0 +1,117 @@
+//! A parameter that is an array, written element by element in PostgreSQL's binary form.
+//!
+//! One buffer a column serves batch after batch, so that a batch allocates nothing for its values.
+
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::types::Oid;
+use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo};
+use sqlx::{Encode, Postgres, Type};
+
+/// The type of a column's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    Int4,
+    Int8,
+    Text,
+    Bytea,
+    Uuid,
+}
+
+impl Element {
+    /// The object ids of the type and of arrays of it, as in `pg_type.dat`.
+    const fn oids(self) -> (u32, u32) {
+        match self {
+            Self::Int4 => (23, 1007),
+            Self::Int8 => (20, 1016),
+            Self::Text => (25, 1009),
+            Self::Bytea => (17, 1001),
+            Self::Uuid => (2950, 2951),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Column {
+    element: Element,
+    count: i32,
+    /// Each element: its length in bytes as 4 bytes, big-endian (-1 for NULL), then its bytes.
+    elements: Vec<u8>,
+}
+
+impl Column {
+    pub(super) const fn new(element: Element) -> Self {
+        Self {
+            element,
+            count: 0,
+            elements: Vec::new(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.elements.clear();
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.push_with(|elements| elements.extend_from_slice(bytes));
+    }
+
+    pub(super) fn push_int4(&mut self, number: i32) {
+        self.push(&number.to_be_bytes());
+    }
+
+    pub(super) fn push_int8(&mut self, number: i64) {
+        self.push(&number.to_be_bytes());
+    }
+
+    pub(super) fn push_optional_text(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.push(text.as_bytes()),
+            None => self.push_null(),
+        }
+    }
+
+    pub(super) fn push_null(&mut self) {
+        self.count += 1;
+        self.elements.extend_from_slice(&(-1_i32).to_be_bytes());
+    }
+
+    /// Adds the element that `write` appends to the buffer.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.count += 1;
+        let length_at = self.elements.len();
+        self.elements.extend_from_slice(&[0; 4]);
+        write(&mut self.elements);
+        // Events are bounded to 4 GiB, and the server refuses a parameter of more than 1 GiB.
+        let length = (self.elements.len() - length_at - 4) as i32;
+        self.elements[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+impl Type<Postgres> for Column {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_oid(Oid(Element::Text.oids().1))
+    }
+}
+
+impl Encode<'_, Postgres> for Column {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        const HAS_NULLS: i32 = 1;
+        const FIRST_SUBSCRIPT: i32 = 1;
+        let dimensions = i32::from(self.count > 0);
+        buffer.extend_from_slice(&dimensions.to_be_bytes());
+        buffer.extend_from_slice(&HAS_NULLS.to_be_bytes());
+        buffer.extend_from_slice(&self.element.oids().0.to_be_bytes());
+        if self.count > 0 {
+            buffer.extend_from_slice(&self.count.to_be_bytes());
+            buffer.extend_from_slice(&FIRST_SUBSCRIPT.to_be_bytes());
+            buffer.extend_from_slice(&self.elements);
+        }
+        Ok(IsNull::No)
+    }
+
+    fn produces(&self) -> Option<PgTypeInfo> {
+        Some(PgTypeInfo::with_oid(Oid(self.element.oids().1)))
+    }
+}

@@ -1,0 +1,156 @@
+//! Rows decoded by hand from PostgreSQL's binary forms: an event costs one allocation.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sqlx::Row as _;
+use sqlx::ValueRef as _;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use crate::event::StoredEvent;
+use crate::{Error, Position, SequencedEvent};
+
+/// Seconds from the Unix epoch to 2000-01-01, from which PostgreSQL counts.
+const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
+
+/// The head in a row of a read: `None` of an empty log.
+pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
+    optional(row, 0)?
+        .map(int8)
+        .transpose()
+        .map(|head| head.and_then(Position::new))
+}
+
+/// The event in a row of a read, `None` in the row that only tells the head.
+pub(super) fn event(row: &PgRow) -> Result<Option<SequencedEvent>, Error> {
+    let Some(position) = optional(row, 1)?
+        .map(int8)
+        .transpose()?
+        .and_then(Position::new)
+    else {
+        return Ok(None);
+    };
+    let metadata = optional(row, 6)?
+        .map(metadata)
+        .transpose()?
+        .unwrap_or_default();
+    let stored = StoredEvent {
+        position,
+        recorded_at: moment(required(row, 2)?)?,
+        id: Uuid::from_slice(required(row, 3)?).map_err(|_| malformed("id"))?,
+        event_type: text(required(row, 4)?)?,
+        tags: Texts::new(required(row, 5)?)?,
+        metadata: metadata
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str())),
+        data: required(row, 7)?,
+    };
+    stored.into_event().map(Some)
+}
+
+fn optional(row: &PgRow, column: usize) -> Result<Option<&[u8]>, Error> {
+    let value = row.try_get_raw(column).map_err(|_| malformed("row"))?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    value.as_bytes().map(Some).map_err(|_| malformed("row"))
+}
+
+fn required(row: &PgRow, column: usize) -> Result<&[u8], Error> {
+    optional(row, column)?.ok_or_else(|| malformed("row"))
+}
+
+fn int8(bytes: &[u8]) -> Result<u64, Error> {
+    let bytes = bytes.try_into().map_err(|_| malformed("position"))?;
+    u64::try_from(i64::from_be_bytes(bytes)).map_err(|_| malformed("position"))
+}
+
+fn moment(bytes: &[u8]) -> Result<SystemTime, Error> {
+    let micros = int8(bytes)?;
+    Ok(UNIX_EPOCH + Duration::from_secs(POSTGRES_EPOCH_SECONDS) + Duration::from_micros(micros))
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| malformed("text"))
+}
+
+/// A JSON object of strings, in its own order.
+fn metadata(json: &[u8]) -> Result<Vec<(String, String)>, Error> {
+    struct Entries;
+    impl<'de> serde::de::Visitor<'de> for Entries {
+        type Value = Vec<(String, String)>;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("an object of strings")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(
+            self,
+            mut map: A,
+        ) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    serde::Deserializer::deserialize_map(&mut deserializer, Entries)
+        .map_err(|_| malformed("metadata"))
+}
+
+/// The elements of a one-dimensional array of texts:
+///
+/// ```text
+/// dimensions i32 | has NULLs i32 | element type u32 | count i32 | first subscript i32 | elements
+/// element: length i32 | bytes
+/// ```
+///
+/// An empty array has no dimension and ends after the element type.
+#[derive(Clone)]
+struct Texts<'a> {
+    elements: &'a [u8],
+}
+
+impl<'a> Texts<'a> {
+    /// Checks every element, so that iterating can't fail.
+    fn new(array: &'a [u8]) -> Result<Self, Error> {
+        const HEADER: usize = 20;
+        const EMPTY_HEADER: usize = 12;
+        if array.len() == EMPTY_HEADER {
+            return Ok(Self { elements: &[] });
+        }
+        let mut rest = Self {
+            elements: array.get(HEADER..).ok_or_else(|| malformed("tags"))?,
+        };
+        let texts = rest.clone();
+        while !rest.elements.is_empty() {
+            rest.split_first().ok_or_else(|| malformed("tags"))?;
+        }
+        Ok(texts)
+    }
+
+    fn split_first(&mut self) -> Option<&'a str> {
+        let (length, rest) = self.elements.split_first_chunk::<4>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+        let (text, rest) = rest.split_at_checked(length)?;
+        self.elements = rest;
+        std::str::from_utf8(text).ok()
+    }
+}
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.split_first()
+    }
+}
+
+fn malformed(what: &str) -> Error {
+    Error::Database {
+        code: None,
+        message: format!("a stored {what} has another form").into(),
+    }
+}

@@ -1,0 +1,225 @@
+//! Installs the log's schema, brings an older one up to date, and tells what differs.
+
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+
+use super::config::Config;
+use super::error::error;
+use super::session::administrator;
+use crate::text::invalid;
+use crate::{Error, Problem};
+
+/// The changes that lead from nothing to the present schema, in order. One that was ever released
+/// is never changed: a later one changes what it made.
+const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    objects: &[
+        include_str!("../../schema/postgres/tables/event.sql"),
+        include_str!("../../schema/postgres/tables/event_tag.sql"),
+        include_str!("../../schema/postgres/tables/tracking.sql"),
+        include_str!("../../schema/postgres/indexes/event_type_position.sql"),
+        include_str!("../../schema/postgres/functions/tag_key.sql"),
+        include_str!("../../schema/postgres/functions/tag_keys.sql"),
+        include_str!("../../schema/postgres/functions/rarest_tag.sql"),
+        include_str!("../../schema/postgres/functions/first_match.sql"),
+        include_str!("../../schema/postgres/functions/refusals.sql"),
+        include_str!("../../schema/postgres/functions/append.sql"),
+    ],
+}];
+
+const MIGRATION_TABLES: &str = include_str!("../../schema/postgres/tables/migration.sql");
+const OBJECTS: &str = include_str!("../../schema/postgres/queries/objects.sql");
+
+struct Migration {
+    version: i32,
+    objects: &'static [&'static str],
+}
+
+impl Migration {
+    fn sql(&self, schema: &Schema) -> String {
+        self.objects
+            .iter()
+            .map(|object| schema.qualify(object))
+            .collect()
+    }
+}
+
+/// The name of a log's schema.
+pub(super) struct Schema {
+    name: String,
+}
+
+impl Schema {
+    /// A name of letters, digits and underscores, not beginning with a digit or `pg_`.
+    pub(super) fn new(name: &str) -> Result<Self, Error> {
+        const MAX_CHARS: usize = 63;
+        crate::text::check(name, MAX_CHARS).map_err(invalid("schema"))?;
+        let plain = name
+            .chars()
+            .all(|own| own.is_ascii_alphanumeric() || own == '_');
+        if !plain
+            || name.starts_with("pg_")
+            || name.starts_with(|first: char| first.is_ascii_digit())
+        {
+            let reason = "letters, digits and _ are allowed, no digit or pg_ at the start";
+            return Err(invalid("schema")(Problem::Malformed {
+                reason: reason.to_owned(),
+            }));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+        })
+    }
+
+    /// The name as SQL takes it.
+    pub(super) fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+
+    fn qualify(&self, sql: &str) -> String {
+        sql.replace("dcb.", &format!("{}.", self.quoted()))
+    }
+}
+
+/// Makes sure that the schema is there, of this version, and as it was installed.
+pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
+    let mut connection = administrator(config).await?;
+    let found = installed_version(&mut connection, schema).await?;
+    if found < newest() {
+        migrate(&mut connection, schema).await?;
+    } else if found > newest() {
+        return Err(too_new(schema, found));
+    }
+    verify(&mut connection, schema).await?;
+    // The server ends the session all the same if the farewell does not reach it.
+    let _ = connection.close().await;
+    Ok(())
+}
+
+fn newest() -> i32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}
+
+fn too_new(schema: &Schema, found: i32) -> Error {
+    Error::SchemaTooNew {
+        schema: schema.name.clone(),
+        found,
+        supported: newest(),
+    }
+}
+
+/// The newest migration that was installed, 0 where none was.
+async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Result<i32, Error> {
+    let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
+        .bind(format!("{}.migration", schema.quoted()))
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(|failed| error(&failed))?;
+    if !exists {
+        return Ok(0);
+    }
+    let sql = schema.qualify("SELECT coalesce(max(version), 0) FROM dcb.migration");
+    sqlx::query_scalar(AssertSqlSafe(sql))
+        .fetch_one(connection)
+        .await
+        .map_err(|failed| error(&failed))
+}
+
+/// Installs what is missing, in one transaction; several processes that start at once take turns.
+async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    /// Keeps installers apart from appends, whose key begins with another number.
+    const LOCK: i32 = 1_145_262_643;
+    let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
+        .bind(LOCK)
+        .bind(&schema.name)
+        .execute(&mut *transaction)
+        .await
+        .map_err(|failed| error(&failed))?;
+    let found = installed_version(&mut transaction, schema).await?;
+    if found == 0 {
+        let tables = format!(
+            "CREATE SCHEMA IF NOT EXISTS {};{MIGRATION_TABLES}",
+            schema.quoted()
+        );
+        execute(&mut transaction, schema.qualify(&tables)).await?;
+    }
+    for migration in MIGRATIONS
+        .iter()
+        .filter(|migration| migration.version > found)
+    {
+        let sql = migration.sql(schema);
+        execute(&mut transaction, sql.clone()).await?;
+        let record = "INSERT INTO dcb.migration (version, checksum) VALUES ($1, md5($2))";
+        sqlx::query(AssertSqlSafe(schema.qualify(record)))
+            .bind(migration.version)
+            .bind(&sql)
+            .execute(&mut *transaction)
+            .await
+            .map_err(|failed| error(&failed))?;
+    }
+    let record = format!(
+        "DELETE FROM dcb.installed_object; \
+         INSERT INTO dcb.installed_object (kind, name, definition) {}",
+        OBJECTS.replace("$1", &format!("'{}'", schema.name))
+    );
+    execute(&mut transaction, schema.qualify(&record)).await?;
+    transaction.commit().await.map_err(|failed| error(&failed))
+}
+
+async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
+    sqlx::raw_sql(AssertSqlSafe(sql))
+        .execute(connection)
+        .await
+        .map(|_| ())
+        .map_err(|failed| error(&failed))
+}
+
+/// Compares the schema with what was recorded when it was installed.
+async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    let mut differences = changed_migrations(connection, schema).await?;
+    let sql = format!(
+        "SELECT i.kind || ' ' || i.name || CASE WHEN o.name IS NULL THEN ' is missing' \
+                ELSE ' differs from what was installed' END \
+           FROM dcb.installed_object i LEFT JOIN ({OBJECTS}) o USING (kind, name) \
+          WHERE i.definition IS DISTINCT FROM o.definition ORDER BY 1"
+    );
+    let rows = sqlx::query(AssertSqlSafe(schema.qualify(&sql)))
+        .bind(&schema.name)
+        .fetch_all(connection)
+        .await
+        .map_err(|failed| error(&failed))?;
+    for row in &rows {
+        differences.push(row.try_get(0).map_err(|failed| error(&failed))?);
+    }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::SchemaMismatch {
+        schema: schema.name.clone(),
+        differences,
+    })
+}
+
+async fn changed_migrations(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<Vec<String>, Error> {
+    let mut changed = Vec::new();
+    let same = "SELECT checksum = md5($2) FROM dcb.migration WHERE version = $1";
+    for migration in MIGRATIONS {
+        let same: Option<bool> = sqlx::query_scalar(AssertSqlSafe(schema.qualify(same)))
+            .bind(migration.version)
+            .bind(migration.sql(schema))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(|failed| error(&failed))?;
+        if same != Some(true) {
+            changed.push(format!(
+                "migration {} was another when installed",
+                migration.version
+            ));
+        }
+    }
+    Ok(changed)
+}

@@ -1,0 +1,129 @@
+//! A query as the statements take it. Pure: no I/O.
+
+use super::column::{Column, Element};
+use super::text_form::write_tags;
+use crate::{Query, ReadOptions};
+
+/// How a query is answered; each has a statement of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Every event, by position.
+    All,
+    /// One type, by the index on types.
+    Type,
+    /// One type with one tag, by the index on tags.
+    Tag,
+    /// Anything else, as a list of types (NULL: any) each with a set of tags.
+    Probes,
+}
+
+/// What is bound to `$4` and `$5`.
+#[derive(Debug)]
+pub(super) enum Wanted<'q> {
+    Nothing,
+    Names {
+        event_type: &'q str,
+        tag: Option<&'q str>,
+    },
+    Probes {
+        types: Column,
+        tags: Column,
+    },
+}
+
+/// A query by shape and values.
+#[derive(Debug)]
+pub(super) struct Selection<'q> {
+    pub(super) shape: Shape,
+    pub(super) wanted: Wanted<'q>,
+}
+
+impl<'q> Selection<'q> {
+    pub(super) fn of(query: &'q Query) -> Self {
+        if query.is_all() {
+            return Self {
+                shape: Shape::All,
+                wanted: Wanted::Nothing,
+            };
+        }
+        if let [item] = query.items()
+            && let ([event_type], [] | [_]) = (item.types(), item.tags())
+        {
+            let tag = item.tags().first().map(|tag| tag.as_str());
+            let shape = if tag.is_some() {
+                Shape::Tag
+            } else {
+                Shape::Type
+            };
+            let wanted = Wanted::Names {
+                event_type: event_type.as_str(),
+                tag,
+            };
+            return Self { shape, wanted };
+        }
+        let (types, tags) = probes(query);
+        Self {
+            shape: Shape::Probes,
+            wanted: Wanted::Probes { types, tags },
+        }
+    }
+}
+
+/// The alternatives of a query that is not `all`: one for each item and type, in two columns.
+pub(super) fn probes(query: &Query) -> (Column, Column) {
+    let (mut types, mut tags) = (Column::new(Element::Text), Column::new(Element::Text));
+    for_each_probe(query, |event_type, own_tags| {
+        types.push_optional_text(event_type);
+        tags.push_with(|buffer| write_tags(own_tags.iter().map(|tag| tag.as_str()), buffer));
+    });
+    (types, tags)
+}
+
+/// Calls `visit` with each alternative: a type (`None`: any) and the tags (none: any). The query
+/// `all` is one alternative with neither.
+pub(super) fn for_each_probe(query: &Query, mut visit: impl FnMut(Option<&str>, &[crate::Tag])) {
+    if query.is_all() {
+        visit(None, &[]);
+    }
+    for item in query.items() {
+        if item.types().is_empty() {
+            visit(None, item.tags());
+        }
+        for event_type in item.types() {
+            visit(Some(event_type.as_str()), item.tags());
+        }
+    }
+}
+
+/// The positions that a read covers, both ends exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) above: i64,
+    pub(super) below: i64,
+}
+
+impl Bounds {
+    pub(super) const ALL: Self = Self {
+        above: 0,
+        below: i64::MAX,
+    };
+
+    pub(super) fn of(options: ReadOptions) -> Self {
+        let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
+        let after = options.after.map(number);
+        let from = options.from.map(number);
+        if options.backwards {
+            let from = from.map_or(i64::MAX, |from| from.saturating_add(1));
+            Self {
+                below: after.unwrap_or(i64::MAX).min(from),
+                ..Self::ALL
+            }
+        } else {
+            let from = from.map_or(0, |from| from - 1);
+            Self {
+                above: after.unwrap_or(0).max(from),
+                ..Self::ALL
+            }
+        }
+    }
+}

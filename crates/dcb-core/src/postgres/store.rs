@@ -1,0 +1,182 @@
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use group_commit::Queue;
+use sqlx::postgres::PgPool;
+use tracing::instrument;
+
+use super::config::Config;
+use super::counters::{Counters, Stats};
+use super::health::Health;
+use super::liveness::Liveness;
+use super::schema::{Schema, ensure};
+use super::session;
+use super::statements::Statements;
+use super::writer::Writer;
+use crate::{
+    Append, Appended, Error, EventStore, EventStream, Events, Position, ProjectionLimit, Query,
+    ReadOptions,
+};
+
+/// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) config: Config,
+    pub(super) queue: Queue<Writer>,
+    pub(super) readers: PgPool,
+    pub(super) liveness: Arc<Liveness>,
+    pub(super) statements: Arc<Statements>,
+    pub(super) counters: Arc<Counters>,
+    projections: ProjectionLimit,
+}
+
+impl PostgresStore {
+    /// Connects, installs the schema where it is missing or older, and checks that it is as it was
+    /// installed. Several processes may do so at once.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `url` or `schema`, [`Error::Unavailable`],
+    /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    pub async fn connect(config: Config) -> Result<Self, Error> {
+        let schema = Schema::new(&config.schema)?;
+        ensure(&config, &schema).await?;
+        let statements = Arc::new(Statements::new(&schema.quoted()));
+        let counters = Arc::new(Counters::default());
+        let liveness = Arc::new(Liveness::default());
+        let readers = session::readers(&config, &liveness)?;
+        let writer = Writer::new(
+            session::writer(&config)?,
+            Arc::clone(&statements),
+            Arc::clone(&counters),
+            config.append_timeout,
+        );
+        writer.connect().await?;
+        let queue = Queue::new(writer, queue_limits(&config));
+        let projections = ProjectionLimit::new(config.max_concurrent_projections);
+        let shared = Shared {
+            config,
+            queue,
+            readers,
+            liveness,
+            statements,
+            counters,
+            projections,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Asks both kinds of connections for an answer.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] or [`Error::Closed`] where one does not answer.
+    pub async fn health(&self) -> Result<Health, Error> {
+        self.last_position().await?;
+        let writer = self.shared.queue.committer();
+        let server_version = writer.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in Health::DURABILITY {
+            durability.push((name, writer.setting(name).await?));
+        }
+        Ok(Health {
+            server_version,
+            durability,
+        })
+    }
+
+    /// What the store has done so far.
+    pub fn stats(&self) -> Stats {
+        let counters = &self.shared.counters;
+        let queue = self.shared.queue.stats();
+        Stats {
+            commits: counters.commits.load(Ordering::Relaxed),
+            appends: counters.appends.load(Ordering::Relaxed),
+            events: counters.events.load(Ordering::Relaxed),
+            conflicts: counters.conflicts.load(Ordering::Relaxed),
+            reads: counters.reads.load(Ordering::Relaxed),
+            lost_connections: counters.lost_connections.load(Ordering::Relaxed),
+            largest_batch: queue.largest_batch,
+            queued_appends: queue.queued,
+            running_projections: self.shared.projections.running(),
+            read_connections: self.shared.readers.size(),
+        }
+    }
+
+    /// Lets the appends that wait finish, refuses new calls, and closes the connections. May be
+    /// called again, and through any clone.
+    pub async fn close(&self) {
+        self.shared.queue.close().await;
+        self.shared.queue.committer().close().await;
+        self.shared.readers.close().await;
+    }
+}
+
+fn queue_limits(config: &Config) -> group_commit::Limits {
+    group_commit::Limits {
+        max_batch_requests: config.max_batch_requests,
+        max_batch_bytes: config.max_batch_bytes,
+        max_queued_requests: config.max_queued_requests,
+        max_queued_bytes: config.max_queued_bytes,
+        ..group_commit::Limits::default()
+    }
+}
+
+impl EventStore for PostgresStore {
+    #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
+    async fn submit(&self, append: Append) -> Result<Appended, Error> {
+        self.commit(append).await
+    }
+
+    #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        self.stream(query, options).await
+    }
+
+    #[instrument(level = "debug", name = "dcb.query", skip_all)]
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        self.read(query, options).await
+    }
+
+    #[instrument(level = "debug", name = "dcb.head", skip_all)]
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        self.last_position().await
+    }
+
+    #[instrument(level = "debug", name = "dcb.count", skip_all)]
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.number_of(query).await
+    }
+
+    #[instrument(level = "debug", name = "dcb.exists", skip_all)]
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        self.has_any(query).await
+    }
+
+    #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        self.last_tracked(source).await
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        &self.shared.projections
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PostgresStore")
+            .field("schema", &self.shared.config.schema)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,37 @@
+//! The text forms in which tags and metadata travel to the server.
+
+use crate::Event;
+
+/// Writes tags as an array literal, `{"a:1","b\"c"}`.
+pub(super) fn write_tags<'a>(tags: impl Iterator<Item = &'a str>, buffer: &mut Vec<u8>) {
+    buffer.push(b'{');
+    for (index, tag) in tags.enumerate() {
+        if index > 0 {
+            buffer.push(b',');
+        }
+        buffer.push(b'"');
+        for &byte in tag.as_bytes() {
+            if matches!(byte, b'"' | b'\\') {
+                buffer.push(b'\\');
+            }
+            buffer.push(byte);
+        }
+        buffer.push(b'"');
+    }
+    buffer.push(b'}');
+}
+
+/// Writes the metadata of an event as a JSON object in its own order. There is at least one entry.
+pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) {
+    for (index, (key, value)) in event.metadata().enumerate() {
+        buffer.push(if index == 0 { b'{' } else { b',' });
+        write_json_text(key, buffer);
+        buffer.push(b':');
+        write_json_text(value, buffer);
+    }
+    buffer.push(b'}');
+}
+
+fn write_json_text(text: &str, buffer: &mut Vec<u8>) {
+    serde_json::to_writer(buffer, text).expect("writing a str to memory as JSON can't fail");
+}

@@ -1,0 +1,338 @@
+//! The one connection that appends, and what it does when it is lost.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use group_commit::{Commit, CommitError};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
+use sqlx::{ConnectOptions as _, Row as _};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+use super::batch::Batch;
+use super::column::{Column, Element};
+use super::counters::Counters;
+use super::error::{Failure, error, failure};
+use super::plan::{Answer, Plan, Refusal, Settled};
+use super::request::{Request, Verdict};
+use super::statements::Statements;
+use crate::{Appended, Error, Position};
+
+/// Commits batches, one at a time, over a connection of its own.
+pub(super) struct Writer {
+    options: PgConnectOptions,
+    statements: Arc<Statements>,
+    counters: Arc<Counters>,
+    append_timeout: Duration,
+    /// Hardly ever contended: the queue calls `commit` one at a time.
+    session: Mutex<Session>,
+}
+
+#[derive(Default)]
+struct Session {
+    connection: Option<Connection>,
+    /// A backend that may still be committing what it was sent before its connection broke.
+    lost: Option<Backend>,
+    batch: Batch,
+}
+
+struct Connection {
+    connection: PgConnection,
+    backend: Backend,
+}
+
+/// A server process, told apart from a later one with the same process id by when it started.
+#[derive(Clone)]
+struct Backend {
+    pid: i32,
+    started: String,
+}
+
+impl Writer {
+    pub(super) fn new(
+        options: PgConnectOptions,
+        statements: Arc<Statements>,
+        counters: Arc<Counters>,
+        append_timeout: Duration,
+    ) -> Self {
+        Self {
+            options,
+            statements,
+            counters,
+            append_timeout,
+            session: Mutex::default(),
+        }
+    }
+
+    /// Connects ahead of the first append.
+    pub(super) async fn connect(&self) -> Result<(), Error> {
+        let mut session = self.session.lock().await;
+        self.connected(&mut session)
+            .await
+            .map_err(|failed| error(&failed))?;
+        Ok(())
+    }
+
+    /// A setting as the writer's own session sees it.
+    pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
+        let mut session = self.session.lock().await;
+        let connection = self
+            .connected(&mut session)
+            .await
+            .map_err(|failed| error(&failed))?;
+        sqlx::query_scalar("SELECT current_setting($1)")
+            .bind(name)
+            .fetch_one(&mut connection.connection)
+            .await
+            .map_err(|failed| error(&failed))
+    }
+
+    /// Ends the session.
+    pub(super) async fn close(&self) {
+        if let Some(connection) = self.session.lock().await.connection.take() {
+            // The server ends the session all the same if the farewell does not reach it.
+            let _ = sqlx::Connection::close(connection.connection).await;
+        }
+    }
+
+    /// The session's connection, opened where there is none, with no other session left behind.
+    async fn connected<'s>(
+        &self,
+        session: &'s mut Session,
+    ) -> Result<&'s mut Connection, sqlx::Error> {
+        let connection = match session.connection.take() {
+            Some(connection) => connection,
+            None => match timeout(self.append_timeout, Connection::open(&self.options)).await {
+                Ok(opened) => opened?,
+                Err(_) => return Err(no_answer()),
+            },
+        };
+        let connection = session.connection.insert(connection);
+        if let Some(lost) = &session.lost {
+            connection.fence(lost).await?;
+            session.lost = None;
+        }
+        Ok(connection)
+    }
+
+    /// As `connected`, tried again until the time allowed for an append is over.
+    async fn reconnected<'s>(
+        &self,
+        session: &'s mut Session,
+    ) -> Result<&'s mut Connection, sqlx::Error> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let give_up = Instant::now() + self.append_timeout;
+        while let Err(failed) = self.connected(session).await {
+            session.connection = None;
+            if Instant::now() >= give_up {
+                return Err(failed);
+            }
+            sleep(PAUSE).await;
+        }
+        self.connected(session).await
+    }
+
+    async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
+        // The server gives up first; the margin is for its answer.
+        const MARGIN: Duration = Duration::from_secs(1);
+        let connection = session.connection.as_mut().ok_or_else(no_answer)?;
+        let query = session.batch.bind(self.statements.append.clone());
+        let row = match timeout(
+            self.append_timeout + MARGIN,
+            query.fetch_one(&mut connection.connection),
+        )
+        .await
+        {
+            Ok(row) => row?,
+            Err(_) => return Err(no_answer()),
+        };
+        answer(&row)
+    }
+
+    /// Finds out what became of a batch whose connection was lost: makes sure that the old session
+    /// can't commit any more, then looks the events up by id.
+    async fn resolve(
+        &self,
+        session: &mut Session,
+        batch: &mut [Request],
+    ) -> Result<Vec<Verdict>, sqlx::Error> {
+        let connection = self.reconnected(session).await?;
+        let stored = connection.positions(&self.statements, batch).await?;
+        Ok(batch
+            .iter_mut()
+            .map(|request| found(request, &stored))
+            .collect())
+    }
+}
+
+fn no_answer() -> sqlx::Error {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time").into()
+}
+
+/// The events of one request are stored all together or not at all.
+fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
+    let positions: Option<Vec<_>> = request
+        .ids
+        .iter()
+        .map(|id| stored.get(id).copied())
+        .collect();
+    // Ids that the caller chose may have been there before: then the content decides.
+    if request.known_ids().next().is_some() && positions.is_some() {
+        return Verdict::Stored(request.take());
+    }
+    match positions.and_then(Appended::found) {
+        Some(appended) => Verdict::Settled(Ok(appended)),
+        None => Verdict::Again(request.take()),
+    }
+}
+
+impl Connection {
+    async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
+        let mut connection = options.connect().await?;
+        let row = sqlx::query(
+            "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        )
+        .fetch_one(&mut connection)
+        .await?;
+        let backend = Backend {
+            pid: row.try_get(0)?,
+            started: row.try_get(1)?,
+        };
+        Ok(Self {
+            connection,
+            backend,
+        })
+    }
+
+    /// Ends a session, and waits until it has ended.
+    async fn fence(&mut self, backend: &Backend) -> Result<(), sqlx::Error> {
+        const WAIT_MS: i64 = 5000;
+        let ended: Option<bool> = sqlx::query_scalar(
+            "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
+              WHERE pid = $1 AND backend_start::text = $2",
+        )
+        .bind(backend.pid)
+        .bind(&backend.started)
+        .bind(WAIT_MS)
+        .fetch_optional(&mut self.connection)
+        .await?;
+        if ended == Some(false) {
+            Err(no_answer())
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn positions(
+        &mut self,
+        statements: &Statements,
+        batch: &[Request],
+    ) -> Result<HashMap<Uuid, Position>, sqlx::Error> {
+        let mut ids = Column::new(Element::Uuid);
+        for id in batch.iter().flat_map(|request| request.ids.iter()) {
+            ids.push(id.as_bytes());
+        }
+        let rows = sqlx::query(statements.positions_by_id.clone())
+            .bind(&ids)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let stored = rows.iter().filter_map(|row| {
+            let id = Uuid::parse_str(row.try_get(0).ok()?).ok()?;
+            let position: i64 = row.try_get(1).ok()?;
+            Some((id, Position::new(u64::try_from(position).ok()?)?))
+        });
+        Ok(stored.collect())
+    }
+}
+
+fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
+    let head: i64 = row.try_get(0)?;
+    let Some(refused): Option<Vec<i32>> = row.try_get(1)? else {
+        return Ok(Answer {
+            head: head.unsigned_abs(),
+            ..Answer::default()
+        });
+    };
+    let reasons: Vec<i32> = row.try_get(2)?;
+    let positions: Vec<Option<i64>> = row.try_get(3)?;
+    let refusals =
+        refused
+            .iter()
+            .zip(reasons)
+            .zip(positions)
+            .map(|((request, reason), position)| {
+                let position = position.unwrap_or_default().unsigned_abs();
+                let refusal = match reason {
+                    1 => Refusal::Stored,
+                    2 => Refusal::AfterBeyondHead,
+                    3 => Refusal::AlreadyTracked { tracked: position },
+                    _ => Refusal::Conflict {
+                        position: Position::new(position).unwrap_or(Position::FIRST),
+                    },
+                };
+                (request.unsigned_abs() as usize - 1, refusal)
+            });
+    Ok(Answer {
+        head: head.unsigned_abs(),
+        refusals: refusals.collect(),
+    })
+}
+
+impl Commit for Writer {
+    type Request = Request;
+    type Verdict = Verdict;
+    type Error = Error;
+
+    fn size_bytes(&self, request: &Request) -> usize {
+        request.size_bytes()
+    }
+
+    async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let mut session = self.session.lock().await;
+        let session = &mut *session;
+        // Nothing has been sent yet: what fails here has no effect.
+        self.connected(session)
+            .await
+            .map_err(|failed| CommitError::Failed(error(&failed)))?;
+        let plan = Plan::of(batch);
+        session.batch.fill(batch, &plan);
+        match self.send(session).await {
+            Ok(answer) => {
+                self.counters.committed(batch, &plan, &answer);
+                Ok(verdicts(&plan, batch, &answer))
+            }
+            Err(failed) => match failure(&failed) {
+                Failure::Data => Err(CommitError::Refused(error(&failed))),
+                Failure::Refused => Err(CommitError::Failed(error(&failed))),
+                Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
+                    operation: "append",
+                    limit: self.append_timeout,
+                })),
+                Failure::Lost => {
+                    self.counters
+                        .lost_connections
+                        .fetch_add(1, Ordering::Relaxed);
+                    session.lost = session.connection.take().map(|lost| lost.backend);
+                    let resolved = self.resolve(session, batch).await;
+                    resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
+                }
+            },
+        }
+    }
+}
+
+fn verdicts(plan: &Plan, batch: &mut [Request], answer: &Answer) -> Vec<Verdict> {
+    let settled = plan.settle(batch, answer);
+    let verdicts = settled
+        .into_iter()
+        .zip(batch)
+        .map(|(settled, request)| match settled {
+            Settled::Done(result) => Verdict::Settled(result),
+            Settled::Stored => Verdict::Stored(request.take()),
+            Settled::Again => Verdict::Again(request.take()),
+        });
+    verdicts.collect()
+}

@@ -1,0 +1,69 @@
+-- The position of the first event after a position that has the type (NULL: any) and all the tags
+-- ({}: any); NULL where there is none. Always one row.
+--
+-- Several tags are walked in step: each step descends to the first position under one more key
+-- that is not before the candidate, until all keys agree on one. So there are at most as many
+-- rounds as the rarest tag has events. Keys are hashes: the event itself has the last word.
+CREATE FUNCTION dcb.first_match(wanted_type text, wanted_tags text[], after bigint)
+RETURNS SETOF bigint
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE
+        WHEN wanted_tags = '{}' AND wanted_type IS NULL THEN
+            (SELECT e.position FROM dcb.event e
+              WHERE e.position > after ORDER BY e.position LIMIT 1)
+        WHEN wanted_tags = '{}' THEN
+            (SELECT e.position FROM dcb.event e
+              WHERE e.type = wanted_type AND e.position > after ORDER BY e.position LIMIT 1)
+        -- One tag and one type, the usual case: one descent.
+        WHEN cardinality(wanted_tags) = 1 AND wanted_type IS NOT NULL THEN
+            (SELECT t.position FROM dcb.event_tag t
+              WHERE t.key = dcb.tag_key(wanted_tags[1], wanted_type) AND t.position > after
+                AND (SELECT e.type = wanted_type AND e.tags @> wanted_tags
+                       FROM dcb.event e WHERE e.position = t.position)
+              ORDER BY t.position LIMIT 1)
+        -- A tag that does not occur there settles it.
+        WHEN wanted_type IS NOT NULL AND EXISTS (
+            SELECT FROM unnest(wanted_tags) g(tag)
+             WHERE NOT EXISTS (
+                SELECT FROM dcb.event_tag t
+                 WHERE t.key = dcb.tag_key(g.tag, wanted_type) AND t.position > after))
+            THEN NULL
+        WHEN wanted_type IS NULL AND EXISTS (
+            SELECT FROM unnest(wanted_tags) g(tag)
+             WHERE NOT EXISTS (
+                SELECT FROM dcb.event_tag t
+                 WHERE t.key >= dcb.tag_key(g.tag, NULL)
+                   AND t.key <= dcb.tag_key(g.tag, NULL) + 16777215))
+            THEN NULL
+        ELSE
+            (SELECT min(w.position)
+               FROM dcb.tag_keys(wanted_tags[1], wanted_type) k(key)
+              CROSS JOIN LATERAL (
+                WITH RECURSIVE step(candidate, turn, agreed, matches) AS (
+                    SELECT after + 1, 1, 0, false
+                    UNION ALL
+                    SELECT r.reached, s.turn % cardinality(wanted_tags) + 1, a.agreed,
+                           a.agreed = cardinality(wanted_tags) AND
+                           (SELECT e.tags @> wanted_tags
+                                   AND (wanted_type IS NULL OR e.type = wanted_type)
+                              FROM dcb.event e WHERE e.position = r.reached)
+                      FROM step s
+                     CROSS JOIN LATERAL (
+                        SELECT s.candidate + CASE s.agreed WHEN cardinality(wanted_tags) THEN 1 ELSE 0 END AS least
+                     ) c
+                     CROSS JOIN LATERAL (
+                        -- The low bits of a key are the type, the same for every tag of an event.
+                        SELECT t.position AS reached FROM dcb.event_tag t
+                         WHERE t.key = (dcb.tag_key(wanted_tags[s.turn], NULL) | (k.key & 16777215))
+                           AND t.position >= c.least
+                         ORDER BY t.position LIMIT 1
+                     ) r
+                     CROSS JOIN LATERAL (
+                        SELECT CASE WHEN r.reached = s.candidate THEN s.agreed ELSE 0 END + 1 AS agreed
+                     ) a
+                     WHERE NOT s.matches
+                )
+                SELECT s.candidate AS position FROM step s WHERE s.matches
+              ) w)
+    END
+$$;

@@ -1,0 +1,15 @@
+-- The one of these tags that the fewest events of the type (NULL: any) carry, looking at no more
+-- than 256 of each. No row where there is no tag.
+CREATE FUNCTION dcb.rarest_tag(wanted_type text, wanted_tags text[]) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN cardinality(wanted_tags) = 1 THEN wanted_tags[1] ELSE (
+        SELECT g.tag FROM unnest(wanted_tags) g(tag)
+         ORDER BY (SELECT count(*) FROM (
+                    SELECT FROM dcb.event_tag t
+                     WHERE t.key >= dcb.tag_key(g.tag, wanted_type)
+                       AND t.key <= dcb.tag_key(g.tag, wanted_type)
+                                  + CASE WHEN wanted_type IS NULL THEN 16777215 ELSE 0 END
+                     LIMIT 256) few)
+         LIMIT 1) END
+     WHERE wanted_tags <> '{}'
+$$;

@@ -1,0 +1,32 @@
+-- The requests of a batch that can't be appended to a log with this head, each with the first
+-- reason that holds (see dcb.append).
+CREATE FUNCTION dcb.refusals(
+    head bigint, known_request int[], known_id uuid[],
+    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
+    tracking_request int[], tracking_source text[], tracking_position bigint[]
+) RETURNS TABLE (request int, reason int, "position" bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT DISTINCT ON (f.request) f.request, f.reason, f.position
+      FROM (
+        SELECT k.request, 1 AS reason, NULL::bigint AS position
+          FROM unnest(known_request, known_id) k(request, id)
+         WHERE EXISTS (SELECT FROM dcb.event e WHERE e.id = k.id)
+        UNION ALL
+        SELECT p.request, 2, NULL
+          FROM unnest(probe_request, probe_after) p(request, after)
+         WHERE p.after > head
+        UNION ALL
+        SELECT u.request, 3, t.position
+          FROM unnest(tracking_request, tracking_source, tracking_position) u(request, source, position)
+          JOIN dcb.tracking t ON t.source = u.source AND t.position >= u.position
+        UNION ALL
+        SELECT p.request, 4, m.position
+          FROM (SELECT u.request, u.type, u.tags::text[] AS tags, u.after
+                  FROM unnest(probe_request, probe_type, probe_tags, probe_after)
+                       u(request, type, tags, after)
+                 WHERE u.after < head OFFSET 0) p
+         CROSS JOIN LATERAL dcb.first_match(p.type, p.tags, p.after) m(position)
+         WHERE m.position IS NOT NULL
+      ) f
+     ORDER BY f.request, f.reason, f.position
+$$;

@@ -1,0 +1,6 @@
+-- The last upstream position of each source that an append was the consequence of.
+CREATE TABLE dcb.tracking (
+    source   text   NOT NULL,
+    position bigint NOT NULL,
+    CONSTRAINT tracking_pkey PRIMARY KEY (source)
+);
