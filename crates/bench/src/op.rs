@@ -1,0 +1,180 @@
+//! An operation to measure: its set-up, what is made ready before each op, and the call.
+
+mod asynchronous;
+mod blocking;
+
+use crate::alloc::{Allocated, AllocationScope};
+use crate::error::BoxError;
+use crate::row::Expect;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use asynchronous::AsyncOp;
+pub use blocking::BlockingOp;
+
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+type Start = dyn Fn(Shape) -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> + Send + Sync;
+
+/// Which of the calls of a row this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The op, counted from 0 over warm-up, timing and allocation pass, so that ids built from it
+    /// never repeat.
+    pub op: u64,
+    /// The caller among those of this op, from 0.
+    pub worker: usize,
+    /// The callers of an op.
+    pub concurrency: usize,
+}
+
+impl Call {
+    /// A number that no other call of this row has.
+    pub fn index(self) -> u64 {
+        self.op * self.concurrency as u64 + self.worker as u64
+    }
+}
+
+/// What a call came to. Anything else is an error, which ends the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The operation did its work.
+    Success,
+    /// The operation was refused as the row foresees: a conflict, a limit reached.
+    Refused,
+}
+
+/// An operation that rows and floors measure. Cheap to clone; its set-up runs anew for each row
+/// that uses it, before the row's first sample, and its state is dropped after the row's last.
+#[derive(Clone)]
+pub struct Op {
+    start: Arc<Start>,
+    blocking: bool,
+}
+
+impl Op {
+    /// An asynchronous operation, begun with its set-up. At concurrency C one op is C tasks that
+    /// each make one call, and ends when the last has returned; at 1 nothing is spawned.
+    pub fn setup<S, F, Fut>(setup: F) -> AsyncOp<S>
+    where
+        S: Send + Sync + 'static,
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S, BoxError>> + Send + 'static,
+    {
+        AsyncOp::new(setup)
+    }
+
+    /// A blocking operation, begun with its set-up. It runs outside any async runtime; at
+    /// concurrency C on C threads.
+    pub fn blocking<S, F>(setup: F) -> BlockingOp<S>
+    where
+        S: Send + Sync + 'static,
+        F: Fn() -> Result<S, BoxError> + Send + Sync + 'static,
+    {
+        BlockingOp::new(setup)
+    }
+
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.blocking
+    }
+
+    pub(crate) fn start(
+        &self,
+        shape: Shape,
+    ) -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> {
+        (self.start)(shape)
+    }
+}
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Op")
+            .field("blocking", &self.blocking)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How an op is run: by how many callers, and what must come of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) concurrency: usize,
+    pub(crate) expect: Expect,
+}
+
+/// What one run of ops measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    Timing,
+    Allocations,
+}
+
+/// An operation after its set-up.
+pub(crate) trait Running: Send {
+    /// Runs `count` ops, the first with number `first`.
+    fn run(
+        &mut self,
+        first: u64,
+        count: u64,
+        pass: Pass,
+    ) -> BoxFuture<'_, Result<Observed, BoxError>>;
+
+    /// True where several ops may be timed as one block: ops too short for the clock.
+    fn runs_in_blocks(&self) -> bool;
+}
+
+/// What was seen of a number of ops.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Observed {
+    pub(crate) ops: u64,
+    pub(crate) elapsed: Duration,
+    /// One a call; one a block, its mean, where ops run in blocks.
+    pub(crate) latencies_ns: Vec<u64>,
+    pub(crate) successes: u64,
+    pub(crate) refused: u64,
+    pub(crate) allocated: Allocated,
+}
+
+impl Observed {
+    pub(crate) fn add(&mut self, mut other: Self) {
+        self.ops += other.ops;
+        self.elapsed += other.elapsed;
+        self.latencies_ns.append(&mut other.latencies_ns);
+        self.successes += other.successes;
+        self.refused += other.refused;
+        self.allocated.add(other.allocated);
+    }
+
+    pub(crate) fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Success => self.successes += 1,
+            Outcome::Refused => self.refused += 1,
+        }
+    }
+
+    pub(crate) fn ns_per_op(&self) -> f64 {
+        self.elapsed.as_nanos() as f64 / self.ops.max(1) as f64
+    }
+}
+
+/// The clock or the allocation counter, whichever the pass asks for.
+enum Meter {
+    Clock(Instant),
+    Allocations(AllocationScope),
+}
+
+impl Meter {
+    fn start(pass: Pass) -> Self {
+        match pass {
+            Pass::Timing => Self::Clock(Instant::now()),
+            Pass::Allocations => Self::Allocations(AllocationScope::start()),
+        }
+    }
+
+    fn finish(self, seen: &mut Observed) {
+        match self {
+            Self::Clock(begun) => seen.elapsed += begun.elapsed(),
+            Self::Allocations(scope) => seen.allocated.add(scope.finish()),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+use super::{BoxFuture, Call, Meter, Observed, Op, Outcome, Pass, Running, Shape};
+use crate::error::BoxError;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Setup<S> = dyn Fn() -> BoxFuture<'static, Result<S, BoxError>> + Send + Sync;
+type Step<S> = dyn Fn(Arc<S>, u64) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
+
+/// An asynchronous [`Op`] in the making: [`Op::setup`], then the steps it needs, then
+/// [`call`](Self::call).
+pub struct AsyncOp<S> {
+    setup: Arc<Setup<S>>,
+    before: Option<Arc<Step<S>>>,
+    first: Option<Arc<Step<S>>>,
+}
+
+impl<S: Send + Sync + 'static> AsyncOp<S> {
+    pub(super) fn new<F, Fut>(setup: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S, BoxError>> + Send + 'static,
+    {
+        Self {
+            setup: Arc::new(move || Box::pin(setup())),
+            before: None,
+            first: None,
+        }
+    }
+
+    /// A step before each op (its number is given) that is neither timed nor counted: emptying a
+    /// table, making input that the op should not pay for.
+    #[must_use]
+    pub fn before<F, Fut>(mut self, step: F) -> Self
+    where
+        F: Fn(Arc<S>, u64) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.before = Some(Arc::new(move |state, op| Box::pin(step(state, op))));
+        self
+    }
+
+    /// A step at the start of each op that is part of it: made once, before the calls begin. It
+    /// adds one allocation to the op.
+    #[must_use]
+    pub fn first<F, Fut>(mut self, step: F) -> Self
+    where
+        F: Fn(Arc<S>, u64) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.first = Some(Arc::new(move |state, op| Box::pin(step(state, op))));
+        self
+    }
+
+    /// The call that is measured.
+    pub fn call<F, Fut>(self, call: F) -> Op
+    where
+        F: Fn(Arc<S>, Call) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Outcome, BoxError>> + Send + 'static,
+    {
+        let call = Arc::new(call);
+        let start = move |shape| -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> {
+            let (setup, call) = (self.setup.clone(), call.clone());
+            let (before, first) = (self.before.clone(), self.first.clone());
+            Box::pin(async move {
+                let state = Arc::new(setup().await?);
+                Ok(Box::new(Tasks {
+                    state,
+                    before,
+                    first,
+                    call,
+                    shape,
+                }) as Box<dyn Running>)
+            })
+        };
+        Op {
+            start: Arc::new(start),
+            blocking: false,
+        }
+    }
+}
+
+impl<S> std::fmt::Debug for AsyncOp<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsyncOp").finish_non_exhaustive()
+    }
+}
+
+struct Tasks<S, F> {
+    state: Arc<S>,
+    before: Option<Arc<Step<S>>>,
+    first: Option<Arc<Step<S>>>,
+    call: Arc<F>,
+    shape: Shape,
+}
+
+impl<S, F, Fut> Tasks<S, F>
+where
+    S: Send + Sync + 'static,
+    F: Fn(Arc<S>, Call) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Outcome, BoxError>> + Send + 'static,
+{
+    async fn once(&self, op: u64, pass: Pass) -> Result<Observed, BoxError> {
+        if let Some(before) = &self.before {
+            before(self.state.clone(), op).await?;
+        }
+        let concurrency = self.shape.concurrency;
+        // Made before the meter starts, so that the op does not pay for the harness's own lists.
+        let mut running = Vec::with_capacity(concurrency);
+        let mut returned = Vec::with_capacity(concurrency);
+        let mut seen = Observed {
+            ops: 1,
+            ..Observed::default()
+        };
+
+        let meter = Meter::start(pass);
+        if let Some(first) = &self.first {
+            first(self.state.clone(), op).await?;
+        }
+        if concurrency == 1 {
+            returned.push(timed(self.call(op, 0)).await?);
+        } else {
+            running.extend((0..concurrency).map(|w| tokio::spawn(timed(self.call(op, w)))));
+            for task in running {
+                returned.push(task.await??);
+            }
+        }
+        meter.finish(&mut seen);
+
+        for (outcome, latency_ns) in returned {
+            seen.count(outcome);
+            seen.latencies_ns.push(latency_ns);
+        }
+        self.shape
+            .expect
+            .check(seen.successes, concurrency as u64)?;
+        Ok(seen)
+    }
+
+    fn call(&self, op: u64, worker: usize) -> Fut {
+        let call = Call {
+            op,
+            worker,
+            concurrency: self.shape.concurrency,
+        };
+        (self.call)(self.state.clone(), call)
+    }
+}
+
+async fn timed(
+    call: impl Future<Output = Result<Outcome, BoxError>>,
+) -> Result<(Outcome, u64), BoxError> {
+    let begun = Instant::now();
+    let outcome = call.await?;
+    Ok((outcome, begun.elapsed().as_nanos() as u64))
+}
+
+impl<S, F, Fut> Running for Tasks<S, F>
+where
+    S: Send + Sync + 'static,
+    F: Fn(Arc<S>, Call) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Outcome, BoxError>> + Send + 'static,
+{
+    fn run(
+        &mut self,
+        first: u64,
+        count: u64,
+        pass: Pass,
+    ) -> BoxFuture<'_, Result<Observed, BoxError>> {
+        Box::pin(async move {
+            let mut seen = Observed::default();
+            for op in first..first + count {
+                seen.add(self.once(op, pass).await?);
+            }
+            Ok(seen)
+        })
+    }
+
+    fn runs_in_blocks(&self) -> bool {
+        false
+    }
+}

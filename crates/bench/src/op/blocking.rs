@@ -1,0 +1,172 @@
+use super::{BoxFuture, Call, Meter, Observed, Op, Outcome, Pass, Running, Shape};
+use crate::error::BoxError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+type Setup<S> = dyn Fn() -> Result<S, BoxError> + Send + Sync;
+type Step<S> = dyn Fn(&S, u64) -> Result<(), BoxError> + Send + Sync;
+
+/// A blocking [`Op`] in the making: [`Op::blocking`], then the steps it needs, then
+/// [`call`](Self::call).
+pub struct BlockingOp<S> {
+    setup: Arc<Setup<S>>,
+    before: Option<Arc<Step<S>>>,
+}
+
+impl<S: Send + Sync + 'static> BlockingOp<S> {
+    pub(super) fn new<F>(setup: F) -> Self
+    where
+        F: Fn() -> Result<S, BoxError> + Send + Sync + 'static,
+    {
+        Self {
+            setup: Arc::new(setup),
+            before: None,
+        }
+    }
+
+    /// A step before each op (its number is given) that is neither timed nor counted. With it,
+    /// every op is timed alone, so that ops under a microsecond are not measured well.
+    #[must_use]
+    pub fn before<F>(mut self, step: F) -> Self
+    where
+        F: Fn(&S, u64) -> Result<(), BoxError> + Send + Sync + 'static,
+    {
+        self.before = Some(Arc::new(step));
+        self
+    }
+
+    /// The call that is measured. Pass its result through `black_box`: nothing else consumes it.
+    pub fn call<F>(self, call: F) -> Op
+    where
+        F: Fn(&S, Call) -> Result<Outcome, BoxError> + Send + Sync + 'static,
+    {
+        let call = Arc::new(call);
+        let start = move |shape| -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> {
+            let (setup, before, call) = (self.setup.clone(), self.before.clone(), call.clone());
+            Box::pin(async move {
+                let state = setup()?;
+                Ok(Box::new(Threads {
+                    state,
+                    before,
+                    call,
+                    shape,
+                }) as Box<dyn Running>)
+            })
+        };
+        Op {
+            start: Arc::new(start),
+            blocking: true,
+        }
+    }
+}
+
+impl<S> std::fmt::Debug for BlockingOp<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlockingOp").finish_non_exhaustive()
+    }
+}
+
+struct Threads<S, F> {
+    state: S,
+    before: Option<Arc<Step<S>>>,
+    call: Arc<F>,
+    shape: Shape,
+}
+
+impl<S, F> Threads<S, F>
+where
+    S: Send + Sync + 'static,
+    F: Fn(&S, Call) -> Result<Outcome, BoxError> + Send + Sync + 'static,
+{
+    fn block(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
+        if let Some(before) = &self.before {
+            before(&self.state, first)?;
+        }
+        let mut seen = match self.shape.concurrency {
+            1 => self.on_this_thread(first, count, pass)?,
+            _ => self.on_threads(first, count, pass)?,
+        };
+        seen.ops = count;
+        seen.latencies_ns
+            .push((seen.elapsed.as_nanos() / u128::from(count.max(1))) as u64);
+        self.shape
+            .expect
+            .check(seen.successes, count * self.shape.concurrency as u64)?;
+        Ok(seen)
+    }
+
+    fn on_this_thread(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
+        let mut seen = Observed::default();
+        let meter = Meter::start(pass);
+        let outcomes = self.calls(first, count, 0);
+        meter.finish(&mut seen);
+        seen.add(outcomes?);
+        Ok(seen)
+    }
+
+    /// The threads wait at a barrier until all run, so that starting them is not in the op.
+    fn on_threads(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
+        let workers = self.shape.concurrency;
+        let (ready, done) = (Barrier::new(workers + 1), Barrier::new(workers + 1));
+        thread::scope(|scope| {
+            let spawn = |worker| {
+                let (ready, done) = (&ready, &done);
+                scope.spawn(move || {
+                    ready.wait();
+                    // A caller that panics must not leave the others at the barrier.
+                    let calls = AssertUnwindSafe(|| self.calls(first, count, worker));
+                    let outcomes = catch_unwind(calls);
+                    done.wait();
+                    outcomes
+                })
+            };
+            let threads: Vec<_> = (0..workers).map(spawn).collect();
+            let mut seen = Observed::default();
+            ready.wait();
+            let meter = Meter::start(pass);
+            done.wait();
+            meter.finish(&mut seen);
+            for thread in threads {
+                let outcomes = thread.join().and_then(|outcomes| outcomes);
+                seen.add(outcomes.map_err(|_| "a measured call panicked")??);
+            }
+            Ok(seen)
+        })
+    }
+
+    fn calls(&self, first: u64, count: u64, worker: usize) -> Result<Observed, BoxError> {
+        let concurrency = self.shape.concurrency;
+        let mut seen = Observed::default();
+        for op in first..first + count {
+            seen.count((self.call)(
+                &self.state,
+                Call {
+                    op,
+                    worker,
+                    concurrency,
+                },
+            )?);
+        }
+        Ok(seen)
+    }
+}
+
+impl<S, F> Running for Threads<S, F>
+where
+    S: Send + Sync + 'static,
+    F: Fn(&S, Call) -> Result<Outcome, BoxError> + Send + Sync + 'static,
+{
+    fn run(
+        &mut self,
+        first: u64,
+        count: u64,
+        pass: Pass,
+    ) -> BoxFuture<'_, Result<Observed, BoxError>> {
+        Box::pin(async move { self.block(first, count, pass) })
+    }
+
+    fn runs_in_blocks(&self) -> bool {
+        self.before.is_none()
+    }
+}

@@ -1,0 +1,150 @@
+//! The event store on a local PostgreSQL: `reports/local-postgresql.md`.
+
+mod comparison;
+mod figures;
+mod tables;
+
+use crate::report::{
+    Page, Section, View, calls_range, concurrency_gain, floors_table, goals_table, memory_range,
+};
+use crate::result::RowResult;
+use crate::row::{Reading, TableId};
+use tables::Detail;
+
+/// One caller of each operation, here and on a second server.
+pub const COMPARISON: TableId = TableId("comparison");
+/// Append, in ns and bytes.
+pub const APPEND: TableId = TableId("append");
+/// AppendIf without conflict, in ns and bytes.
+pub const APPEND_IF: TableId = TableId("append_if");
+/// Project, in ns and bytes.
+pub const PROJECT: TableId = TableId("project");
+/// Query, in ns and bytes.
+pub const QUERY: TableId = TableId("query");
+/// Append, in ms and KB.
+pub const APPEND_MS: TableId = TableId("append_ms");
+/// AppendIf without conflict, in ms and KB.
+pub const APPEND_IF_MS: TableId = TableId("append_if_ms");
+/// AppendIf with conflict, in ms and KB.
+pub const APPEND_IF_CONFLICT_MS: TableId = TableId("append_if_conflict_ms");
+/// Project and ProjectStream, in ms and KB.
+pub const PROJECTION_MS: TableId = TableId("projection_ms");
+/// Query and QueryStream, in ms and KB.
+pub const READ_MS: TableId = TableId("read_ms");
+/// ProjectionLimits, in ms and KB.
+pub const PROJECTION_LIMITS_MS: TableId = TableId("projection_limits_ms");
+
+/// The page.
+pub const PAGE: Page = Page {
+    slug: "local-postgresql",
+    title: "Local PostgreSQL Performance",
+    targets: &[
+        "append",
+        "append_if",
+        "query",
+        "project",
+        "streams",
+        "projection_limits",
+    ],
+    body,
+};
+
+const READING: &str = "\
+Each table stands twice. **As in the seed** does the same op as the published page that this page \
+answers, its shortcuts included. **On the dataset** does what the row's heading says: the dataset \
+is loaded, past events are there, conflicts conflict, streams are read to their end.
+
+One op at concurrency C is C tasks that make one call each; it ends when the last has returned.
+- **Throughput (ops/sec)**: calls per elapsed second, C × barrier ops.
+- **Barrier ops/s**: ops per second, the reciprocal of the latency; what the published ns and \
+bytes tables print as ops/sec.
+- **Latency**: mean time of one op. **± (95 %)**: half-width of its bootstrap interval.
+- **Memory**, **Allocations**: of this process for one op, event building included, from a pass \
+of their own; at C > 1 each call adds one allocation for its task.
+- **p50**, **p99**: of single calls, from a task's first step to its answer.
+- **× floor**: the row's time divided by its floor's, the median over samples in which both took \
+turns, with its interval; it travels between machines, the other figures do not.
+- **Published**: the seed's figures and the machine they are from.";
+
+fn body(view: &View<'_>) -> Vec<Section> {
+    let mut page = vec![
+        heading(2, "Reading the tables"),
+        Section::Text(READING.to_owned()),
+    ];
+    page.push(heading(2, "Performance Results"));
+    page.extend(comparison::sections(view));
+    page.push(heading(2, "Detailed Performance Results (ns and bytes)"));
+    page.extend(
+        tables::NS
+            .iter()
+            .flat_map(|detail| detail_sections(view, detail)),
+    );
+    page.push(Section::Text(insights(view)));
+    page.push(heading(2, "Detailed Performance Results (ms and KB)"));
+    page.extend(
+        tables::MS
+            .iter()
+            .flat_map(|detail| detail_sections(view, detail)),
+    );
+    page.push(heading(2, "Floors"));
+    page.push(Section::Text(
+        "Each floor was measured anew beside every row that names it, op by op in turns.".into(),
+    ));
+    page.push(Section::Table(floors_table(view)));
+    page.push(heading(2, "Figures to reach"));
+    page.push(Section::Table(goals_table(view)));
+    page
+}
+
+fn heading(level: usize, text: &str) -> Section {
+    Section::Heading(level, text.to_owned())
+}
+
+fn detail_sections(view: &View<'_>, detail: &Detail) -> Vec<Section> {
+    let mut sections = vec![heading(3, detail.title)];
+    let readings = [
+        (Reading::AsInTheSeed, "As in the seed"),
+        (Reading::OnTheDataset, "On the dataset"),
+    ];
+    for (reading, title) in readings {
+        sections.push(heading(4, title));
+        sections.push(Section::Table(detail.spec.table(view, reading)));
+        sections.push(Section::Text(format!(
+            "One op:\n\n{}",
+            detail.spec.ops(view, reading)
+        )));
+    }
+    sections.push(Section::Text(format!(
+        "The published figures: {}",
+        detail.correction
+    )));
+    sections.extend(detail.charts(view).into_iter().map(Section::Chart));
+    sections
+}
+
+/// The published page's list of insights, computed.
+fn insights(view: &View<'_>) -> String {
+    let of = |table| view.table(table, Reading::AsInTheSeed).collect::<Vec<_>>();
+    let append: Vec<&RowResult> = of(APPEND);
+    let append_if = of(APPEND_IF);
+    let project = of(PROJECT);
+    let query = of(QUERY);
+    let groups = [
+        (&append, 1),
+        (&append_if, 1),
+        (&project, 100),
+        (&query, 100),
+    ];
+    let ranges = groups
+        .iter()
+        .map(|(rows, events)| calls_range(rows, 1, *events));
+    let gains = groups
+        .iter()
+        .map(|(rows, events)| concurrency_gain(rows, 100, *events));
+    let memory = groups
+        .iter()
+        .map(|(rows, events)| memory_range(rows, 1, *events));
+    let lines = ranges.chain(gains).chain(memory).flatten();
+    let list: String = lines.map(|line| format!("- {line}\n")).collect();
+    format!("**Key Performance Insights** (as in the seed)\n\n{list}")
+}

@@ -1,0 +1,37 @@
+//! The figures of the published page as printed, in the order of its tables: first those in ns
+//! and bytes, then those in ms and KB.
+
+mod first_group;
+mod second_group;
+
+use crate::report::PublishedRow;
+
+pub(crate) use first_group::{APPEND, APPEND_IF, COMPARISON, PROJECT, QUERY};
+pub(crate) use second_group::{
+    APPEND_IF_CONFLICT_MS, APPEND_IF_MS, APPEND_MS, PROJECTION_LIMITS_MS, PROJECTION_MS, READ_MS,
+};
+
+/// Where all of them are from.
+pub(super) const MACHINE: &str = "Apple M1 Pro, PostgreSQL 16, September 16, 2025";
+
+/// Operation, dataset, callers, events of a call; then ops/sec, latency, memory, allocations.
+pub(super) const fn row(
+    operation: &'static str,
+    dataset: &'static str,
+    concurrency: usize,
+    events: u64,
+    [ops_per_second, latency, memory, allocations]: [f64; 4],
+) -> PublishedRow {
+    let success_rate = None;
+    PublishedRow {
+        operation,
+        dataset,
+        concurrency,
+        events,
+        ops_per_second,
+        latency,
+        memory,
+        allocations,
+        success_rate,
+    }
+}

@@ -1,0 +1,26 @@
+//! From saved runs to pages: pure up to the last step, which writes files by rename.
+
+mod chart;
+mod column;
+mod floors;
+mod goals;
+mod header;
+mod insight;
+pub(crate) mod number;
+mod page;
+mod publish;
+mod published;
+mod raw;
+mod table;
+mod view;
+
+pub use chart::{Bar, Chart};
+pub use column::Column;
+pub use floors::floors_table;
+pub use goals::goals_table;
+pub use insight::{calls_range, concurrency_gain, memory_range};
+pub use page::{Page, Rendered, Section, render};
+pub use publish::{publish, publish_complete};
+pub use published::{MemoryMeaning, PublishedRow, PublishedTable, RateMeaning, Units};
+pub use table::{Table, TableSpec};
+pub use view::View;

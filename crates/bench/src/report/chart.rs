@@ -1,0 +1,150 @@
+use super::number::significant;
+use crate::error::Error;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+const WIDTH: i32 = 900;
+const TOP: i32 = 64;
+const BAR: i32 = 14;
+const GAP: i32 = 10;
+const MARGIN: i32 = 16;
+/// Room for the value that stands behind the longest bar.
+const VALUE: i32 = 90;
+/// Of a character at the labels' size; wider than most fonts', so that labels never overlap bars.
+const CHARACTER: i32 = 7;
+
+/// Colours that differ in lightness too; the white ground keeps them legible on dark pages.
+const SERIES: [RGBColor; 3] = [
+    RGBColor(31, 97, 141),
+    RGBColor(230, 145, 56),
+    RGBColor(88, 88, 88),
+];
+const INK: RGBColor = RGBColor(34, 34, 34);
+
+/// A chart of horizontal bars, one group a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// Its file name without extension.
+    pub name: String,
+    /// Printed above it, with the unit.
+    pub title: String,
+    /// What the bars of a group are; three at most.
+    pub series: Vec<String>,
+    /// The groups, from the top.
+    pub bars: Vec<Bar>,
+}
+
+/// A group of bars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it is of.
+    pub label: String,
+    /// One value a series.
+    pub values: Vec<f64>,
+}
+
+impl Chart {
+    /// As SVG, with a white ground.
+    ///
+    /// # Errors
+    /// [`Error::Chart`] where the drawing library fails.
+    pub fn svg(&self) -> Result<String, Error> {
+        let mut svg = String::new();
+        let area = SVGBackend::with_string(&mut svg, (WIDTH as u32, self.height() as u32))
+            .into_drawing_area();
+        let drawn = self.draw(&area).and_then(|()| area.present());
+        drop(area);
+        drawn.map_err(|error| Error::Chart {
+            name: self.name.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(svg)
+    }
+
+    fn height(&self) -> i32 {
+        TOP + self.bars.len() as i32 * self.group_height() + MARGIN
+    }
+
+    fn group_height(&self) -> i32 {
+        self.series.len() as i32 * BAR + GAP
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, plotters::coord::Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        area.fill(&WHITE)?;
+        let title = ("sans-serif", 16)
+            .into_font()
+            .style(FontStyle::Bold)
+            .color(&INK);
+        area.draw(&Text::new(self.title.clone(), (MARGIN, MARGIN), title))?;
+        self.draw_legend(area)?;
+        let labels = self
+            .bars
+            .iter()
+            .map(|bar| bar.label.chars().count())
+            .max()
+            .unwrap_or(0);
+        let left = MARGIN + labels as i32 * CHARACTER + GAP;
+        let scale = f64::from(WIDTH - left - VALUE) / self.largest();
+        for (index, bar) in self.bars.iter().enumerate() {
+            let top = TOP + index as i32 * self.group_height();
+            self.draw_group(area, bar, (left, top), scale)?;
+        }
+        Ok(())
+    }
+
+    fn draw_legend<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, plotters::coord::Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let (mut x, y) = (MARGIN, 42);
+        for (name, colour) in self.series.iter().zip(SERIES) {
+            area.draw(&Rectangle::new([(x, y), (x + 10, y + 10)], colour.filled()))?;
+            area.draw(&Text::new(name.clone(), (x + 15, y + 5), style(HPos::Left)))?;
+            x += 40 + name.chars().count() as i32 * CHARACTER;
+        }
+        Ok(())
+    }
+
+    fn draw_group<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, plotters::coord::Shift>,
+        bar: &Bar,
+        (left, top): (i32, i32),
+        scale: f64,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let middle = top + self.series.len() as i32 * BAR / 2;
+        area.draw(&Text::new(
+            bar.label.clone(),
+            (left - GAP, middle),
+            style(HPos::Right),
+        ))?;
+        for (series, (value, colour)) in bar.values.iter().zip(SERIES).enumerate() {
+            let y = top + series as i32 * BAR;
+            let length = (value * scale).round() as i32;
+            let text = significant(*value);
+            area.draw(&Rectangle::new(
+                [(left, y), (left + length, y + BAR - 2)],
+                colour.filled(),
+            ))?;
+            area.draw(&Text::new(
+                text,
+                (left + length + 5, y + BAR / 2),
+                style(HPos::Left),
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn largest(&self) -> f64 {
+        let values = self.bars.iter().flat_map(|bar| &bar.values);
+        values.fold(f64::MIN_POSITIVE, |largest, value| largest.max(*value))
+    }
+}
+
+fn style(horizontal: HPos) -> TextStyle<'static> {
+    let font = ("sans-serif", 12).into_font().color(&INK);
+    font.pos(Pos::new(horizontal, VPos::Center))
+}

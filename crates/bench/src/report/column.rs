@@ -1,0 +1,155 @@
+use super::number::{hundredths, significant, whole};
+use super::published::PublishedTable;
+use crate::result::{Figures, RowResult};
+
+/// A column of a table of measured rows. The first twelve are those of published pages, with
+/// their headings; the others are ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// The operation and the row's variant.
+    Operation,
+    /// The dataset.
+    Dataset,
+    /// Callers of one op.
+    Concurrency,
+    /// Events of a call, under the heading that the page gives it.
+    Events(&'static str),
+    /// Events made before to conflict.
+    ConflictEvents,
+    /// Calls per elapsed second.
+    Throughput,
+    /// Time of one op in ns.
+    LatencyNs,
+    /// Time of one op in ms.
+    LatencyMs,
+    /// Bytes allocated for one op.
+    MemoryBytes,
+    /// The same in units of 1,024.
+    MemoryKilobytes,
+    /// Allocations for one op.
+    Allocations,
+    /// Share of calls that succeeded.
+    SuccessRate,
+    /// Share of calls refused by a limit.
+    LimitExceededRate,
+    /// Share of calls refused by a conflict.
+    ConflictRate,
+    /// Events per elapsed second.
+    EventsPerSecond,
+    /// Ops per elapsed second, an op being one call of each caller.
+    BarrierOps,
+    /// Half-width of the mean's 95 % interval, as a share of it.
+    Interval,
+    /// Median time of a call.
+    P50,
+    /// 99th percentile of the time of a call.
+    P99,
+    /// Most memory in use during an op.
+    PeakKilobytes,
+    /// The ratio to the row's first floor.
+    TimesFloor,
+    /// The published figures.
+    Published,
+}
+
+impl Column {
+    /// Its heading; `published` names the machine.
+    pub(crate) fn heading(self, published: Option<&PublishedTable>) -> String {
+        let heading = match self {
+            Self::Operation => "Operation",
+            Self::Dataset => "Dataset",
+            Self::Concurrency => "Concurrency",
+            Self::Events(heading) => heading,
+            Self::ConflictEvents => "Conflict Events",
+            Self::Throughput => "Throughput (ops/sec)",
+            Self::LatencyNs => "Latency (ns/op)",
+            Self::LatencyMs => "Latency (ms/op)",
+            Self::MemoryBytes => "Memory (B/op)",
+            Self::MemoryKilobytes => "Memory (KB/op)",
+            Self::Allocations => "Allocations",
+            Self::SuccessRate => "Success Rate",
+            Self::LimitExceededRate => "Limit Exceeded Rate",
+            Self::ConflictRate => "Conflict Rate",
+            Self::EventsPerSecond => "Events/s",
+            Self::BarrierOps => "Barrier ops/s",
+            Self::Interval => "± (95 %)",
+            Self::P50 => "p50 (µs/call)",
+            Self::P99 => "p99 (µs/call)",
+            Self::PeakKilobytes => "Peak (KB)",
+            Self::TimesFloor => "× floor",
+            Self::Published => {
+                return published.map_or("Published".to_owned(), |table| {
+                    format!("Published ({})", table.machine)
+                });
+            }
+        };
+        heading.to_owned()
+    }
+
+    /// Whether its cells are numbers, which stand at the right.
+    pub(crate) fn is_number(self) -> bool {
+        !matches!(
+            self,
+            Self::Operation | Self::Dataset | Self::TimesFloor | Self::Published
+        )
+    }
+
+    /// The cell that says what the row is; none for columns of figures.
+    pub(crate) fn declared(self, row: &RowResult) -> Option<String> {
+        let declared = &row.declared;
+        Some(match self {
+            Self::Operation => match &declared.variant {
+                Some(variant) => format!("{} ({variant})", declared.operation),
+                None => declared.operation.clone(),
+            },
+            Self::Dataset => declared.dataset.clone(),
+            Self::Concurrency => declared.concurrency.to_string(),
+            Self::Events(_) => whole(declared.events as f64),
+            Self::ConflictEvents => whole(declared.conflict_events as f64),
+            _ => return None,
+        })
+    }
+
+    /// The cell of a measured figure.
+    pub(crate) fn figure(self, row: &RowResult, figures: &Figures) -> String {
+        let calls = figures.calls_per_second;
+        match self {
+            Self::Throughput => rate(calls),
+            Self::EventsPerSecond => rate(calls * row.declared.events as f64),
+            Self::BarrierOps => rate(figures.ops_per_second()),
+            Self::LatencyNs => significant(figures.mean_ns.value),
+            Self::LatencyMs => significant(figures.mean_ns.value / 1e6),
+            Self::Interval => interval(figures),
+            Self::MemoryBytes => whole(figures.bytes_per_op),
+            Self::MemoryKilobytes => hundredths(figures.bytes_per_op / 1024.0),
+            Self::PeakKilobytes => hundredths(figures.peak_bytes as f64 / 1024.0),
+            Self::Allocations => whole(figures.allocations_per_op),
+            Self::SuccessRate => format!("{:.3}", figures.success_rate),
+            Self::LimitExceededRate | Self::ConflictRate => format!("{:.3}", figures.refused_rate),
+            Self::P50 => significant(figures.p50_ns as f64 / 1e3),
+            Self::P99 => significant(figures.p99_ns as f64 / 1e3),
+            Self::TimesFloor => figures.floors.first().map_or_else(
+                || "no floor".to_owned(),
+                |floor| {
+                    let ratio = floor.ratio;
+                    let text = [ratio.value, ratio.low, ratio.high].map(significant);
+                    format!("{} ({}–{}) {}", text[0], text[1], text[2], floor.name)
+                },
+            ),
+            _ => String::new(),
+        }
+    }
+}
+
+fn rate(per_second: f64) -> String {
+    if per_second < 100.0 {
+        significant(per_second)
+    } else {
+        whole(per_second)
+    }
+}
+
+fn interval(figures: &Figures) -> String {
+    let mean = figures.mean_ns;
+    format!("{:.1} %", 50.0 * (mean.high - mean.low) / mean.value)
+}

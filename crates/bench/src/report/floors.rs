@@ -1,0 +1,59 @@
+use super::number::{significant, whole};
+use super::table::Table;
+use super::view::View;
+use crate::result::FloorFigures;
+
+/// The floors of all rows, each once: a floor is measured anew beside every row, so that its time
+/// is given as the median over those rows with the lowest and highest.
+pub fn floors_table(view: &View<'_>) -> Table {
+    let mut floors: Vec<Vec<&FloorFigures>> = Vec::new();
+    for floor in view
+        .rows()
+        .filter_map(|row| row.figures())
+        .flat_map(|figures| &figures.floors)
+    {
+        match floors.iter_mut().find(|same| same[0].name == floor.name) {
+            Some(same) => same.push(floor),
+            None => floors.push(vec![floor]),
+        }
+    }
+    let columns = [
+        ("Floor", false),
+        ("One op", false),
+        ("Callers", true),
+        ("Beside rows", true),
+        ("ns/op, median", true),
+        ("ns/op, lowest–highest", true),
+        ("Ops/s", true),
+        ("B/op", true),
+        ("Allocations", true),
+    ];
+    Table {
+        columns: columns
+            .map(|(heading, number)| (heading.to_owned(), number))
+            .to_vec(),
+        rows: floors.iter().map(|same| cells(same)).collect(),
+    }
+}
+
+fn cells(same: &[&FloorFigures]) -> Vec<String> {
+    let first = same[0];
+    let mut times: Vec<f64> = same.iter().map(|floor| floor.mean_ns.value).collect();
+    times.sort_by(f64::total_cmp);
+    let median = times[times.len() / 2];
+    vec![
+        first.name.clone(),
+        first.what.clone(),
+        first.concurrency.to_string(),
+        same.len().to_string(),
+        significant(median),
+        format!(
+            "{}–{}",
+            significant(times[0]),
+            significant(times[times.len() - 1])
+        ),
+        whole(1e9 / median),
+        whole(first.bytes_per_op),
+        whole(first.allocations_per_op),
+    ]
+}

@@ -1,0 +1,95 @@
+use super::number::{significant, whole};
+use super::table::Table;
+use super::view::View;
+use crate::goal::{Bound, Goal};
+use crate::result::{Figures, Interval, Measured, RowResult};
+
+/// The figures that rows are to reach: bound, figure, and whether it holds.
+pub fn goals_table(view: &View<'_>) -> Table {
+    let goals = view
+        .rows()
+        .flat_map(|row| row.declared.goals.iter().map(move |goal| (row, goal)));
+    let rows = goals.map(|(row, goal)| cells(row, goal)).collect();
+    Table::of_text(&["Row", "Peer", "To reach", "Measured", "Reached"], rows)
+}
+
+fn cells(row: &RowResult, goal: &Goal) -> Vec<String> {
+    let (measured, reached) = match &row.measured {
+        Measured::Not { reason } => (format!("not measured: {reason}"), "not known"),
+        Measured::Figures(figures) => match verdict(figures, &goal.bound) {
+            Some((text, true)) => (text, "yes"),
+            Some((text, false)) => (text, "no"),
+            None => (
+                "not measured: the floor was not run".to_owned(),
+                "not known",
+            ),
+        },
+    };
+    let peer = goal.peer.clone().unwrap_or_else(|| "none".to_owned());
+    vec![
+        row.id.clone(),
+        peer,
+        bound(&goal.bound),
+        measured,
+        reached.to_owned(),
+    ]
+}
+
+fn bound(bound: &Bound) -> String {
+    match bound {
+        Bound::TimesFloor { floor, at_most } => format!("at most {at_most} × {floor}"),
+        Bound::ShareOfFloor { floor, at_least } => {
+            format!("at least {at_least} of the rate of {floor}")
+        }
+        Bound::AllocationsAboveFloor { floor, at_most } => {
+            format!("at most {} allocations more than {floor}", whole(*at_most))
+        }
+        Bound::CallsPerSecond { at_least } => format!("at least {} calls/s", whole(*at_least)),
+        Bound::MeanNs { at_most } => format!("mean at most {} µs", significant(at_most / 1e3)),
+        Bound::P99Ns { at_most } => format!("p99 at most {} µs", significant(at_most / 1e3)),
+        Bound::PeakBytes { at_most } => format!("at most {} KB in use", whole(at_most / 1024.0)),
+    }
+}
+
+/// The figure that the bound is about, and whether it is within; none without its floor.
+fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
+    let (text, reached) = match bound {
+        Bound::TimesFloor { floor, at_most } => {
+            let ratio = figures.floor(floor)?.ratio;
+            (interval(ratio), ratio.value <= *at_most)
+        }
+        Bound::ShareOfFloor { floor, at_least } => {
+            let ratio = figures.floor(floor)?.ratio;
+            let share = Interval {
+                value: 1.0 / ratio.value,
+                low: 1.0 / ratio.high,
+                high: 1.0 / ratio.low,
+            };
+            (interval(share), share.value >= *at_least)
+        }
+        Bound::AllocationsAboveFloor { floor, at_most } => {
+            let more = figures.allocations_per_op - figures.floor(floor)?.allocations_per_op;
+            (format!("{} more", whole(more)), more.round() <= *at_most)
+        }
+        Bound::CallsPerSecond { at_least } => {
+            let rate = figures.calls_per_second;
+            (whole(rate) + " calls/s", rate >= *at_least)
+        }
+        Bound::MeanNs { at_most } => microseconds(figures.mean_ns.value, *at_most),
+        Bound::P99Ns { at_most } => microseconds(figures.p99_ns as f64, *at_most),
+        Bound::PeakBytes { at_most } => {
+            let peak = figures.peak_bytes as f64;
+            (whole(peak / 1024.0) + " KB", peak <= *at_most)
+        }
+    };
+    Some((text, reached))
+}
+
+fn interval(ratio: Interval) -> String {
+    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(significant);
+    format!("{value} ({low}–{high})")
+}
+
+fn microseconds(ns: f64, at_most: f64) -> (String, bool) {
+    (significant(ns / 1e3) + " µs", ns <= at_most)
+}

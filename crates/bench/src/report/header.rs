@@ -1,0 +1,59 @@
+use super::number::{hundredths, whole};
+use super::table::Table;
+use super::view::View;
+use crate::date;
+
+/// What was measured, on what and how.
+pub(super) fn header(view: &View<'_>) -> Table {
+    let environment = view.environment();
+    let invocation = view.invocation();
+    let profile = &invocation.profile;
+    let changed = if environment.dirty {
+        "with uncommitted changes"
+    } else {
+        "clean"
+    };
+    let mut lines = vec![
+        (
+            "Commit measured",
+            format!("{} ({changed})", environment.commit),
+        ),
+        ("Date", date::utc(invocation.started)),
+        ("Command", format!("`{}`", invocation.command)),
+        (
+            "Profile",
+            format!(
+                "{}: warm-up {} s, then {} samples over {} s for each row and its floors",
+                profile.name,
+                profile.warm_up.as_secs_f64(),
+                profile.samples,
+                profile.measurement.as_secs_f64()
+            ),
+        ),
+        (
+            "CPU",
+            format!("{}, {} cores", environment.cpu, environment.cores),
+        ),
+        ("Memory", memory(environment.memory_bytes)),
+        ("Operating system", environment.os.clone()),
+        ("Compiler", environment.rustc.clone()),
+    ]
+    .into_iter()
+    .map(|(name, text)| vec![name.to_owned(), text])
+    .collect::<Vec<_>>();
+    lines.extend(
+        view.facts()
+            .into_iter()
+            .map(|(name, text)| vec![name, text]),
+    );
+    Table::of_text(&["", "Measured on"], lines)
+}
+
+fn memory(bytes: u64) -> String {
+    let gibibytes = bytes as f64 / f64::from(1 << 30);
+    if gibibytes < 10.0 {
+        hundredths(gibibytes) + " GiB"
+    } else {
+        whole(gibibytes) + " GiB"
+    }
+}

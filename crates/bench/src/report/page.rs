@@ -1,0 +1,80 @@
+use super::chart::Chart;
+use super::header::header;
+use super::raw;
+use super::table::Table;
+use super::view::View;
+use crate::error::Error;
+use crate::run::TargetRun;
+
+/// A page of the reports: which bench targets it needs, and what it is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    /// Its file name without extension.
+    pub slug: &'static str,
+    /// Its first heading.
+    pub title: &'static str,
+    /// The bench targets whose rows it shows; it is rendered from a run that has all of them.
+    pub targets: &'static [&'static str],
+    /// Everything below the head.
+    pub body: fn(&View<'_>) -> Vec<Section>,
+}
+
+/// A part of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Section {
+    /// A heading of that level.
+    Heading(usize, String),
+    /// Paragraphs or lists, as Markdown.
+    Text(String),
+    /// A table.
+    Table(Table),
+    /// A chart, drawn into a file of its own.
+    Chart(Chart),
+}
+
+/// The files of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The page.
+    pub markdown: String,
+    /// Charts by file name.
+    pub charts: Vec<(String, String)>,
+    /// All samples in the benchmark format of Go, which benchstat reads.
+    pub raw: String,
+}
+
+/// Renders a page from the targets of one run. The same targets give the same text.
+///
+/// # Errors
+/// [`Error::Incomplete`] for no targets, [`Error::Chart`] where one can't be drawn.
+pub fn render(page: &Page, targets: &[TargetRun]) -> Result<Rendered, Error> {
+    let Some(view) = View::new(targets) else {
+        let reason = "the run has no targets".to_owned();
+        return Err(Error::Incomplete {
+            page: page.slug.to_owned(),
+            reason,
+        });
+    };
+    let mut markdown = format!("# {}\n\n{}", page.title, header(&view).markdown());
+    let mut charts = Vec::new();
+    for section in (page.body)(&view) {
+        markdown.push('\n');
+        match section {
+            Section::Heading(level, text) => {
+                markdown.push_str(&format!("{} {text}\n", "#".repeat(level)));
+            }
+            Section::Text(text) => markdown.push_str(&(text.trim_end().to_owned() + "\n")),
+            Section::Table(table) => markdown.push_str(&table.markdown()),
+            Section::Chart(chart) => {
+                let file = format!("{}-{}.svg", page.slug, chart.name);
+                markdown.push_str(&format!("![{}](charts/{file})\n", chart.title));
+                charts.push((file, chart.svg()?));
+            }
+        }
+    }
+    Ok(Rendered {
+        markdown,
+        charts,
+        raw: raw::lines(&view),
+    })
+}

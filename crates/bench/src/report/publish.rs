@@ -1,0 +1,107 @@
+use super::page::{Page, Rendered, render};
+use crate::error::Error;
+use crate::run::{TargetRun, temporary_of};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Renders each page that shows `ended` and that the run in `folder` is now complete for.
+///
+/// # Errors
+/// Errors of files, and [`Error::Chart`].
+pub fn publish_complete(
+    pages: &[Page],
+    ended: &TargetRun,
+    folder: &Path,
+    reports: &Path,
+) -> Result<(), Error> {
+    for page in pages
+        .iter()
+        .filter(|page| page.targets.contains(&ended.target.as_str()))
+    {
+        match publish(page, folder, reports) {
+            Ok(()) => eprintln!("{} written", page.slug),
+            Err(Error::Incomplete { page, reason }) => {
+                eprintln!("{page} left as it is: {reason}");
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(())
+}
+
+/// Renders a page from the run in `folder` into `reports`: all its files are written beside
+/// their places first, then renamed.
+///
+/// # Errors
+/// [`Error::Incomplete`] where the run lacks a target of the page, has one only in part, or has
+/// targets of different runs or builds; errors of files; [`Error::Chart`].
+pub fn publish(page: &Page, folder: &Path, reports: &Path) -> Result<(), Error> {
+    let targets = complete_targets(page, folder)?;
+    let rendered = render(page, &targets)?;
+    write_all(page, &rendered, reports)
+}
+
+fn complete_targets(page: &Page, folder: &Path) -> Result<Vec<TargetRun>, Error> {
+    let incomplete = |reason: String| Error::Incomplete {
+        page: page.slug.to_owned(),
+        reason,
+    };
+    let mut targets: Vec<TargetRun> = Vec::new();
+    for name in page.targets {
+        let target = TargetRun::load(folder, name)?
+            .ok_or_else(|| incomplete(format!("{name} has not been run")))?;
+        if let Some(reason) = &target.partial {
+            return Err(incomplete(format!("{name}: {reason}")));
+        }
+        if let Some(difference) = targets.first().and_then(|first| difference(first, &target)) {
+            return Err(incomplete(format!("{name} has another {difference}")));
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+fn difference(one: &TargetRun, other: &TargetRun) -> Option<&'static str> {
+    if one.run != other.run {
+        Some("run")
+    } else if one.environment.commit != other.environment.commit {
+        Some("commit")
+    } else if one.environment.dirty != other.environment.dirty {
+        Some("state of the tree")
+    } else if one.invocation.profile != other.invocation.profile {
+        Some("profile")
+    } else {
+        None
+    }
+}
+
+fn write_all(page: &Page, rendered: &Rendered, reports: &Path) -> Result<(), Error> {
+    let mut files: Vec<(PathBuf, &str)> = vec![
+        (
+            reports.join("raw").join(page.slug).with_extension("txt"),
+            &rendered.raw,
+        ),
+        (
+            reports.join(page.slug).with_extension("md"),
+            &rendered.markdown,
+        ),
+    ];
+    let chart = |(name, svg)| (reports.join("charts").join(name), svg);
+    files.extend(
+        rendered
+            .charts
+            .iter()
+            .map(|(name, svg)| chart((name, svg.as_str()))),
+    );
+    for (file, content) in &files {
+        let temporary = temporary_of(file);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        }
+        fs::write(&temporary, content).map_err(Error::file(temporary))?;
+    }
+    for (file, _) in &files {
+        fs::rename(temporary_of(file), file).map_err(Error::file(file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+use super::column::Column;
+use super::published::{PublishedRow, PublishedTable};
+use super::view::View;
+use crate::result::{Measured, RowResult};
+use crate::row::{Reading, TableId};
+
+/// A table of text, ready to print.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Heading and whether the cells stand at the right.
+    pub columns: Vec<(String, bool)>,
+    /// The cells, row by row.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table whose cells all stand at the left.
+    pub fn of_text(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
+        let columns = headings
+            .iter()
+            .map(|heading| ((*heading).to_owned(), false))
+            .collect();
+        Self { columns, rows }
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let headings: Vec<&str> = self.columns.iter().map(|column| &*column.0).collect();
+        let rules = self
+            .columns
+            .iter()
+            .map(|column| if column.1 { "---:" } else { "---" });
+        let mut text = line(&headings);
+        text += &line(&rules.collect::<Vec<_>>());
+        for row in &self.rows {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            text += &line(&cells);
+        }
+        text
+    }
+}
+
+fn line(cells: &[impl AsRef<str>]) -> String {
+    let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// A table of measured rows: its columns, and the published table that it answers.
+#[derive(Debug, Clone, Copy)]
+pub struct TableSpec {
+    /// What rows name to fill it.
+    pub id: TableId,
+    /// The columns in order.
+    pub columns: &'static [Column],
+    /// The published figures; their order is the table's.
+    pub published: &'static PublishedTable,
+}
+
+impl TableSpec {
+    /// The table with the run's rows: those published in the published order, each with the rows
+    /// of the same operation, dataset, concurrency and events beside it, then the others.
+    pub fn table(&self, view: &View<'_>, reading: Reading) -> Table {
+        let rows: Vec<&RowResult> = view.table(self.id, reading).collect();
+        let published = self.published.rows;
+        let mut cells = Vec::new();
+        for printed in published {
+            let same: Vec<_> = rows.iter().filter(|row| printed.is_of(row)).collect();
+            if same.is_empty() {
+                cells.push(self.absent(printed));
+            }
+            for (index, row) in same.into_iter().enumerate() {
+                cells.push(self.row(row, (index == 0).then_some(printed)));
+            }
+        }
+        let others = rows
+            .iter()
+            .filter(|row| !published.iter().any(|printed| printed.is_of(row)));
+        cells.extend(others.map(|row| self.row(row, None)));
+        Table {
+            columns: self.headings(),
+            rows: cells,
+        }
+    }
+
+    /// What one op is, for each row of the table, each text once.
+    pub fn ops(&self, view: &View<'_>, reading: Reading) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for row in view.table(self.id, reading) {
+            let operation = Column::Operation.declared(row).unwrap_or_default();
+            let line = format!("- **{operation}**: {}\n", row.declared.one_op);
+            if !row.declared.one_op.is_empty() && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.concat()
+    }
+
+    fn headings(&self) -> Vec<(String, bool)> {
+        let heading = |column: &Column| (column.heading(Some(self.published)), column.is_number());
+        self.columns.iter().map(heading).collect()
+    }
+
+    fn row(&self, row: &RowResult, printed: Option<&PublishedRow>) -> Vec<String> {
+        let published = || printed.map_or("none".to_owned(), |row| self.published.cell(row));
+        let cell = |column: Column| match (column, &row.measured) {
+            (Column::Published, _) => published(),
+            (_, Measured::Figures(figures)) => column
+                .declared(row)
+                .unwrap_or_else(|| column.figure(row, figures)),
+            (_, Measured::Not { reason }) => column
+                .declared(row)
+                .unwrap_or_else(|| self.reason(column, reason)),
+        };
+        self.columns.iter().map(|column| cell(*column)).collect()
+    }
+
+    /// A published row that the run does not have.
+    fn absent(&self, printed: &PublishedRow) -> Vec<String> {
+        let cell = |column: Column| match column {
+            Column::Operation => printed.operation.to_owned(),
+            Column::Dataset => printed.dataset.to_owned(),
+            Column::Concurrency => printed.concurrency.to_string(),
+            Column::Events(_) => printed.events.to_string(),
+            Column::Published => self.published.cell(printed),
+            _ => self.reason(column, "no benchmark has this row"),
+        };
+        self.columns.iter().map(|column| cell(*column)).collect()
+    }
+
+    /// The reason stands in the first column of figures, the others stay empty.
+    fn reason(&self, column: Column, reason: &str) -> String {
+        if column == Column::Throughput {
+            format!("not measured: {reason}")
+        } else {
+            String::new()
+        }
+    }
+}

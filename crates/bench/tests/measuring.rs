@@ -1,0 +1,151 @@
+//! What the figures of a row are.
+
+mod common;
+
+use bench::{BoxError, Call, Error, Expect, Figures, Floor, Goal, Op, Outcome, Row, measure};
+use common::{FIRST, Place, allocating, yielding};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+fn figures(row: Row, op: &Op) -> Result<Figures, Error> {
+    let place = Place::new();
+    let saved = measure("toy", place.settings(FIRST), |target| {
+        target.row(row, op);
+        Ok(())
+    })?;
+    Ok(saved.rows[0].figures().expect("the row was measured").clone())
+}
+
+#[test]
+fn calls_per_second_are_those_of_all_callers() {
+    let figures = figures(Row::new("Yield", "none").concurrency(7), &yielding()).unwrap();
+    let calls_per_op = figures.calls_per_second / figures.ops_per_second();
+    assert!((calls_per_op - 7.0).abs() < 1e-9, "{calls_per_op}");
+    assert!(figures.p50_ns <= figures.p99_ns);
+    assert!(figures.mean_ns.low <= figures.mean_ns.value);
+    assert!(figures.mean_ns.value <= figures.mean_ns.high);
+}
+
+#[test]
+fn a_floor_takes_turns_with_the_row() {
+    let turns = Arc::new(Mutex::new(Vec::new()));
+    let op = |name: &'static str| {
+        let turns = turns.clone();
+        Op::setup(|| async { Ok(()) }).call(move |_, _| {
+            turns.lock().unwrap().push(name);
+            async { Ok(Outcome::Success) }
+        })
+    };
+    let floor = Floor::new("floor", "the same", &op("floor"));
+    let figures = figures(Row::new("Row", "none").floor(&floor), &op("row")).unwrap();
+    let turns = turns.lock().unwrap();
+    assert!(turns.len() > 20);
+    assert!(turns.chunks(2).all(|turn| turn == ["row", "floor"]));
+    let ratio = figures.floor("floor").unwrap().ratio;
+    assert!(ratio.low <= ratio.value && ratio.value <= ratio.high);
+}
+
+#[test]
+fn every_call_has_an_index_of_its_own() {
+    let seen = Arc::new(Mutex::new(HashSet::new()));
+    let again = Arc::new(AtomicU64::new(0));
+    let op = {
+        let (seen, again) = (seen.clone(), again.clone());
+        Op::setup(|| async { Ok(()) }).call(move |_, call: Call| {
+            again.fetch_add(u64::from(!seen.lock().unwrap().insert(call.index())), Relaxed);
+            async { Ok(Outcome::Success) }
+        })
+    };
+    figures(Row::new("Index", "none").concurrency(3), &op).unwrap();
+    assert!(seen.lock().unwrap().len() > 30);
+    assert_eq!(again.load(Relaxed), 0);
+}
+
+#[test]
+fn what_runs_before_an_op_is_not_counted() {
+    let op = Op::setup(|| async { Ok(()) })
+        .before(|_, _| async {
+            std::hint::black_box(vec![0_u8; 1 << 20]);
+            Ok(())
+        })
+        .call(|_, _| async { Ok(Outcome::Success) });
+    let figures = figures(Row::new("Before", "none"), &op).unwrap();
+    assert!(figures.peak_bytes < 1 << 20, "{figures:?}");
+}
+
+#[test]
+fn the_first_step_of_an_op_is_part_of_it() {
+    let op = Op::setup(|| async { Ok(()) })
+        .first(|_, _| async {
+            std::hint::black_box(vec![0_u8; 1 << 20]);
+            Ok(())
+        })
+        .call(|_, _| async { Ok(Outcome::Success) });
+    let figures = figures(Row::new("First", "none"), &op).unwrap();
+    assert!(figures.bytes_per_op >= f64::from(1 << 20), "{figures:?}");
+}
+
+#[test]
+fn outcomes_are_reported_as_rates() {
+    let op = Op::setup(|| async { Ok(()) }).call(|_, call: Call| async move {
+        Ok(if call.worker < 5 { Outcome::Success } else { Outcome::Refused })
+    });
+    let row = Row::new("Limits", "none").concurrency(8).expect(Expect::Any);
+    let figures = figures(row, &op).unwrap();
+    assert_eq!((figures.success_rate, figures.refused_rate), (0.625, 0.375));
+}
+
+#[test]
+fn short_blocking_ops_are_timed_in_blocks() {
+    let op = Op::blocking(|| Ok(1_u64)).call(|one, call| {
+        std::hint::black_box(one + call.op);
+        Ok(Outcome::Success)
+    });
+    let figures = figures(Row::new("Add", "none"), &op).unwrap();
+    assert!(figures.ops_per_latency > 1, "{figures:?}");
+    assert_eq!(figures.allocations_per_op.round(), 0.0);
+}
+
+#[test]
+fn blocking_callers_run_at_the_same_time() {
+    let op = Op::blocking(|| Ok(std::sync::Barrier::new(4))).call(|together, _| {
+        together.wait();
+        Ok(Outcome::Success)
+    });
+    let figures = figures(Row::new("Meet", "none").concurrency(4), &op).unwrap();
+    assert_eq!(figures.success_rate, 1.0);
+}
+
+#[test]
+fn a_blocking_caller_that_panics_ends_the_run() {
+    let op = Op::blocking(|| Ok(())).call(|(), call| {
+        assert!(call.worker != 1, "as the test wants");
+        Ok(Outcome::Success)
+    });
+    let error = figures(Row::new("Panic", "none").concurrency(2), &op).unwrap_err();
+    assert_eq!(error.to_string(), "row Panic/none/C2/E1 failed: a measured call panicked");
+}
+
+#[test]
+fn a_row_and_its_floor_are_of_one_kind() {
+    let blocking = Op::blocking(|| Ok(())).call(|(), _| Ok(Outcome::Success));
+    let floor = Floor::new("blocking", "nothing", &blocking);
+    let error = figures(Row::new("Async", "none").floor(&floor), &yielding());
+    assert!(matches!(error, Err(Error::MixedKinds { .. })));
+}
+
+#[test]
+fn a_goal_needs_its_floor() {
+    let floor = Floor::new("absent", "nothing", &yielding());
+    let row = Row::new("Async", "none").goal(Goal::at_most_times(&floor, 1.0));
+    assert!(matches!(figures(row, &allocating()), Err(Error::UnknownFloor { .. })));
+}
+
+#[test]
+fn a_set_up_that_fails_names_the_row() {
+    let op = Op::setup(|| async { Err::<(), BoxError>("no server".into()) })
+        .call(|_, _| async { Ok(Outcome::Success) });
+    let error = figures(Row::new("Setup", "none"), &op).unwrap_err();
+    assert_eq!(error.to_string(), "row Setup/none/C1/E1 failed: no server");
+}
