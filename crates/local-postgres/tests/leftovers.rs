@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path, thread, time::Duration};
 
 use common::{Served, folder_of, is_running, pid_of, serve, wait_until};
 use local_postgres::{LocalPostgres, Options, Source};
@@ -30,6 +30,22 @@ async fn ctrl_c_leaves_nothing() {
 #[tokio::test]
 async fn terminate_leaves_nothing() {
     nothing_is_left_after("-TERM").await;
+}
+
+/// `initdb` outlives a parent that is killed, and writes into the folder that is being removed.
+#[test]
+fn a_process_killed_while_it_starts_a_server_leaves_nothing() {
+    for pause_ms in [20, 100, 300, 500, 800] {
+        let mut process = serve()
+            .env("POSTGRES_SOURCE", "installed")
+            .spawn()
+            .expect("it runs");
+        let folder = env::temp_dir().join(format!("local-postgres-{}-0", process.id()));
+        thread::sleep(Duration::from_millis(pause_ms));
+        process.kill().expect("a process of ours");
+        process.wait().expect("the example ends");
+        wait_until("the folder is removed", || !folder.exists());
+    }
 }
 
 /// A power cut ends the watchdog too: the folder stays, and nobody holds its lock.

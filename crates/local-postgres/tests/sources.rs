@@ -2,7 +2,14 @@
 
 mod common;
 
-use std::{env, net::TcpStream, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
+use std::{
+    env,
+    io::{self, Read as _, Write as _},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Output,
+};
 
 use common::{Served, ask, execute, serve};
 use local_postgres::{Durability, Error, LocalPostgres, Options, Source};
@@ -86,7 +93,7 @@ fn the_choice_is_said_in_one_line() {
     served.signal("-INT");
     let mut errors = String::new();
     let mut pipe = served.process.stderr.take().expect("a pipe");
-    std::io::Read::read_to_string(&mut pipe, &mut errors).expect("text");
+    pipe.read_to_string(&mut errors).expect("text");
     served.process.wait().expect("the example ends");
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert!(
@@ -101,7 +108,7 @@ async fn a_server_behind_database_url_is_used_and_left() {
     let host = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
     let host = host.expect("PostgreSQL is installed");
     execute(host.url(), "CREATE TABLE theirs ()").await;
-    let mut served = Served::start(serve().env("DATABASE_URL", host.url()));
+    let served = Served::start(serve().env("DATABASE_URL", host.url()));
     assert_eq!(served.url, host.url());
     served.signal("-INT");
     let output = served.process.wait_with_output().expect("the example ends");
@@ -114,7 +121,7 @@ async fn a_server_behind_database_url_is_used_and_left() {
 #[tokio::test]
 async fn a_container_starts_and_is_removed() {
     if env::var_os("DOCKER_HOST").is_none() && !Path::new("/var/run/docker.sock").exists() {
-        eprintln!("not run: no DOCKER_HOST and no /var/run/docker.sock");
+        say("a_container_starts_and_is_removed: not run: no DOCKER_HOST, no /var/run/docker.sock");
         return;
     }
     let durable = LocalPostgres::start(from(Source::Container, Durability::Durable)).await;
@@ -152,7 +159,7 @@ async fn a_container_starts_and_is_removed() {
 #[test]
 fn two_processes_download_once() {
     if env::var_os("HTTPS_PROXY").is_none() && TcpStream::connect("repo1.maven.org:443").is_err() {
-        eprintln!("not run: repo1.maven.org does not answer");
+        say("two_processes_download_once: not run: repo1.maven.org does not answer");
         return;
     }
     let cache = tempfile::tempdir().expect("a folder");
@@ -183,6 +190,11 @@ fn two_processes_download_once() {
         "{errors}"
     );
     assert_eq!(errors.matches("from download in").count(), 2, "{errors}");
+}
+
+/// Past the test harness, which shows the words of failed tests only.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn is_gone(url: &str) -> bool {

@@ -6,5 +6,6 @@ pub(crate) mod folder;
 pub(crate) mod place;
 pub(crate) mod port;
 pub(crate) mod postmaster;
+pub(crate) mod shared_memory;
 pub(crate) mod table;
 pub(crate) mod watchdog;

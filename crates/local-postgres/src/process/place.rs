@@ -28,10 +28,12 @@ pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<P
 }
 
 /// Whether `account` may enter the folder, as far as the permissions for everybody tell. A caller
-/// that runs servers itself owns what it hands out.
+/// that runs servers itself owns what it hands out. A folder still to be made is no obstacle.
 pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
-    let open_to_all =
-        |path: &Path| fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o001 != 0);
+    let open_to_all = |path: &Path| match fs::metadata(path) {
+        Ok(about) => about.permissions().mode() & 0o001 != 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
     !account.is_another_user() || folder.ancestors().all(open_to_all)
 }
 

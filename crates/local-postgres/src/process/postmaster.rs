@@ -16,7 +16,9 @@ use super::{
     account::Account,
     cluster,
     folder::{self, ServerFolder},
-    place, port, table,
+    place, port,
+    shared_memory::SharedMemory,
+    table,
     watchdog::Watchdog,
 };
 use crate::{Options, connection, url};
@@ -121,7 +123,10 @@ impl Postmaster {
         let Some(postmaster) = child.as_mut() else {
             return Ok(());
         };
-        table::kill_with_children(pid_of(postmaster))?;
+        let pid = pid_of(postmaster);
+        let memory = SharedMemory::of(pid, &self.folder.data());
+        table::kill_with_children(pid)?;
+        memory.remove();
         self.watchdog.tell("")?;
         postmaster.wait()?;
         *child = None;

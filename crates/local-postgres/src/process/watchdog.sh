@@ -19,8 +19,9 @@ if [ -n "$pid" ]; then
   kill -KILL "$pid"
 fi
 
-# A process that was just starting may still write into the folder.
-for pause in 0 0.2 1; do
-  sleep "$pause"
-  rm -rf "$1" && [ ! -e "$1" ] && break
+# An initdb whose parent died writes on until its folder is gone: a removal may fail meanwhile.
+tries=0
+until rm -rf "$1" || [ "$tries" -ge 300 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
 done

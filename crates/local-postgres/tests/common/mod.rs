@@ -17,7 +17,7 @@ use sqlx::{Connection as _, PgConnection, Row as _};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The example `serve`, which cargo builds together with the tests.
-pub fn serve() -> Command {
+pub(crate) fn serve() -> Command {
     let tests = env::current_exe().expect("the path of this test");
     let folder = tests
         .parent()
@@ -35,13 +35,13 @@ pub fn serve() -> Command {
 }
 
 /// A running example, and the URL that it printed.
-pub struct Served {
-    pub process: Child,
-    pub url: String,
+pub(crate) struct Served {
+    pub(crate) process: Child,
+    pub(crate) url: String,
 }
 
 impl Served {
-    pub fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut process = command.spawn().expect("the example runs");
         let mut url = String::new();
         let stdout = process.stdout.take().expect("a pipe");
@@ -60,7 +60,7 @@ impl Served {
         }
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.process.id().to_string();
         let sent = Command::new("kill")
             .args([name, &pid])
@@ -71,7 +71,7 @@ impl Served {
 }
 
 /// The first column of the first row: the simple protocol gives every type as text.
-pub async fn ask(url: &str, sql: &'static str) -> String {
+pub(crate) async fn ask(url: &str, sql: &'static str) -> String {
     let mut connection = PgConnection::connect(url)
         .await
         .expect("the server answers");
@@ -82,7 +82,7 @@ pub async fn ask(url: &str, sql: &'static str) -> String {
     row.get_unchecked(0)
 }
 
-pub async fn execute(url: &str, sql: &'static str) {
+pub(crate) async fn execute(url: &str, sql: &'static str) {
     let mut connection = PgConnection::connect(url)
         .await
         .expect("the server answers");
@@ -93,17 +93,17 @@ pub async fn execute(url: &str, sql: &'static str) {
 }
 
 /// The folder that holds the server's data, log and lock.
-pub async fn folder_of(url: &str) -> PathBuf {
+pub(crate) async fn folder_of(url: &str) -> PathBuf {
     let data = PathBuf::from(ask(url, "SHOW data_directory").await);
     data.parent().expect("a folder of the server").to_owned()
 }
 
-pub async fn pid_of(url: &str) -> u32 {
+pub(crate) async fn pid_of(url: &str) -> u32 {
     let sql = "SELECT (string_to_array(pg_read_file('postmaster.pid'), E'\\n'))[1]";
     ask(url, sql).await.parse().expect("a process id")
 }
 
-pub fn is_running(pid: u32) -> bool {
+pub(crate) fn is_running(pid: u32) -> bool {
     let sent = Command::new("kill")
         .args(["-0", &pid.to_string()])
         .stderr(Stdio::null())
@@ -111,7 +111,7 @@ pub fn is_running(pid: u32) -> bool {
     sent.expect("kill runs").success()
 }
 
-pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {
         assert!(started.elapsed() < PATIENCE, "waited in vain until {what}");

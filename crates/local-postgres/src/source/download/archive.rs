@@ -43,7 +43,7 @@ fn cache_folder() -> io::Result<PathBuf> {
     let parents = [given, home, Some("/var/cache".into())];
     for parent in parents.into_iter().flatten() {
         let folder = parent.join("local-postgres");
-        if fs::create_dir_all(&folder).is_ok() && place::is_enterable(&folder, account) {
+        if place::is_enterable(&folder, account) && fs::create_dir_all(&folder).is_ok() {
             return Ok(folder);
         }
     }
