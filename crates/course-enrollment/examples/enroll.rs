@@ -1,0 +1,48 @@
+//! A student enrolls in a course with a capacity: project, decide, append if nothing has changed.
+
+use course_enrollment::{
+    CourseId, CourseOffered, EnrollmentCompleted, Error, StudentId, course_capacity, seats_taken,
+};
+use dcb_core::{DecisionModel, Event, EventStore, MemoryStore};
+
+async fn enroll<S: EventStore>(
+    store: &S,
+    student: &StudentId,
+    course: &CourseId,
+) -> Result<(), Error> {
+    let decision = DecisionModel::new((course_capacity(course)?, seats_taken(course)?));
+    let decide = |(capacity, taken): (Option<u32>, u64)| -> Result<Event, Error> {
+        let course = course.clone();
+        match capacity {
+            None => Err(Error::CourseUnknown { course }),
+            Some(capacity) if taken >= capacity.into() => {
+                Err(Error::CourseFull { course, capacity })
+            }
+            Some(_) => Ok(EnrollmentCompleted::now(student, &course).to_event()?),
+        }
+    };
+    decision.decide(store, decide).await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let store = MemoryStore::new();
+    let course = CourseOffered {
+        id: CourseId::new("algorithms"),
+        name: "Algorithms".into(),
+        instructor: "Prof. Theodora Lindqvist".into(),
+        capacity: 2,
+        category: "Computer Science".into(),
+        popularity: 0.9,
+    };
+    store.append(course.to_event()?).await?;
+
+    for student in ["ada", "grace", "edsger"].map(StudentId::new) {
+        match enroll(&store, &student, &course.id).await {
+            Ok(()) => println!("{student} has a seat"),
+            Err(error) => println!("{student} has none: {error}"),
+        }
+    }
+    Ok(())
+}

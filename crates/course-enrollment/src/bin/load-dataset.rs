@@ -1,0 +1,100 @@
+//! Loads a dataset into an event store on PostgreSQL.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use course_enrollment::{Dataset, DatasetCache, Error, load};
+use dcb_core::postgres::{Config, PostgresStore};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How many events are appended by one commit: the most that a store takes by default.
+const BATCH: usize = 1_000;
+
+/// Loads a dataset of course enrollments into an event store on PostgreSQL. Loading it again
+/// changes nothing; loading after an interruption goes on where it ended.
+#[derive(Parser)]
+struct Arguments {
+    /// tiny, small, medium or large.
+    #[arg(required_unless_present = "list")]
+    dataset: Option<Dataset>,
+    /// The database, as postgres://user:password@host:port/name.
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        hide_env_values = true,
+        required_unless_present = "list"
+    )]
+    database_url: Option<String>,
+    /// The schema of the log, if not the default one.
+    #[arg(long)]
+    schema: Option<String>,
+    /// Print the datasets with their sizes and digests, and do nothing else.
+    #[arg(long)]
+    list: bool,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Arguments::parse() {
+        Arguments {
+            list: false,
+            dataset: Some(dataset),
+            database_url: Some(url),
+            schema,
+        } => load_into_database(dataset, &url, schema).await,
+        _ => {
+            list();
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() {
+    println!(
+        "{:<7} {:>7} {:>8} {:>11}  SHA-256",
+        "name", "courses", "students", "enrollments"
+    );
+    for dataset in Dataset::ALL {
+        let size = dataset.size();
+        println!(
+            "{dataset:<7} {:>7} {:>8} {:>11}  {}",
+            size.courses,
+            size.students,
+            size.enrollments_asked,
+            dataset.digest(),
+        );
+    }
+}
+
+async fn load_into_database(
+    dataset: Dataset,
+    url: &str,
+    schema: Option<String>,
+) -> Result<(), Error> {
+    let mut config = Config::new(url);
+    if let Some(schema) = schema {
+        config = config.schema(schema);
+    }
+    let store = PostgresStore::connect(config).await?;
+    let content = DatasetCache::of_user()?.get(dataset)?;
+    let bar = ProgressBar::new(content.event_count() as u64).with_style(style());
+    load(&content, &store, BATCH, |progress| {
+        bar.set_position(progress.loaded as u64)
+    })
+    .await?;
+    bar.finish();
+    store.close().await;
+    Ok(())
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} events, {per_sec}, {eta} left")
+        .expect("the template is well-formed")
+}

@@ -1,0 +1,77 @@
+use dcb_core::{Decided, DecisionModel, Event, EventStore};
+
+use crate::projectors::{course_capacity, courses_taken, is_enrolled, max_courses, seats_taken};
+use crate::{CourseId, EnrollmentCompleted, Error, StudentId};
+
+/// Gives `student` a seat in `course`.
+///
+/// However many callers try at once, the course never has more students than seats, the student
+/// never more courses than allowed, and never two seats in one course. Costs one read and one
+/// append where nobody interferes; both are done again after a conflict.
+///
+/// # Errors
+/// [`Error::StudentUnknown`], [`Error::CourseUnknown`], [`Error::AlreadyEnrolled`],
+/// [`Error::CourseFull`], [`Error::TooManyCourses`]: the rules refuse it.
+/// [`Error::Store`]: the store failed, or every attempt met a conflict.
+pub async fn enroll<S: EventStore>(
+    store: &S,
+    student: &StudentId,
+    course: &CourseId,
+) -> Result<Decided, Error> {
+    let model = DecisionModel::new((
+        max_courses(student)?,
+        courses_taken(student)?,
+        course_capacity(course)?,
+        seats_taken(course)?,
+        is_enrolled(student, course)?,
+    ));
+    let decide = |(max_courses, courses_taken, capacity, seats_taken, is_enrolled)| {
+        let enrollment = Enrollment { student, course };
+        enrollment.check_not_enrolled(is_enrolled)?;
+        enrollment.check_student(max_courses, courses_taken)?;
+        enrollment.check_course(capacity, seats_taken)?;
+        Ok::<Event, Error>(EnrollmentCompleted::now(student, course).to_event()?)
+    };
+    model.decide(store, decide).await
+}
+
+/// Who wants a seat where: the subject of the rules.
+struct Enrollment<'a> {
+    student: &'a StudentId,
+    course: &'a CourseId,
+}
+
+impl Enrollment<'_> {
+    fn check_not_enrolled(&self, is_enrolled: bool) -> Result<(), Error> {
+        if is_enrolled {
+            let (student, course) = (self.student.clone(), self.course.clone());
+            return Err(Error::AlreadyEnrolled { student, course });
+        }
+        Ok(())
+    }
+
+    fn check_student(&self, max_courses: Option<u32>, courses_taken: u64) -> Result<(), Error> {
+        let student = self.student.clone();
+        match max_courses {
+            None => Err(Error::StudentUnknown { student }),
+            Some(max_courses) if courses_taken >= max_courses.into() => {
+                Err(Error::TooManyCourses {
+                    student,
+                    max_courses,
+                })
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_course(&self, capacity: Option<u32>, seats_taken: u64) -> Result<(), Error> {
+        let course = self.course.clone();
+        match capacity {
+            None => Err(Error::CourseUnknown { course }),
+            Some(capacity) if seats_taken >= capacity.into() => {
+                Err(Error::CourseFull { course, capacity })
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}

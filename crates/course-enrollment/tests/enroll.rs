@@ -1,0 +1,155 @@
+//! The rules of enrolling hold, also for callers at the same time.
+
+use course_enrollment::{
+    CourseId, CourseOffered, Error, StudentId, StudentRegistered, course_count, courses_taken,
+    enroll, enrollment_count, is_enrolled, seats_taken, student_count,
+};
+use dcb_core::{EventStore, MemoryStore};
+
+fn course(id: &str, capacity: u32) -> CourseOffered {
+    CourseOffered {
+        id: CourseId::new(id),
+        name: "Foundations of Algorithms".into(),
+        instructor: "Prof. Theodora Lindqvist".into(),
+        capacity,
+        category: "Computer Science".into(),
+        popularity: 0.75,
+    }
+}
+
+fn student(id: &str, max_courses: u32) -> StudentRegistered {
+    StudentRegistered {
+        id: StudentId::new(id),
+        name: "Priyanka Okonkwo".into(),
+        email: "priyanka@example.com".into(),
+        major: "Mathematics".into(),
+        year: 1,
+        max_courses,
+    }
+}
+
+/// A store that offers c1 with 2 seats and c2 with 1; s1 may take 2 courses, s2 and s3 one.
+async fn store() -> Result<MemoryStore, Error> {
+    let store = MemoryStore::new();
+    let courses = [course("c1", 2).to_event()?, course("c2", 1).to_event()?];
+    let students = [("s1", 2), ("s2", 1), ("s3", 1)].map(|(id, max)| student(id, max).to_event());
+    store.append(courses).await?;
+    for student in students {
+        store.append(student?).await?;
+    }
+    Ok(store)
+}
+
+async fn try_enroll(store: &MemoryStore, student: &str, course: &str) -> Result<(), Error> {
+    enroll(store, &StudentId::new(student), &CourseId::new(course))
+        .await
+        .map(drop)
+}
+
+#[tokio::test]
+async fn a_student_gets_a_seat() -> Result<(), Error> {
+    let store = store().await?;
+    try_enroll(&store, "s1", "c1").await?;
+    let (s1, c1) = (StudentId::new("s1"), CourseId::new("c1"));
+    let projection = (
+        seats_taken(&c1)?,
+        courses_taken(&s1)?,
+        is_enrolled(&s1, &c1)?,
+    );
+    assert_eq!(store.project(&projection).await?.state, (1, 1, true));
+    Ok(())
+}
+
+#[tokio::test]
+async fn counters_count_everything() -> Result<(), Error> {
+    let store = store().await?;
+    try_enroll(&store, "s1", "c1").await?;
+    let counters = (course_count(), student_count(), enrollment_count());
+    assert_eq!(store.project(&counters).await?.state, (2, 3, 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_rule_refuses_with_its_error() -> Result<(), Error> {
+    let store = store().await?;
+    try_enroll(&store, "s1", "c1").await?;
+    try_enroll(&store, "s2", "c2").await?;
+    let before = store.head().await?;
+
+    let unknown = try_enroll(&store, "s9", "c1").await;
+    assert!(
+        matches!(unknown, Err(Error::StudentUnknown { .. })),
+        "{unknown:?}"
+    );
+    let unknown = try_enroll(&store, "s1", "c9").await;
+    assert!(
+        matches!(unknown, Err(Error::CourseUnknown { .. })),
+        "{unknown:?}"
+    );
+    let again = try_enroll(&store, "s1", "c1").await;
+    assert!(
+        matches!(again, Err(Error::AlreadyEnrolled { .. })),
+        "{again:?}"
+    );
+    let full = try_enroll(&store, "s3", "c2").await;
+    assert!(
+        matches!(full, Err(Error::CourseFull { capacity: 1, .. })),
+        "{full:?}"
+    );
+    let too_many = try_enroll(&store, "s2", "c1").await;
+    assert!(
+        matches!(too_many, Err(Error::TooManyCourses { max_courses: 1, .. })),
+        "{too_many:?}"
+    );
+
+    assert_eq!(store.head().await?, before, "a refusal writes nothing");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_id_that_no_tag_can_hold_is_refused() -> Result<(), Error> {
+    let store = store().await?;
+    let refused = try_enroll(&store, "s\0", "c1").await;
+    let Err(Error::Store(dcb_core::Error::Invalid { field, .. })) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(field, "tags");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_callers_share_out_the_seats_of_a_course() -> Result<(), Error> {
+    const SEATS: u32 = 7;
+    let store = MemoryStore::new();
+    store.append(course("c1", SEATS).to_event()?).await?;
+    let mut callers = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let (store, student) = (store.clone(), student(&format!("s{number}"), 1));
+        callers.spawn(async move {
+            store.append(student.to_event()?).await?;
+            // A caller that lost every race asks again, as the error says.
+            loop {
+                let outcome = enroll(&store, &student.id, &CourseId::new("c1")).await;
+                let Err(Error::Store(dcb_core::Error::RetriesExhausted { .. })) = outcome else {
+                    return outcome;
+                };
+            }
+        });
+    }
+    let outcomes = callers.join_all().await;
+    let refused = |outcome: &&Result<_, Error>| matches!(outcome, Err(Error::CourseFull { .. }));
+    assert_eq!(
+        outcomes.iter().filter(|outcome| outcome.is_ok()).count(),
+        SEATS as usize
+    );
+    assert_eq!(
+        outcomes.iter().filter(refused).count(),
+        100 - SEATS as usize
+    );
+    let taken = store
+        .project(&seats_taken(&CourseId::new("c1"))?)
+        .await?
+        .state;
+    assert_eq!(taken, u64::from(SEATS));
+    Ok(())
+}

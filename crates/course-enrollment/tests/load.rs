@@ -1,0 +1,78 @@
+//! Loading appends every event once, however often it is begun.
+
+use course_enrollment::{Dataset, Progress, course_count, enrollment_count, load, student_count};
+use dcb_core::{Error, Event, EventStore, MemoryStore, Query, ReadOptions};
+
+async fn contents(store: &MemoryStore) -> Result<Vec<uuid::Uuid>, Error> {
+    let all = store.query(&Query::all(), ReadOptions::new()).await?;
+    Ok(all.events.iter().map(|event| event.id()).collect())
+}
+
+fn ids(dataset: Dataset) -> Vec<uuid::Uuid> {
+    dataset
+        .generate()
+        .events()
+        .filter_map(|event| event.id())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_dataset_is_loaded_in_order_with_progress() -> Result<(), Error> {
+    let store = MemoryStore::new();
+    let mut reports = Vec::new();
+    load(&Dataset::Tiny.generate(), &store, 10, |progress| {
+        reports.push(progress)
+    })
+    .await?;
+    let expected = [10, 20, 30, 33].map(|loaded| Progress { loaded, total: 33 });
+    assert_eq!(reports, expected);
+    assert_eq!(contents(&store).await?, ids(Dataset::Tiny));
+    let counters = (course_count(), student_count(), enrollment_count());
+    assert_eq!(store.project(&counters).await?.state, (5, 10, 18));
+    Ok(())
+}
+
+#[tokio::test]
+async fn loading_again_changes_nothing() -> Result<(), Error> {
+    let store = MemoryStore::new();
+    let content = Dataset::Tiny.generate();
+    for batch in [10, 10, 1, 7, 1_000, 0] {
+        load(&content, &store, batch, |_| ()).await?;
+        assert_eq!(
+            contents(&store).await?,
+            ids(Dataset::Tiny),
+            "in batches of {batch}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn loading_goes_on_after_an_interruption_at_any_event() -> Result<(), Error> {
+    let content = Dataset::Tiny.generate();
+    for loaded in 1..content.event_count() {
+        let store = MemoryStore::new();
+        store
+            .append(content.events().take(loaded).collect::<Vec<Event>>())
+            .await?;
+        load(&content, &store, 10, |_| ()).await?;
+        assert_eq!(
+            contents(&store).await?,
+            ids(Dataset::Tiny),
+            "after {loaded} events"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_id_that_somebody_else_used_is_an_error() -> Result<(), Error> {
+    let store = MemoryStore::new();
+    let taken = ids(Dataset::Tiny)[3];
+    store
+        .append(Event::builder("SomethingElse").id(taken).build()?)
+        .await?;
+    let refused = load(&Dataset::Tiny.generate(), &store, 10, |_| ()).await;
+    assert!(matches!(refused, Err(Error::DuplicateEventId { id }) if id == taken));
+    Ok(())
+}
