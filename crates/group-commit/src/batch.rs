@@ -20,6 +20,13 @@ pub(crate) enum Batch<C: Commit> {
 }
 
 impl<C: Commit> Batch<C> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Alone(..) => 1,
+            Self::Many(requests, _) => requests.len(),
+        }
+    }
+
     pub(crate) fn requests(&mut self) -> &mut [C::Request] {
         match self {
             Self::Alone(request, _) => std::slice::from_mut(request),

@@ -93,8 +93,9 @@ impl<C: Commit> Drive<C> {
                 Stage::Done
             }
             Handover::Spawn(_) if self.shared.fill_yields > 0 => {
+                let alone = settled.batch.len() == 1 && !self.shared.has_waiting();
                 settled.deliver();
-                Stage::Fill(self.shared.fill_yields)
+                Stage::Fill(if alone { 0 } else { self.shared.fill_yields })
             }
             Handover::Spawn(_) => match self.shared.take_batch() {
                 Some(batch) => {

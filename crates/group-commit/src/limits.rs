@@ -14,11 +14,13 @@ pub struct Limits {
     /// Bytes in the queue, those in flight not counted. 16 MiB by default.
     pub max_queued_bytes: usize,
     /// How often the writer gives way to other tasks between two batches, so that the callers it
-    /// has just answered can join the next one; it stops as soon as a batch is full. A writer that
-    /// finds nobody waiting never gives way.
+    /// has just answered can join the next one; it stops as soon as a batch is full. A caller that
+    /// commits alone, with nobody waiting after it, never gives way. 1 by default.
     ///
-    /// With 0, the default, the next commit is started before the callers of the last one are
-    /// answered: their work overlaps the commit. More makes batches larger and fewer.
+    /// With 0 the next commit starts before the callers of the last one are answered, and their
+    /// work overlaps it. That suits callers who come independently of each other. Callers who
+    /// submit again as soon as they are answered then split into two groups that take turns, with
+    /// twice the commits.
     pub fill_yields: u32,
 }
 
@@ -29,7 +31,7 @@ impl Default for Limits {
             max_batch_bytes: 1 << 20,
             max_queued_requests: 8_192,
             max_queued_bytes: 16 << 20,
-            fill_yields: 0,
+            fill_yields: 1,
         }
     }
 }

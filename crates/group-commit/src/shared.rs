@@ -81,6 +81,10 @@ impl<C: Commit> Shared<C> {
         batch
     }
 
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.state().has_waiting()
+    }
+
     pub(crate) fn may_fill(&self) -> bool {
         self.state().may_fill()
     }

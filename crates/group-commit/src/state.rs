@@ -122,9 +122,13 @@ impl<C: Commit> State<C> {
         Some(pending.into_iter().collect())
     }
 
-    /// Whether a batch would be larger if it were taken later.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// Whether the next batch has room for those who may arrive in a moment.
     pub(crate) fn may_fill(&self) -> bool {
-        !self.line.is_empty() && !self.line.fills_a_batch(&self.limits)
+        !self.line.fills_a_batch(&self.limits)
     }
 
     /// Promises the right to commit to the front of the line. `None`, and nothing changes, where

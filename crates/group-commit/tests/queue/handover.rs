@@ -30,9 +30,10 @@ impl Commit for Numbered {
 }
 
 #[tokio::test]
-async fn the_next_commit_starts_before_the_callers_of_the_last_are_answered() {
+async fn without_fill_yields_a_commit_starts_before_the_callers_of_the_last_are_answered() {
     let limits = Limits {
         max_batch_requests: 2,
+        fill_yields: 0,
         ..Limits::default()
     };
     let queue = Arc::new(Queue::new(Numbered::default(), limits));
@@ -110,7 +111,12 @@ fn callers_on_another_runtime_go_on_when_the_drivers_runtime_is_shut_down() {
 
 #[tokio::test]
 async fn a_spawner_that_drops_its_task_leaves_the_outcome_unknown_and_the_queue_going() {
-    let queue = Arc::new(Queue::with_spawner(Gate::closed(), Limits::default(), drop));
+    // Without fill yields the commit for the follower has begun when it is handed over.
+    let limits = Limits {
+        fill_yields: 0,
+        ..Limits::default()
+    };
+    let queue = Arc::new(Queue::with_spawner(Gate::closed(), limits, drop));
     let (leader, mut waiting) = arrive_behind(&queue, &[1]).await;
     queue.committer().let_through(1);
     assert_eq!(leader.await.unwrap(), Ok(1));
