@@ -15,7 +15,10 @@ pub struct Limits {
 impl Default for Limits {
     /// 1,000 events, 1 MiB an event.
     fn default() -> Self {
-        Self { max_events_per_append: 1000, max_event_bytes: 1 << 20 }
+        Self {
+            max_events_per_append: 1000,
+            max_event_bytes: 1 << 20,
+        }
     }
 }
 
@@ -27,7 +30,8 @@ impl Limits {
     /// field `events[i]` of the first that is too large; [`Error::DuplicateEventId`] with the first
     /// id that is in the append twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
-        self.check_count(append.events.len()).map_err(invalid("events"))?;
+        self.check_count(append.events.len())
+            .map_err(invalid("events"))?;
         for (index, event) in append.events.iter().enumerate() {
             self.check_size(event.size_bytes()).map_err(|problem| {
                 let field = format!("events[{index}]");
@@ -52,7 +56,10 @@ impl Limits {
     fn check_size(&self, actual: usize) -> Result<(), Problem> {
         let max = self.max_event_bytes;
         if actual > max {
-            return Err(Problem::TooLarge { max: max as u64, actual: actual as u64 });
+            return Err(Problem::TooLarge {
+                max: max as u64,
+                actual: actual as u64,
+            });
         }
         Ok(())
     }
@@ -66,7 +73,10 @@ fn repeated_id(append: &Append) -> Option<Uuid> {
     let given = || append.events.iter().filter_map(|event| event.id());
     let mut sorted: Vec<Uuid> = given().collect();
     sorted.sort_unstable();
-    let mut repeated = sorted.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    let mut repeated = sorted
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0]);
     let some = repeated.next()?;
     // Which of several comes first is asked only where there is one at all.
     let repeated: Vec<Uuid> = std::iter::once(some).chain(repeated).collect();

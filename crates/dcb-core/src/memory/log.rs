@@ -26,7 +26,9 @@ impl Log {
     }
 
     pub(super) fn matching(&self, query: &Query) -> impl Iterator<Item = &SequencedEvent> {
-        self.events.iter().filter(move |event| matches(query, event))
+        self.events
+            .iter()
+            .filter(move |event| matches(query, event))
     }
 
     /// The checks that need the log, in the order that every backend keeps.
@@ -34,7 +36,12 @@ impl Log {
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        self.check_is_within(append.condition.as_ref().and_then(|condition| condition.after))?;
+        self.check_is_within(
+            append
+                .condition
+                .as_ref()
+                .and_then(|condition| condition.after),
+        )?;
         self.check_tracking(append.tracking.as_ref())?;
         self.check_condition(append.condition.as_ref())?;
         Ok(self.push(append))
@@ -42,15 +49,25 @@ impl Log {
 
     /// Where the events are, if an earlier append stored them all.
     fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
-        let stored: Vec<Option<&SequencedEvent>> =
-            events.iter().map(|event| self.with_id(event.id()?)).collect();
-        let Some(first) = stored.iter().flatten().next() else { return Ok(None) };
+        let stored: Vec<Option<&SequencedEvent>> = events
+            .iter()
+            .map(|event| self.with_id(event.id()?))
+            .collect();
+        let Some(first) = stored.iter().flatten().next() else {
+            return Ok(None);
+        };
         let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
             return Err(Error::DuplicateEventId { id: first.id() });
         };
-        match all.iter().zip(events).find(|(stored, event)| !stored.has_content_of(event)) {
+        match all
+            .iter()
+            .zip(events)
+            .find(|(stored, event)| !stored.has_content_of(event))
+        {
             Some((other, _)) => Err(Error::DuplicateEventId { id: other.id() }),
-            None => Ok(Appended::found(all.iter().map(|event| event.position()).collect())),
+            None => Ok(Appended::found(
+                all.iter().map(|event| event.position()).collect(),
+            )),
         }
     }
 
@@ -60,30 +77,38 @@ impl Log {
 
     fn check_is_within(&self, after: Option<Position>) -> Result<(), Error> {
         match after {
-            Some(after) if self.head() < Some(after) => {
-                Err(Error::AfterBeyondHead { after, head: self.head() })
-            }
+            Some(after) if self.head() < Some(after) => Err(Error::AfterBeyondHead {
+                after,
+                head: self.head(),
+            }),
             _ => Ok(()),
         }
     }
 
     fn check_tracking(&self, tracking: Option<&Tracking>) -> Result<(), Error> {
-        let Some(tracking) = tracking else { return Ok(()) };
+        let Some(tracking) = tracking else {
+            return Ok(());
+        };
         match self.tracked(tracking.source()) {
-            Some(tracked) if tracking.position() <= tracked => {
-                Err(Error::AlreadyTracked { origin: tracking.source().to_owned(), tracked })
-            }
+            Some(tracked) if tracking.position() <= tracked => Err(Error::AlreadyTracked {
+                origin: tracking.source().to_owned(),
+                tracked,
+            }),
             _ => Ok(()),
         }
     }
 
     fn check_condition(&self, condition: Option<&AppendCondition>) -> Result<(), Error> {
-        let Some(condition) = condition else { return Ok(()) };
+        let Some(condition) = condition else {
+            return Ok(());
+        };
         let excluded = self
             .matching(&condition.fail_if_events_match)
             .find(|event| Some(event.position()) > condition.after);
         match excluded {
-            Some(event) => Err(Error::Conflict { position: event.position() }),
+            Some(event) => Err(Error::Conflict {
+                position: event.position(),
+            }),
             None => Ok(()),
         }
     }
@@ -95,10 +120,12 @@ impl Log {
         for event in append.events {
             let position = self.next_position();
             let id = event.id().unwrap_or_else(Uuid::now_v7);
-            self.events.push(event.into_sequenced(position, recorded_at, id));
+            self.events
+                .push(event.into_sequenced(position, recorded_at, id));
         }
         if let Some(tracking) = append.tracking {
-            self.tracked.insert(tracking.source().to_owned(), tracking.position());
+            self.tracked
+                .insert(tracking.source().to_owned(), tracking.position());
         }
         Appended::contiguous(first, count)
     }
@@ -107,12 +134,18 @@ impl Log {
         self.head().map_or(Position::FIRST, Position::next)
     }
 
-    pub(super) fn read(&self, query: &Query, options: ReadOptions) -> Result<Vec<SequencedEvent>, Error> {
+    pub(super) fn read(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<Vec<SequencedEvent>, Error> {
         if !options.backwards {
             self.check_is_within(options.after)?;
         }
-        let selected =
-            self.matching(query).filter(|event| is_past(options, event.position())).cloned();
+        let selected = self
+            .matching(query)
+            .filter(|event| is_past(options, event.position()))
+            .cloned();
         let mut events: Vec<SequencedEvent> = selected.collect();
         if options.backwards {
             events.reverse();
@@ -126,7 +159,9 @@ impl Log {
 
 /// The time in whole microseconds, the precision that every backend keeps.
 fn now() -> SystemTime {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let micros = u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX);
     UNIX_EPOCH + Duration::from_micros(micros)
 }

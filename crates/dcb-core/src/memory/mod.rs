@@ -28,7 +28,10 @@ impl MemoryStore {
 
     /// An empty log with these limits on an append.
     pub fn with_limits(limits: Limits) -> Self {
-        Self { limits, ..Self::default() }
+        Self {
+            limits,
+            ..Self::default()
+        }
     }
 
     /// The same store, with at most `max` projections at once.

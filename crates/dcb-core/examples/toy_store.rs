@@ -1,0 +1,225 @@
+//! A store of one's own, in a few lines, and the one line that proves it.
+//!
+//! ```text
+//! cargo test -p dcb-core --features conformance --example toy_store
+//! cargo run -p dcb-core --features conformance --example toy_store
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use dcb_core::{
+    Append, AppendCondition, Appended, Error, Event, EventStore, EventStream, Limits, Position,
+    ProjectionLimit, Query, ReadOptions, SequencedEvent,
+};
+use uuid::Uuid;
+
+/// Everything in one list, behind one lock.
+#[derive(Default)]
+struct ToyStore {
+    limits: Limits,
+    projections: ProjectionLimit,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    events: Vec<SequencedEvent>,
+    tracked: HashMap<String, u64>,
+}
+
+impl ToyStore {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    fn head(&self) -> Option<Position> {
+        Position::new(self.events.len() as u64)
+    }
+
+    fn check_after(&self, after: Option<Position>) -> Result<(), Error> {
+        let head = self.head();
+        match after.filter(|after| Some(*after) > head) {
+            Some(after) => Err(Error::AfterBeyondHead { after, head }),
+            None => Ok(()),
+        }
+    }
+
+    /// The positions of events that were all appended before.
+    fn find(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
+        let mut found = Vec::new();
+        let (mut first_stored, mut first_other) = (None, None);
+        for event in events {
+            let Some(id) = event.id() else { continue };
+            let Some(stored) = self.events.iter().find(|stored| stored.id() == id) else {
+                continue;
+            };
+            first_stored.get_or_insert(id);
+            if !stored.has_content_of(event) {
+                first_other.get_or_insert(id);
+            }
+            found.push(stored.position());
+        }
+        let taken = if found.len() < events.len() {
+            first_stored
+        } else {
+            first_other
+        };
+        match taken {
+            Some(id) => Err(Error::DuplicateEventId { id }),
+            None => Ok(Appended::found(found)),
+        }
+    }
+
+    fn check(&self, condition: &AppendCondition) -> Result<(), Error> {
+        let seen = Position::number_or_zero(condition.after) as usize;
+        let query = &condition.fail_if_events_match;
+        match self
+            .events
+            .iter()
+            .skip(seen)
+            .find(|event| query.matches(event))
+        {
+            Some(event) => Err(Error::Conflict {
+                position: event.position(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn submit(&mut self, append: Append) -> Result<Appended, Error> {
+        if let Some(appended) = self.find(&append.events)? {
+            return Ok(appended);
+        }
+        self.check_after(
+            append
+                .condition
+                .as_ref()
+                .and_then(|condition| condition.after),
+        )?;
+        if let Some(tracking) = &append.tracking {
+            let origin = tracking.source().to_owned();
+            match self.tracked.get(&origin) {
+                Some(&tracked) if tracked >= tracking.position() => {
+                    return Err(Error::AlreadyTracked { origin, tracked });
+                }
+                _ => {}
+            }
+        }
+        append
+            .condition
+            .as_ref()
+            .map_or(Ok(()), |condition| self.check(condition))?;
+        Ok(self.write(append))
+    }
+
+    fn write(&mut self, append: Append) -> Appended {
+        let first = self.head().map_or(Position::FIRST, Position::next);
+        let appended = Appended::contiguous(first, append.events.len());
+        let recorded_at = whole_microseconds(SystemTime::now());
+        let sequenced =
+            append
+                .events
+                .into_iter()
+                .zip(appended.positions())
+                .map(|(event, position)| {
+                    let id = event.id().unwrap_or_else(Uuid::now_v7);
+                    event.into_sequenced(position, recorded_at, id)
+                });
+        self.events.extend(sequenced);
+        if let Some(tracking) = append.tracking {
+            self.tracked
+                .insert(tracking.source().to_owned(), tracking.position());
+        }
+        appended
+    }
+}
+
+fn is_past_marks(position: Position, options: ReadOptions) -> bool {
+    let (after, from) = (options.after, options.from);
+    if options.backwards {
+        after.is_none_or(|after| position < after) && from.is_none_or(|from| position <= from)
+    } else {
+        after.is_none_or(|after| position > after) && from.is_none_or(|from| position >= from)
+    }
+}
+
+fn whole_microseconds(time: SystemTime) -> SystemTime {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_micros(since_epoch.as_micros() as u64)
+}
+
+impl EventStore for ToyStore {
+    async fn submit(&self, append: Append) -> Result<Appended, Error> {
+        self.limits.check(&append)?;
+        self.log().submit(append)
+    }
+
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        let log = self.log();
+        let mut events = log.events.clone();
+        if options.backwards {
+            events.reverse();
+        } else {
+            log.check_after(options.after)?;
+        }
+        events.retain(|event| query.matches(event) && is_past_marks(event.position(), options));
+        events.truncate(options.limit.unwrap_or(u64::MAX) as usize);
+        let stream = futures_util::stream::iter(events.into_iter().map(Ok));
+        Ok(EventStream::new(log.head(), stream))
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        Ok(self.log().head())
+    }
+
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        Ok(self
+            .log()
+            .events
+            .iter()
+            .filter(|event| query.matches(event))
+            .count() as u64)
+    }
+
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        Ok(self.log().events.iter().any(|event| query.matches(event)))
+    }
+
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        Ok(self.log().tracked.get(source).copied())
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        &self.projections
+    }
+}
+
+#[cfg(test)]
+dcb_core::conformance_suite!(async || ToyStore::default());
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let store = ToyStore::default();
+    let free = AppendCondition::fail_if_exists("username", "ada")?;
+    for attempt in 1..=2 {
+        let registered = Event::builder("UserRegistered")
+            .tag_pair("username", "ada")
+            .build()?;
+        match store.append_if(registered, free.clone()).await {
+            Ok(appended) => println!("attempt {attempt}: stored at {}", appended.first()),
+            Err(Error::Conflict { position }) => {
+                println!("attempt {attempt}: taken since {position}");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

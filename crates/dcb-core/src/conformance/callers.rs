@@ -1,0 +1,35 @@
+//! Many callers at once.
+
+use std::sync::Arc;
+
+use tokio::sync::Barrier;
+
+use crate::EventStore;
+
+/// What each of `callers` tasks that begin together came to, in the order of their numbers.
+pub(super) async fn at_once<S, F, T>(
+    store: &Arc<S>,
+    callers: usize,
+    work: impl Fn(Arc<S>, usize) -> F,
+) -> Vec<T>
+where
+    S: EventStore + 'static,
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    let barrier = Arc::new(Barrier::new(callers));
+    let tasks: Vec<_> = (0..callers)
+        .map(|number| {
+            let (barrier, work) = (Arc::clone(&barrier), work(Arc::clone(store), number));
+            tokio::spawn(async move {
+                barrier.wait().await;
+                work.await
+            })
+        })
+        .collect();
+    let mut answers = Vec::with_capacity(callers);
+    for task in tasks {
+        answers.push(task.await.expect("no caller panics"));
+    }
+    answers
+}

@@ -1,0 +1,168 @@
+use crate::conformance::random::Random;
+use crate::{
+    Append, AppendCondition, Event, EventType, Position, Query, QueryItem, ReadOptions, Tag,
+    Tracking,
+};
+
+// Few words, so that queries, ids and sources meet often.
+const TYPES: [&str; 3] = ["A", "B", "C c"];
+const TAGS: [&str; 6] = ["a", "b", "c:1", r#"c:"1"#, r"c:\1", "{c,1}"];
+const DATA: [&[u8]; 5] = [b"", b"{\"b\":1, \"a\":2}", b"\0\xff", b"1", b"2"];
+const SOURCES: [&str; 2] = ["upstream", r#"up"stream"#];
+
+/// One call.
+#[derive(Debug)]
+pub(super) enum Step {
+    Submit(Append),
+    Read(Query, ReadOptions),
+    Project(Query),
+    Count(Query),
+    Exists(Query),
+    Head,
+    Tracked(&'static str),
+}
+
+/// The random calls of one history.
+pub(super) struct Steps {
+    random: Random,
+    /// The events of all appends so far, accepted or not.
+    tried: Vec<Event>,
+}
+
+impl Steps {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            tried: Vec::new(),
+        }
+    }
+
+    /// The next call on a log that ends at `head`.
+    pub(super) fn next(&mut self, head: Option<Position>) -> Step {
+        match self.random.below(20) {
+            0..=9 => Step::Submit(self.append(head)),
+            10..=14 => Step::Read(self.query(), self.options(head)),
+            15 => Step::Project(self.query()),
+            16 => Step::Count(self.query()),
+            17 => Step::Exists(self.query()),
+            18 => Step::Head,
+            _ => Step::Tracked(self.random.pick(&SOURCES)),
+        }
+    }
+
+    fn append(&mut self, head: Option<Position>) -> Append {
+        let mut append = Append::new(self.events());
+        if !self.random.once_in(3) {
+            let condition = AppendCondition::fail_if(self.query());
+            append = append.condition(condition.after(self.after(head)));
+        }
+        if self.random.once_in(4) {
+            let source = self.random.pick(&SOURCES);
+            let tracking = Tracking::new(source, self.random.below(30));
+            append = append.tracking(tracking.expect("the tracking is valid"));
+        }
+        append
+    }
+
+    /// Now and then none, or some that were tried before.
+    fn events(&mut self) -> Vec<Event> {
+        let count = if self.random.once_in(30) {
+            0
+        } else {
+            1 + self.random.below(4)
+        };
+        let mut events: Vec<Event> = (0..count).map(|_| self.new_event()).collect();
+        if self.random.once_in(4) && !self.tried.is_empty() {
+            events = self.tried_events();
+        }
+        if self.random.once_in(12) {
+            events.extend(self.tried_events());
+        }
+        self.tried.extend(events.iter().cloned());
+        events
+    }
+
+    /// A few events that follow each other in what was tried, perhaps one of them changed.
+    fn tried_events(&mut self) -> Vec<Event> {
+        if self.tried.is_empty() {
+            return Vec::new();
+        }
+        let start = self.random.below(self.tried.len() as u64) as usize;
+        let count = 1 + self.random.below(3) as usize;
+        let mut events: Vec<Event> = self.tried.iter().skip(start).take(count).cloned().collect();
+        if self.random.once_in(4) {
+            let index = self.random.below(events.len() as u64) as usize;
+            if let Some(id) = events[index].id() {
+                events[index] = self.new_event().with_id(id);
+            }
+        }
+        events
+    }
+
+    /// It has an id: one that a store made could not be compared.
+    fn new_event(&mut self) -> Event {
+        let random = &mut self.random;
+        let mut event = Event::builder(random.pick(&TYPES))
+            .id(random.id())
+            .tags(random.some(4, &TAGS))
+            .data(random.pick(&DATA));
+        for key in ["z", "a"] {
+            if random.once_in(3) {
+                event = event.metadata(key, random.pick(&TAGS));
+            }
+        }
+        event.build().expect("the event is valid")
+    }
+
+    fn query(&mut self) -> Query {
+        if self.random.once_in(8) {
+            return Query::all();
+        }
+        let items = (0..=self.random.below(3)).map(|_| self.item());
+        Query::new(items.collect::<Vec<_>>()).expect("the query is valid")
+    }
+
+    fn item(&mut self) -> QueryItem {
+        let types = self.random.some(3, &TYPES).into_iter().map(EventType::new);
+        let tags = self.random.some(3, &TAGS).into_iter().map(Tag::new);
+        QueryItem::new(
+            types
+                .collect::<Result<Vec<_>, _>>()
+                .expect("the types are valid"),
+            tags.collect::<Result<Vec<_>, _>>()
+                .expect("the tags are valid"),
+        )
+    }
+
+    /// Often the head, as after a read; now and then beyond it.
+    fn after(&mut self, head: Option<Position>) -> Option<Position> {
+        match self.random.below(12) {
+            0..=2 => None,
+            3..=7 => head,
+            8..=10 => self.position(head),
+            _ => Position::new(Position::number_or_zero(head) + 1 + self.random.below(3)),
+        }
+    }
+
+    /// Any up to the head.
+    fn position(&mut self, head: Option<Position>) -> Option<Position> {
+        Position::new(self.random.below(Position::number_or_zero(head) + 1))
+    }
+
+    fn options(&mut self, head: Option<Position>) -> ReadOptions {
+        let mut options = ReadOptions::new();
+        if self.random.once_in(2) {
+            options = options.after(self.after(head));
+        }
+        if self.random.once_in(3) {
+            options = options.from(self.position(head));
+        }
+        if self.random.once_in(2) {
+            options = options.limit(self.random.below(6));
+        }
+        if self.random.once_in(2) {
+            options = options.backwards();
+        }
+        options
+    }
+}

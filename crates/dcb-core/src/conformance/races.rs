@@ -1,0 +1,288 @@
+//! What must not happen however many callers there are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use uuid::Uuid;
+
+use super::CALLERS;
+use super::callers::at_once;
+use super::checker::{self, Workload};
+use super::fixture::{Refusal, assert_refused, at, head, log, many, positions, read, tag, tagged};
+use crate::{
+    AppendCondition, Appended, DecisionModel, Error, Event, EventStore, Position, Projector, Query,
+    ReadOptions, SequencedEvent,
+};
+
+/// Passes where one of the answers is a success and all others are conflicts with it.
+fn assert_one_winner(answers: &[Result<Appended, Error>]) {
+    let winners: Vec<_> = answers.iter().flatten().collect();
+    assert_eq!(
+        winners.len(),
+        1,
+        "of {} callers: {winners:?}",
+        answers.len()
+    );
+    for answer in answers.iter().filter(|answer| answer.is_err()) {
+        assert_refused!(
+            answer,
+            Error::Conflict { position } if *position == winners[0].first()
+        );
+    }
+}
+
+/// Of callers with the same condition one wins, whether or not it has an `after`.
+pub(super) async fn one_caller_wins_a_condition(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        for round in 0..6 {
+            let name = format!("seat {round} of {callers}");
+            let after = if round % 2 == 0 {
+                None
+            } else {
+                store.head().await.unwrap()
+            };
+            let answers = at_once(store, callers, |store, _| {
+                let condition = AppendCondition::fail_if(tag(&name)).after(after);
+                let event = tagged(&[&name]);
+                async move { store.append_if(event, condition).await }
+            });
+            assert_one_winner(&answers.await);
+        }
+    }
+}
+
+/// A conflict committed while an old reader is open is seen by every later condition and read.
+pub(super) async fn an_open_reader_hides_nothing(store: &Arc<impl EventStore + 'static>) {
+    store.append(many(500, "old")).await.unwrap();
+    for callers in CALLERS {
+        let before = head(store).await;
+        let mut reader = store
+            .query_stream(&Query::all(), ReadOptions::new())
+            .await
+            .unwrap();
+        reader.next().await.unwrap().unwrap();
+        let name = format!("a {callers}");
+        let conflict = store.append(tagged(&[&name])).await.unwrap().first();
+        let answers = at_once(store, callers, |store, _| {
+            let condition = AppendCondition::fail_if(tag(&name)).after(at(before));
+            async move { store.append_if(tagged(&[]), condition).await }
+        });
+        for answer in answers.await {
+            assert_refused!(answer, Error::Conflict { position } if *position == conflict);
+        }
+        assert_eq!(positions(&read(store, &tag(&name)).await), [conflict.get()]);
+        let mut seen = 1;
+        while let Some(event) = reader.next().await {
+            event.unwrap();
+            seen += 1;
+        }
+        assert_eq!(seen, before, "the old reader stays on its snapshot");
+    }
+}
+
+/// Callers that write different tags under a condition on both exclude each other.
+pub(super) async fn either_item_of_a_condition_is_enforced(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        for round in 0..6 {
+            let names = ["left", "right"].map(|side| format!("{side} {round} of {callers}"));
+            let after = store.head().await.unwrap();
+            let answers = at_once(store, callers, |store, number| {
+                let both = tag(&names[0]).or(tag(&names[1]));
+                let event = tagged(&[&names[number % 2]]);
+                let condition = AppendCondition::fail_if(both).after(after);
+                async move { store.append_if(event, condition).await }
+            });
+            assert_one_winner(&answers.await);
+        }
+    }
+}
+
+/// Two rooms share a number of seats: it is never exceeded, whichever room each caller books.
+pub(super) async fn a_decision_is_protected_for_all_its_entities(
+    store: &Arc<impl EventStore + 'static>,
+) {
+    for callers in CALLERS {
+        let seats = callers as u64 / 2;
+        let rooms = ["left", "right"].map(|side| format!("{side} room of {callers}"));
+        let answers = at_once(store, callers, |store, number| {
+            let [left, right] = rooms.each_ref().map(|room| Projector::counter(tag(room)));
+            let booking = tagged(&[&rooms[number % 2]]);
+            async move {
+                let model = DecisionModel::new((left, right)).max_attempts(u32::MAX);
+                let decide = |(left, right)| match left + right < seats {
+                    true => Ok(booking.clone()),
+                    false => Err(Refusal::Full),
+                };
+                model.decide(&store, decide).await
+            }
+        });
+        let answers = answers.await;
+        let booked = answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        let refused = answers
+            .iter()
+            .filter(|answer| matches!(answer, Err(Refusal::Full)))
+            .count();
+        assert_eq!(
+            (booked, booked + refused as u64),
+            (seats, callers as u64),
+            "{answers:?}"
+        );
+        let taken = store
+            .count(&tag(&rooms[0]).or(tag(&rooms[1])))
+            .await
+            .unwrap();
+        assert_eq!(taken, seats);
+    }
+}
+
+/// What a reader that pages by position collects until `done` is set and nothing is left.
+async fn follow(store: &impl EventStore, query: &Query, done: &AtomicBool) -> Vec<SequencedEvent> {
+    let mut seen = Vec::new();
+    let mut after: Option<Position> = None;
+    loop {
+        let last = done.load(Ordering::SeqCst);
+        let page = store
+            .query(query, ReadOptions::new().after(after))
+            .await
+            .unwrap();
+        assert!(
+            page.head >= after,
+            "the head moved back from {after:?} to {:?}",
+            page.head
+        );
+        after = page.head;
+        seen.extend(page.events);
+        if last {
+            return seen;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// No event appears at or below a head that a reader has seen.
+pub(super) async fn readers_by_position_miss_nothing(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        let name = format!("a {callers}");
+        let done = Arc::new(AtomicBool::new(false));
+        let readers = [Query::all(), tag(&name)].map(|query| {
+            let (store, done) = (Arc::clone(store), Arc::clone(&done));
+            tokio::spawn(async move { (follow(&store, &query, &done).await, query) })
+        });
+        at_once(store, callers, |store, number| {
+            let names = [name.clone(), "other".to_owned()];
+            async move {
+                for round in 0..10 {
+                    let events = many(1 + (number + round) % 3, &names[round % 2]);
+                    store.append(events).await.unwrap();
+                }
+            }
+        })
+        .await;
+        done.store(true, Ordering::SeqCst);
+        for reader in readers {
+            let (seen, query) = reader.await.unwrap();
+            assert_eq!(
+                positions(&seen),
+                positions(&read(store, &query).await),
+                "{query:?}"
+            );
+        }
+    }
+    assert_eq!(
+        positions(&log(store).await),
+        (1..=head(store).await).collect::<Vec<_>>()
+    );
+}
+
+/// Each decision stores the count of matches that it saw; the log, replayed, must agree. It finds
+/// what simpler races pass: a decision over `a OR b` that read `b` while an `a` before it was on
+/// its way.
+pub(super) async fn a_decision_counts_what_it_depends_on(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        let workload = Workload {
+            seed: callers as u64,
+            decisions: 400_usize.div_ceil(callers),
+        };
+        let ledgers = at_once(store, callers, |store, number| async move {
+            checker::work(&store, workload, number as u64).await
+        })
+        .await;
+        let summary = checker::check(&log(store).await, &ledgers).unwrap();
+        assert!(summary.acknowledged > 0, "{summary:?}");
+        assert_eq!((summary.failed, summary.unknown), (0, 0), "{ledgers:?}");
+    }
+}
+
+/// Callers that have nothing to do with each other never meet a conflict.
+pub(super) async fn disjoint_boundaries_never_conflict(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        at_once(store, callers, |store, number| async move {
+            let name = format!("{number} of {callers}");
+            let mut after = None;
+            for _ in 0..10 {
+                let condition = AppendCondition::fail_if(tag(&name)).after(after);
+                let appended = store.append_if(tagged(&[&name, "shared"]), condition).await;
+                after = Some(appended.unwrap().last());
+            }
+        })
+        .await;
+    }
+}
+
+/// Both tags are always written together, so no projection may count them unequal; and what it
+/// counted is what the log has up to the `after` of its condition.
+pub(super) async fn a_projection_sees_one_snapshot(store: &Arc<impl EventStore + 'static>) {
+    for callers in CALLERS {
+        let names = [format!("a {callers}"), format!("b {callers}")];
+        let answers = at_once(store, callers, |store, number| {
+            let names = names.clone();
+            async move {
+                let mut seen = Vec::new();
+                for _ in 0..10 {
+                    if number % 2 == 0 {
+                        let pair = names.each_ref().map(|name| tagged(&[name]));
+                        store.append(pair).await.unwrap();
+                    } else {
+                        let counters = names.each_ref().map(|name| Projector::counter(tag(name)));
+                        let projected = store.project(&Vec::from(counters)).await.unwrap();
+                        seen.push((projected.state, projected.condition.after));
+                    }
+                }
+                seen
+            }
+        });
+        let answers = answers.await;
+        let written = read(store, &tag(&names[0])).await;
+        for (state, after) in answers.into_iter().flatten() {
+            let counted = written
+                .iter()
+                .filter(|event| Some(event.position()) <= after)
+                .count();
+            assert_eq!(state, [counted as u64; 2], "after {after:?}");
+        }
+    }
+}
+
+/// Callers that retry the same append, ids and all, get the same positions.
+pub(super) async fn one_append_sent_many_times_is_stored_once(
+    store: &Arc<impl EventStore + 'static>,
+) {
+    for callers in CALLERS {
+        for round in 0..4_u128 {
+            let before = head(store).await;
+            let id = |number| Uuid::from_u128(callers as u128 * 1000 + round * 10 + number);
+            let events: Vec<Event> = (0..3)
+                .map(|number| tagged(&["a"]).with_id(id(number)))
+                .collect();
+            let condition = AppendCondition::fail_if(tag("a")).after(Position::new(before));
+            let answers = at_once(store, callers, |store, _| {
+                let (events, condition) = (events.clone(), condition.clone());
+                async move { store.append_if(events, condition).await }
+            });
+            for answer in answers.await {
+                assert_eq!(answer.unwrap(), Appended::contiguous(at(before + 1), 3));
+            }
+            assert_eq!(head(store).await, before + 3);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What the options of a read mean, alone and together.
+
+use super::fixture::{assert_refused, at, event, head, log, many, positions, read, tag, tagged};
+use crate::{Error, EventStore, Position, Query, ReadOptions, SequencedEvent};
+
+/// What a read of `log` selects, step by step: order, marks, limit.
+fn expected(log: &[SequencedEvent], query: &Query, options: ReadOptions) -> Vec<SequencedEvent> {
+    let mut events = log.to_vec();
+    if options.backwards {
+        events.reverse();
+    }
+    if let Some(after) = options.after {
+        events.retain(|event| match options.backwards {
+            true => event.position() < after,
+            false => event.position() > after,
+        });
+    }
+    if let Some(from) = options.from {
+        events.retain(|event| match options.backwards {
+            true => event.position() <= from,
+            false => event.position() >= from,
+        });
+    }
+    events.retain(|event| query.matches(event));
+    events.truncate(options.limit.map_or(usize::MAX, |limit| limit as usize));
+    events
+}
+
+pub(super) async fn every_combination_of_options(store: &impl EventStore) {
+    let types = ["A", "B", "A", "A", "B", "A"];
+    let events = types
+        .iter()
+        .enumerate()
+        .map(|(index, name)| event(name, if index % 2 == 0 { &["even"] } else { &[] }));
+    store.append(events.collect::<Vec<_>>()).await.unwrap();
+    let log = log(store).await;
+    let marks: Vec<Option<Position>> = (0..=6).map(Position::new).collect();
+    let queries = [
+        Query::all(),
+        super::fixture::query(&["A"], &[]),
+        tag("even").or(super::fixture::query(&["B"], &[])),
+        tag("absent"),
+    ];
+    for query in &queries {
+        for (&after, &from) in marks.iter().flat_map(|a| marks.iter().map(move |f| (a, f))) {
+            for limit in [None, Some(0), Some(1), Some(3), Some(6), Some(7)] {
+                let forwards = ReadOptions::new().after(after).from(from).limit(limit);
+                for options in [forwards, forwards.backwards()] {
+                    let read = store.query(query, options).await.unwrap();
+                    let expected = expected(&log, query, options);
+                    assert_eq!(read.events, expected, "{query:?} with {options:?}");
+                    assert_eq!(read.head, Some(at(6)), "{query:?} with {options:?}");
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn the_head_is_told_also_where_nothing_matches(store: &impl EventStore) {
+    let nothing = store
+        .query(&tag("absent"), ReadOptions::new())
+        .await
+        .unwrap();
+    assert_eq!((nothing.events.len(), nothing.head), (0, None));
+    store.append(many(3, "other")).await.unwrap();
+    for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
+        let nothing = store.query(&tag("absent"), options).await.unwrap();
+        assert_eq!((nothing.events.len(), nothing.head), (0, Some(at(3))));
+    }
+}
+
+pub(super) async fn a_limit_of_zero_reads_the_head_alone(store: &impl EventStore) {
+    store.append(many(2, "a")).await.unwrap();
+    for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
+        let read = store.query(&tag("a"), options.limit(0)).await.unwrap();
+        assert_eq!((read.events.len(), read.head), (0, Some(at(2))));
+    }
+}
+
+pub(super) async fn after_beyond_the_head_is_refused(store: &impl EventStore) {
+    for last in 0..2 {
+        for beyond in [last + 1, last + 100, u64::MAX] {
+            for query in [Query::all(), tag("absent")] {
+                let answer = store
+                    .query(&query, ReadOptions::new().after(at(beyond)))
+                    .await;
+                assert_refused!(
+                    answer,
+                    Error::AfterBeyondHead { after, head }
+                        if (*after, *head) == (at(beyond), Position::new(last))
+                );
+            }
+        }
+        let at_head = ReadOptions::new().after(Position::new(last));
+        assert!(
+            store
+                .query(&Query::all(), at_head)
+                .await
+                .unwrap()
+                .events
+                .is_empty()
+        );
+        store.append(tagged(&["a"])).await.unwrap();
+    }
+}
+
+pub(super) async fn from_beyond_the_head_reads_nothing(store: &impl EventStore) {
+    store.append(many(2, "a")).await.unwrap();
+    for from in [3, 100] {
+        let read = store
+            .query(&tag("a"), ReadOptions::new().from(at(from)))
+            .await
+            .unwrap();
+        assert_eq!((read.events.len(), read.head), (0, Some(at(2))));
+    }
+}
+
+pub(super) async fn extreme_numbers_are_legal(store: &impl EventStore) {
+    store.append(many(2, "a")).await.unwrap();
+    for number in [i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
+        let read =
+            async |options| positions(&store.query(&tag("a"), options).await.unwrap().events);
+        assert_eq!(read(ReadOptions::new().limit(number)).await, [1, 2]);
+        assert_eq!(read(ReadOptions::new().from(at(number))).await, [0; 0]);
+        assert_eq!(
+            read(ReadOptions::new().from(at(number)).backwards()).await,
+            [2, 1]
+        );
+        assert_eq!(
+            read(ReadOptions::new().after(at(number)).backwards()).await,
+            [2, 1]
+        );
+    }
+}
+
+pub(super) async fn pages_by_position_make_up_the_log(store: &impl EventStore) {
+    for index in 0..20 {
+        store
+            .append(many(1 + index % 3, if index % 4 == 0 { "b" } else { "a" }))
+            .await
+            .unwrap();
+    }
+    for query in [Query::all(), tag("a"), tag("b")] {
+        let whole = read(store, &query).await;
+        for size in [1, 3, 7, 100] {
+            assert_eq!(pages(store, &query, size).await, whole, "pages of {size}");
+        }
+    }
+    assert_eq!(head(store).await, log(store).await.len() as u64);
+}
+
+async fn pages(store: &impl EventStore, query: &Query, size: u64) -> Vec<SequencedEvent> {
+    let mut events: Vec<SequencedEvent> = Vec::new();
+    loop {
+        let after = events.last().map(SequencedEvent::position);
+        let options = ReadOptions::new().after(after).limit(size);
+        let page = store.query(query, options).await.unwrap().events;
+        if page.is_empty() {
+            return events;
+        }
+        events.extend(page);
+    }
+}
