@@ -84,12 +84,15 @@ impl<C: Commit> Drive<C> {
     /// has no undecided caller.
     fn finish(&mut self, settled: Settled<C>) {
         self.stage = match self.shared.handover {
-            Handover::Baton => {
-                let promised = self.shared.promise();
+            Handover::Baton if self.shared.promise() => {
+                // No longer ours to release, not even if the waker of a caller panics.
+                self.stage = Stage::Done;
                 settled.deliver();
-                if !promised {
-                    self.shared.release();
-                }
+                Stage::Done
+            }
+            Handover::Baton => {
+                settled.deliver();
+                self.shared.release();
                 Stage::Done
             }
             Handover::Spawn(_) if self.shared.fill_yields > 0 => {
