@@ -1,16 +1,23 @@
 //! A fresh data folder: `initdb`, then the settings.
 
-use std::{fmt::Write as _, fs, io, io::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    fs, io,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 
-use super::{account::Account, folder::ServerFolder};
+use super::{account::Account, folder::ServerFolder, watchdog::Watchdog};
 use crate::{Durability, url::USER};
 
-/// Runs `initdb`. About 0.4 s; killed if the future is dropped.
+/// Runs `initdb`. About 0.4 s; killed if the future is dropped, ended by the watchdog if we die.
 pub(crate) async fn create(
     binaries: &Path,
     folder: &ServerFolder,
     account: Account,
     durability: Durability,
+    watchdog: &Watchdog,
 ) -> Result<(), String> {
     let mut initdb = account.command(binaries.join("initdb"));
     initdb.args(["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C"]);
@@ -18,8 +25,7 @@ pub(crate) async fn create(
         initdb.arg("--no-sync");
     }
     initdb.arg("-D").arg(folder.data());
-    let mut initdb = tokio::process::Command::from(initdb);
-    let output = initdb.kill_on_drop(true).output().await;
+    let output = run(initdb, watchdog).await;
     let output = output.map_err(|error| format!("initdb does not run: {error}"))?;
     if output.status.success() {
         return Ok(());
@@ -28,6 +34,19 @@ pub(crate) async fn create(
         "initdb failed: {}",
         last_lines(&String::from_utf8_lossy(&output.stderr))
     ))
+}
+
+async fn run(initdb: Command, watchdog: &Watchdog) -> io::Result<Output> {
+    let mut initdb = tokio::process::Command::from(initdb);
+    initdb
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let initdb = initdb.kill_on_drop(true).spawn()?;
+    watchdog.tell(&initdb.id().map(|pid| pid.to_string()).unwrap_or_default())?;
+    let output = initdb.wait_with_output().await?;
+    watchdog.tell("")?;
+    Ok(output)
 }
 
 /// Appends to postgresql.conf, where the last line of a name counts. All else stays at initdb's

@@ -62,6 +62,7 @@ impl Postmaster {
             &server.folder,
             server.account,
             options.durability,
+            &server.watchdog,
         )
         .await?;
         cluster::configure(&server.folder, &settings).map_err(|error| error.to_string())?;

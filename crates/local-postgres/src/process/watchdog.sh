@@ -1,8 +1,9 @@
 # Ends one PostgreSQL and removes its folder when the process that started it is gone.
 #
 # Standard input is a pipe that nobody else writes to: it ends when that process lets go of it or
-# dies, by whatever signal. Its lines are the server's process id, or an empty line while there is
-# none; the last one counts. Standard output is the folder's lock, held as long as this runs.
+# dies, by whatever signal. Its lines are the process id of the server, or of the initdb before it,
+# or empty while there is neither; the last one counts. Standard output is the
+# folder's lock, held as long as this runs.
 #
 # usage: sh -c "$(cat watchdog.sh)" watchdog <folder>
 trap '' HUP INT QUIT TERM
@@ -19,7 +20,7 @@ if [ -n "$pid" ]; then
   kill -KILL "$pid"
 fi
 
-# An initdb whose parent died writes on until its folder is gone: a removal may fail meanwhile.
+# What an ended initdb left running may still write: a removal may fail meanwhile.
 tries=0
 until rm -rf "$1" || [ "$tries" -ge 300 ]; do
   sleep 0.1
