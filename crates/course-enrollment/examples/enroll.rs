@@ -1,4 +1,5 @@
 //! A student enrolls in a course with a capacity: project, decide, append if nothing has changed.
+//! `cargo run -p course-enrollment --example enroll`
 
 use course_enrollment::{
     CourseId, CourseOffered, EnrollmentCompleted, Error, StudentId, course_capacity, seats_taken,
@@ -10,18 +11,21 @@ async fn enroll<S: EventStore>(
     student: &StudentId,
     course: &CourseId,
 ) -> Result<(), Error> {
-    let decision = DecisionModel::new((course_capacity(course)?, seats_taken(course)?));
+    let model = DecisionModel::new((course_capacity(course)?, seats_taken(course)?));
     let decide = |(capacity, taken): (Option<u32>, u64)| -> Result<Event, Error> {
         let course = course.clone();
         match capacity {
             None => Err(Error::CourseUnknown { course }),
-            Some(capacity) if taken >= capacity.into() => {
-                Err(Error::CourseFull { course, capacity })
-            }
+            Some(seats) if taken >= seats.into() => Err(Error::CourseFull {
+                course,
+                capacity: seats,
+            }),
             Some(_) => Ok(EnrollmentCompleted::now(student, &course).to_event()?),
         }
     };
-    decision.decide(store, decide).await?;
+    // Reads both projections at once, decides, and appends only if no event has come since that
+    // either of them would count; otherwise it begins again.
+    model.decide(store, decide).await?;
     Ok(())
 }
 

@@ -20,10 +20,8 @@ fn ids(dataset: Dataset) -> Vec<uuid::Uuid> {
 async fn a_dataset_is_loaded_in_order_with_progress() -> Result<(), Error> {
     let store = MemoryStore::new();
     let mut reports = Vec::new();
-    load(&Dataset::Tiny.generate(), &store, 10, |progress| {
-        reports.push(progress)
-    })
-    .await?;
+    let mut note = |progress| reports.push(progress);
+    load(&Dataset::Tiny.generate(), &store, 10, &mut note).await?;
     let expected = [10, 20, 30, 33].map(|loaded| Progress { loaded, total: 33 });
     assert_eq!(reports, expected);
     assert_eq!(contents(&store).await?, ids(Dataset::Tiny));

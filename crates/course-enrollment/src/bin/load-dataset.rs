@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use course_enrollment::{Dataset, DatasetCache, Error, load};
+use course_enrollment::{Dataset, DatasetCache, Error, Progress, load};
 use dcb_core::postgres::{Config, PostgresStore};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -85,10 +85,8 @@ async fn load_into_database(
     let store = PostgresStore::connect(config).await?;
     let content = DatasetCache::of_user()?.get(dataset)?;
     let bar = ProgressBar::new(content.event_count() as u64).with_style(style());
-    load(&content, &store, BATCH, |progress| {
-        bar.set_position(progress.loaded as u64)
-    })
-    .await?;
+    let report = |progress: Progress| bar.set_position(progress.loaded as u64);
+    load(&content, &store, BATCH, report).await?;
     bar.finish();
     store.close().await;
     Ok(())

@@ -31,6 +31,9 @@ const INSERT: &str = "
 /// What is read is only believed where its digest is the recorded one: a file that is missing,
 /// damaged or from another version is replaced. A file is written under another name and then
 /// renamed, so any number of processes share a folder; each sees a whole file or none.
+///
+/// A file is also there for programs that read SQL. Reading and checking one takes longer than
+/// [`Dataset::generate`], which checks nothing and writes nothing.
 #[derive(Clone, Debug)]
 pub struct DatasetCache {
     folder: PathBuf,
