@@ -1,34 +1,4 @@
-//! Measures the stores and renders the reports.
-//!
-//! A bench target declares its rows; timing, allocations, ratios to floors, the saved run and the
-//! pages follow from the declaration.
-//!
-//! ```no_run
-//! use bench::{Floor, Goal, Op, Outcome, Row};
-//!
-//! fn main() -> std::process::ExitCode {
-//!     bench::target("sleep", |target| {
-//!         let sleep = Op::setup(|| async { Ok(std::time::Duration::from_micros(10)) }).call(
-//!             |pause, _call| async move {
-//!                 tokio::time::sleep(*pause).await;
-//!                 Ok(Outcome::Success)
-//!             },
-//!         );
-//!         let yields = Op::setup(|| async { Ok(()) }).call(|_, _call| async {
-//!             tokio::task::yield_now().await;
-//!             Ok(Outcome::Success)
-//!         });
-//!         let floor = Floor::new("yield", "one turn of the scheduler", &yields);
-//!         let row = Row::new("Sleep", "none")
-//!             .concurrency(100)
-//!             .one_op("100 tasks sleep for 10 µs")
-//!             .floor(&floor)
-//!             .goal(Goal::at_most_times(&floor, 2_000.0));
-//!         target.row(row, &sleep);
-//!         Ok(())
-//!     })
-//! }
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod alloc;
 mod date;

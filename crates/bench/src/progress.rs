@@ -1,3 +1,4 @@
+use crate::result::Measured;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -28,8 +29,12 @@ impl Progress {
         }
     }
 
-    /// A row was measured.
-    pub(crate) fn measured(&mut self, id: &str) {
+    /// A row was measured, or was not and takes no time either.
+    pub(crate) fn passed(&mut self, id: &str, measured: Option<&Measured>) {
+        if !matches!(measured, Some(Measured::Figures(_))) {
+            self.total = self.total.saturating_sub(1);
+            return self.bar.set_length(self.total);
+        }
         self.done += 1;
         let left = minutes(self.left());
         self.bar.set_position(self.done);
@@ -37,12 +42,6 @@ impl Progress {
         if self.lines {
             eprintln!("{}/{} {id}, {left} left", self.done, self.total);
         }
-    }
-
-    /// A row was left out or can't be had.
-    pub(crate) fn passed_over(&mut self) {
-        self.total = self.total.saturating_sub(1);
-        self.bar.set_length(self.total);
     }
 
     fn left(&self) -> Duration {

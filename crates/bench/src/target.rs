@@ -1,20 +1,17 @@
 //! A bench target: it declares rows, then all of them are measured, saved and published.
 
+mod running;
 mod settings;
 
-use crate::environment::{Environment, Facts, Invocation};
+use crate::environment::Facts;
 use crate::error::{BoxError, Error};
 use crate::floor::Floor;
 use crate::goal::Bound;
 use crate::interrupt::Interrupt;
-use crate::measure::Bench;
 use crate::op::Op;
 use crate::profile::Profile;
-use crate::progress::Progress;
-use crate::report;
-use crate::result::{Measured, RowResult};
 use crate::row::Row;
-use crate::run::{TargetRun, VERSION};
+use crate::run::TargetRun;
 use std::any::Any;
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -149,86 +146,6 @@ impl Target {
             }
         }
         Ok(())
-    }
-
-    fn run(mut self, name: &str, settings: Settings) -> Result<TargetRun, Error> {
-        let Settings {
-            runs,
-            reports,
-            run,
-            pages,
-            command,
-            partial,
-            profile,
-            mut criterion,
-        } = settings;
-        let environment = Environment::capture();
-        let (rows, left_out) = self.measure_rows(name, &mut criterion)?;
-        let saved = TargetRun {
-            version: VERSION,
-            target: name.to_owned(),
-            run,
-            partial: partial.or(left_out),
-            environment,
-            invocation: Invocation {
-                command,
-                started: run.started,
-                profile,
-            },
-            facts: self.facts.list(),
-            rows,
-        };
-        let folder = runs.join(run.folder());
-        saved.save(&folder)?;
-        report::publish_complete(&pages, &saved, &folder, &reports)?;
-        Ok(saved)
-    }
-
-    /// The rows, and why they are not all there.
-    fn measure_rows(
-        &mut self,
-        name: &str,
-        criterion: &mut criterion::Criterion,
-    ) -> Result<(Vec<RowResult>, Option<String>), Error> {
-        let entries = std::mem::take(&mut self.entries);
-        let bench = Bench {
-            target: name,
-            profile: &self.profile,
-            runtime: &self.runtime,
-            interrupt: &self.interrupt,
-        };
-        let mut progress = Progress::new(name, entries.len());
-        let (mut rows, mut left_out) = (Vec::new(), None);
-        for entry in entries {
-            let id = entry.row().id();
-            let declared = entry.row().declared.clone();
-            let measured = match entry {
-                Entry::Unmeasured(_, reason) => Some(Measured::Not { reason }),
-                Entry::Measure(row, op) => {
-                    let figures = bench.row(criterion, &row, &op)?;
-                    figures.map(|figures| Measured::Figures(Box::new(figures)))
-                }
-            };
-            match &measured {
-                Some(Measured::Figures(figures)) => {
-                    progress.measured(&id);
-                    if figures.samples.len() < self.profile.samples {
-                        left_out = Some(format!("{id} was run without being sampled"));
-                    }
-                }
-                Some(Measured::Not { .. }) => progress.passed_over(),
-                None => {
-                    progress.passed_over();
-                    left_out = Some(format!("{id} was left out"));
-                }
-            }
-            rows.extend(measured.map(|measured| RowResult {
-                id,
-                declared,
-                measured,
-            }));
-        }
-        Ok((rows, left_out))
     }
 }
 

@@ -16,7 +16,11 @@ fn a_scope_counts_the_allocations_of_all_threads() {
     let mut grown: Vec<u8> = Vec::with_capacity(10);
     grown.reserve_exact(100);
     let grown_here = scope.finish();
-    assert_eq!((grown_here.allocations, grown_here.bytes), (2, 110), "a growth counts in full");
+    assert_eq!(
+        (grown_here.allocations, grown_here.bytes),
+        (2, 110),
+        "a growth counts in full"
+    );
     drop(grown);
 
     let (begin, begun) = std::sync::mpsc::channel::<()>();

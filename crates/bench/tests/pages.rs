@@ -15,12 +15,21 @@ fn a_page_is_rendered_by_the_last_of_its_targets() {
     place.measure("beta", place.settings(FIRST)).unwrap();
 
     let page = place.page().unwrap();
-    assert!(page.contains("| alpha |") && page.contains("| beta |"), "{page}");
+    assert!(
+        page.contains("| alpha |") && page.contains("| beta |"),
+        "{page}"
+    );
     assert!(page.contains("| server | none |"), "{page}");
     let raw = fs::read_to_string(place.reports().join("raw/toy.txt")).unwrap();
-    assert_eq!(raw.matches("Benchmarkalpha/none/C1/E1-").count(), 10, "a line a sample: {raw}");
+    assert_eq!(
+        raw.matches("Benchmarkalpha/none/C1/E1-").count(),
+        10,
+        "a line a sample: {raw}"
+    );
     let left_over = |name: &str| name.ends_with(".tmp");
-    let mut files = fs::read_dir(place.reports()).unwrap().map(|file| file.unwrap().file_name());
+    let mut files = fs::read_dir(place.reports())
+        .unwrap()
+        .map(|file| file.unwrap().file_name());
     assert!(!files.any(|name| left_over(&name.to_string_lossy())));
 }
 
@@ -43,7 +52,10 @@ fn a_filtered_run_leaves_the_page_alone() {
     let mut settings = place.settings(FIRST);
     settings.criterion = settings.criterion.with_filter("another");
     let beta = place.measure("beta", settings).unwrap();
-    assert_eq!(beta.partial.as_deref(), Some("beta/none/C1/E1 was left out"));
+    assert_eq!(
+        beta.partial.as_deref(),
+        Some("beta/none/C1/E1 was left out")
+    );
     assert_eq!(place.page(), None);
 }
 
@@ -65,10 +77,16 @@ fn two_runs_never_share_a_page() {
     assert_eq!(place.page(), None);
 
     // Nor where a file of one run was put into the other's folder.
-    let (first, second) = (place.runs().join(FIRST.folder()), place.runs().join(SECOND.folder()));
+    let (first, second) = (
+        place.runs().join(FIRST.folder()),
+        place.runs().join(SECOND.folder()),
+    );
     fs::copy(first.join("alpha.json"), second.join("alpha.json")).unwrap();
     let refused = publish(&PAGE, &second, &place.reports()).unwrap_err();
-    assert_eq!(refused.to_string(), "toy needs a complete run: beta has another run");
+    assert_eq!(
+        refused.to_string(),
+        "toy needs a complete run: beta has another run"
+    );
 }
 
 #[test]
@@ -80,7 +98,10 @@ fn a_tree_changed_during_the_run_leaves_the_page_alone() {
     alpha.environment.commit = "another".to_owned();
     alpha.save(&folder).unwrap();
     let refused = publish(&PAGE, &folder, &place.reports()).unwrap_err();
-    assert_eq!(refused.to_string(), "toy needs a complete run: beta has another commit");
+    assert_eq!(
+        refused.to_string(),
+        "toy needs a complete run: beta has another commit"
+    );
 }
 
 #[test]
@@ -89,7 +110,10 @@ fn a_row_that_fails_keeps_nothing_of_its_target() {
     let refused = Op::setup(|| async { Ok(()) }).call(|_, _| async { Ok(Outcome::Refused) });
     let error = measure("alpha", place.settings(FIRST), |target| {
         declare(target, "alpha")?;
-        target.row(Row::new("Refused", "none").expect(Expect::Winners(1)), &refused);
+        target.row(
+            Row::new("Refused", "none").expect(Expect::Winners(1)),
+            &refused,
+        );
         Ok(())
     })
     .unwrap_err();
@@ -106,12 +130,18 @@ fn a_row_that_cannot_be_had_says_why() {
     let place = Place::new();
     place.measure("alpha", place.settings(FIRST)).unwrap();
     measure("beta", place.settings(FIRST), |target| {
-        target.unmeasured(Row::new("Distant", "none").fills(TABLE), "no container engine");
+        target.unmeasured(
+            Row::new("Distant", "none").fills(TABLE),
+            "no container engine",
+        );
         Ok(())
     })
     .unwrap();
     let page = place.page().unwrap();
-    assert!(page.contains("| Distant | not measured: no container engine |  |"), "{page}");
+    assert!(
+        page.contains("| Distant | not measured: no container engine |  |"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -121,7 +151,10 @@ fn a_saved_run_of_another_version_is_refused() {
     alpha.version += 1;
     let folder = place.runs().join(FIRST.folder());
     alpha.save(&folder).unwrap();
-    assert!(matches!(TargetRun::load(&folder, "alpha"), Err(Error::Unreadable { known: 1, .. })));
+    assert!(matches!(
+        TargetRun::load(&folder, "alpha"),
+        Err(Error::Unreadable { known: 1, .. })
+    ));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The event store on a local PostgreSQL: `reports/local-postgresql.md`.
 
+mod charts;
+mod columns;
 mod comparison;
 mod figures;
 mod tables;
@@ -62,6 +64,8 @@ bytes tables print as ops/sec.
 - **Memory**, **Allocations**: of this process for one op, event building included, from a pass \
 of their own; at C > 1 each call adds one allocation for its task.
 - **p50**, **p99**: of single calls, from a task's first step to its answer.
+- **Events/s**: events of all calls per elapsed second. **Peak**: the most memory in use during \
+one op above that before it.
 - **× floor**: the row's time divided by its floor's, the median over samples in which both took \
 turns, with its interval; it travels between machines, the other figures do not.
 - **Published**: the seed's figures and the machine they are from.";
@@ -118,7 +122,7 @@ fn detail_sections(view: &View<'_>, detail: &Detail) -> Vec<Section> {
         "The published figures: {}",
         detail.correction
     )));
-    sections.extend(detail.charts(view).into_iter().map(Section::Chart));
+    sections.extend(charts::charts(detail, view).into_iter().map(Section::Chart));
     sections
 }
 

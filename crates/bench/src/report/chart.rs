@@ -3,7 +3,8 @@ use crate::error::Error;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-const WIDTH: i32 = 900;
+/// Of the longest bar.
+const LENGTH: i32 = 500;
 const TOP: i32 = 64;
 const BAR: i32 = 14;
 const GAP: i32 = 10;
@@ -50,7 +51,7 @@ impl Chart {
     /// [`Error::Chart`] where the drawing library fails.
     pub fn svg(&self) -> Result<String, Error> {
         let mut svg = String::new();
-        let area = SVGBackend::with_string(&mut svg, (WIDTH as u32, self.height() as u32))
+        let area = SVGBackend::with_string(&mut svg, (self.width() as u32, self.height() as u32))
             .into_drawing_area();
         let drawn = self.draw(&area).and_then(|()| area.present());
         drop(area);
@@ -59,6 +60,16 @@ impl Chart {
             reason: error.to_string(),
         })?;
         Ok(svg)
+    }
+
+    /// Where the bars begin, behind the longest label.
+    fn left(&self) -> i32 {
+        let labels = self.bars.iter().map(|bar| bar.label.chars().count());
+        MARGIN + labels.max().unwrap_or(0) as i32 * CHARACTER + GAP
+    }
+
+    fn width(&self) -> i32 {
+        self.left() + LENGTH + VALUE
     }
 
     fn height(&self) -> i32 {
@@ -80,14 +91,8 @@ impl Chart {
             .color(&INK);
         area.draw(&Text::new(self.title.clone(), (MARGIN, MARGIN), title))?;
         self.draw_legend(area)?;
-        let labels = self
-            .bars
-            .iter()
-            .map(|bar| bar.label.chars().count())
-            .max()
-            .unwrap_or(0);
-        let left = MARGIN + labels as i32 * CHARACTER + GAP;
-        let scale = f64::from(WIDTH - left - VALUE) / self.largest();
+        let left = self.left();
+        let scale = f64::from(LENGTH) / self.largest();
         for (index, bar) in self.bars.iter().enumerate() {
             let top = TOP + index as i32 * self.group_height();
             self.draw_group(area, bar, (left, top), scale)?;

@@ -50,8 +50,10 @@ fn line(cells: &[impl AsRef<str>]) -> String {
 pub struct TableSpec {
     /// What rows name to fill it.
     pub id: TableId,
-    /// The columns in order.
+    /// The published columns in order.
     pub columns: &'static [Column],
+    /// The columns behind them.
+    pub ours: &'static [Column],
     /// The published figures; their order is the table's.
     pub published: &'static PublishedTable,
 }
@@ -95,9 +97,13 @@ impl TableSpec {
         lines.concat()
     }
 
+    fn all_columns(&self) -> impl Iterator<Item = Column> {
+        self.columns.iter().chain(self.ours).copied()
+    }
+
     fn headings(&self) -> Vec<(String, bool)> {
-        let heading = |column: &Column| (column.heading(Some(self.published)), column.is_number());
-        self.columns.iter().map(heading).collect()
+        let heading = |column: Column| (column.heading(Some(self.published)), column.is_number());
+        self.all_columns().map(heading).collect()
     }
 
     fn row(&self, row: &RowResult, printed: Option<&PublishedRow>) -> Vec<String> {
@@ -111,7 +117,7 @@ impl TableSpec {
                 .declared(row)
                 .unwrap_or_else(|| self.reason(column, reason)),
         };
-        self.columns.iter().map(|column| cell(*column)).collect()
+        self.all_columns().map(cell).collect()
     }
 
     /// A published row that the run does not have.
@@ -124,7 +130,7 @@ impl TableSpec {
             Column::Published => self.published.cell(printed),
             _ => self.reason(column, "no benchmark has this row"),
         };
-        self.columns.iter().map(|column| cell(*column)).collect()
+        self.all_columns().map(cell).collect()
     }
 
     /// The reason stands in the first column of figures, the others stay empty.

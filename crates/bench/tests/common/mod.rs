@@ -5,8 +5,8 @@ use bench::report::{
     Column, MemoryMeaning, Page, PublishedTable, RateMeaning, Section, TableSpec, Units, View,
 };
 use bench::{
-    BoxError, Error, Floor, Op, Outcome, Profile, Reading, Row, RunId, Settings, TableId, Target,
-    TargetRun, measure,
+    BoxError, Environment, Error, Floor, Op, Outcome, Profile, Reading, Row, RunId, Settings,
+    TableId, Target, TargetRun, measure,
 };
 use criterion::Criterion;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,12 @@ use tempfile::TempDir;
 
 pub(crate) const TABLE: TableId = TableId("toy");
 
-pub(crate) const PAGE: Page =
-    Page { slug: "toy", title: "Toys", targets: &["alpha", "beta"], body: toy_body };
+pub(crate) const PAGE: Page = Page {
+    slug: "toy",
+    title: "Toys",
+    targets: &["alpha", "beta"],
+    body: toy_body,
+};
 
 const UNPUBLISHED: PublishedTable = PublishedTable {
     machine: "no machine",
@@ -26,12 +30,23 @@ const UNPUBLISHED: PublishedTable = PublishedTable {
     rows: &[],
 };
 
-pub(crate) const FIRST: RunId = RunId { started: 1_795_222_140, process: 10 };
-pub(crate) const SECOND: RunId = RunId { started: 1_795_222_140, process: 11 };
+pub(crate) const FIRST: RunId = RunId {
+    started: 1_795_222_140,
+    process: 10,
+};
+pub(crate) const SECOND: RunId = RunId {
+    started: 1_795_222_140,
+    process: 11,
+};
 
 fn toy_body(view: &View<'_>) -> Vec<Section> {
     let columns = &[Column::Operation, Column::Throughput, Column::Allocations];
-    let spec = TableSpec { id: TABLE, columns, published: &UNPUBLISHED };
+    let spec = TableSpec {
+        id: TABLE,
+        columns,
+        ours: &[],
+        published: &UNPUBLISHED,
+    };
     vec![Section::Table(spec.table(view, Reading::AsInTheSeed))]
 }
 
@@ -42,7 +57,9 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+        Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
     }
 
     pub(crate) fn runs(&self) -> PathBuf {
@@ -63,6 +80,7 @@ impl Place {
             runs: self.runs(),
             reports: self.reports(),
             run,
+            environment: environment(),
             command: "cargo bench".to_owned(),
             partial: None,
             pages: vec![PAGE],
@@ -76,8 +94,24 @@ impl Place {
     }
 }
 
+/// The same for every target, whatever is committed while the tests run.
+pub(crate) fn environment() -> Environment {
+    Environment {
+        commit: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+        dirty: false,
+        cpu: "A processor".to_owned(),
+        cores: 2,
+        memory_bytes: 24 << 30,
+        os: "An operating system 1".to_owned(),
+        platform: ("linux".to_owned(), "amd64".to_owned()),
+        rustc: "rustc 1.95.0".to_owned(),
+    }
+}
+
 fn criterion(folder: &Path) -> Criterion {
-    Criterion::default().nresamples(2_000).output_directory(&folder.join("criterion"))
+    Criterion::default()
+        .nresamples(2_000)
+        .output_directory(&folder.join("criterion"))
 }
 
 fn short() -> Profile {
@@ -95,7 +129,10 @@ fn short() -> Profile {
 pub(crate) fn declare(target: &mut Target, name: &str) -> Result<(), BoxError> {
     target.facts().set("server", "none");
     let floor = Floor::new("yield", "one turn of the scheduler", &yielding());
-    let row = Row::new(name, "none").one_op("one allocation").fills(TABLE).floor(&floor);
+    let row = Row::new(name, "none")
+        .one_op("one allocation")
+        .fills(TABLE)
+        .floor(&floor);
     target.row(row, &allocating());
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
         Section::Table(table(view, Reading::OnTheDataset)),
         Section::Text(
             "Calls per second of one caller, both servers measured in the same run. Performance \
-             Gain is local through Docker. The published page has no figures for Docker."
+             Gain is local divided by Docker. The published page has no figures for Docker."
                 .to_owned(),
         ),
     ]
