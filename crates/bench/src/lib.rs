@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alloc;
+mod bench_target;
 mod date;
 mod environment;
 mod error;
@@ -16,9 +17,9 @@ pub mod report;
 mod result;
 mod row;
 mod run;
-mod target;
 
 pub use alloc::{Allocated, AllocationScope, CountingAllocator};
+pub use bench_target::{Settings, Target, measure, reports_folder, target};
 pub use environment::{Environment, Facts, Invocation};
 pub use error::{BoxError, Error};
 pub use floor::Floor;
@@ -28,7 +29,6 @@ pub use profile::Profile;
 pub use result::{Figures, FloorFigures, Interval, Measured, RowResult, SampleFigures};
 pub use row::{Declared, Expect, Reading, Row, TableId};
 pub use run::{RunId, TargetRun, VERSION};
-pub use target::{Settings, Target, measure, reports_folder, target};
 
 /// Every program that links this crate counts its allocations.
 #[global_allocator]

@@ -1,0 +1,110 @@
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::pages;
+use crate::profile::Profile;
+use crate::report::Page;
+use crate::run::{Parent, RunId};
+use criterion::Criterion;
+use std::path::{Path, PathBuf};
+
+/// Where a target's run belongs, what of it is kept where, and how it is sampled.
+pub struct Settings {
+    /// How long each row is measured.
+    pub profile: Profile,
+    /// The folder of all saved runs.
+    pub runs: PathBuf,
+    /// The folder that pages are written to.
+    pub reports: PathBuf,
+    /// The run that the target is part of.
+    pub run: RunId,
+    /// Machine and build.
+    pub environment: Environment,
+    /// The command that began the run.
+    pub command: String,
+    /// Why the run can't fill pages however it ends; none where it can.
+    pub partial: Option<String>,
+    /// The pages that are rendered once the run has all their targets.
+    pub pages: Vec<Page>,
+    /// Filters and samples. The profile's times and sample count are set row by row.
+    pub criterion: Criterion,
+}
+
+impl Settings {
+    /// Those of a target started by `cargo bench`: Criterion's arguments, `BENCH_PROFILE`, the
+    /// parent process as the run, the workspace's `reports` folder and `target/registrar-bench`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn from_process() -> Result<Self, Error> {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
+        let once = has("--test") || !has("--bench");
+        let profile = if once {
+            Profile::smoke()
+        } else {
+            Profile::from_env()?
+        };
+        let parent = Parent::find();
+        let runs = runs_folder();
+        Ok(Self {
+            partial: partial(&profile, &parent, &arguments),
+            run: parent.id.joined(&runs),
+            environment: Environment::capture(),
+            command: command(&profile, &parent),
+            profile,
+            runs,
+            reports: reports_folder(),
+            pages: pages::all(),
+            criterion: Criterion::default().nresamples(2_000).configure_from_args(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
+
+fn partial(profile: &Profile, parent: &Parent, arguments: &[String]) -> Option<String> {
+    if !profile.fills_pages {
+        return Some(format!("the profile {} fills no pages", profile.name));
+    }
+    if !parent.is_cargo {
+        return Some("it was not started by cargo bench".to_owned());
+    }
+    // Any argument may leave rows out or sample them otherwise.
+    let further = arguments.iter().find(|argument| *argument != "--bench")?;
+    Some(format!("it was asked for with the argument {further}"))
+}
+
+fn command(profile: &Profile, parent: &Parent) -> String {
+    match profile.name.as_str() {
+        "quick" => parent.command.clone(),
+        name => format!("BENCH_PROFILE={name} {}", parent.command),
+    }
+}
+
+/// The folder that the workspace's pages are written to.
+pub fn reports_folder() -> PathBuf {
+    workspace().join("reports")
+}
+
+/// Cargo names the package's folder to what it runs; elsewhere it is taken to be the current one.
+fn workspace() -> PathBuf {
+    match std::env::var_os("CARGO_MANIFEST_DIR") {
+        Some(package) => Path::new(&package).join("../.."),
+        None => PathBuf::from("."),
+    }
+}
+
+/// Beside the build that this program is part of: `<target>/release/deps/<program>`.
+fn runs_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let target = program.ancestors().nth(3).map(Path::to_owned);
+    target
+        .unwrap_or_else(|| workspace().join("target"))
+        .join("registrar-bench")
+}
