@@ -39,7 +39,7 @@ impl Target {
         criterion: &mut Criterion,
     ) -> Result<(Vec<RowResult>, Option<String>), Error> {
         let entries = std::mem::take(&mut self.entries);
-        let mut progress = Progress::new(name, entries.len());
+        let mut progress = Progress::new(entries.len());
         let (mut rows, mut missing) = (Vec::new(), None);
         for entry in entries {
             let id = entry.row().id();

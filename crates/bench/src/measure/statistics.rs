@@ -51,3 +51,35 @@ fn bootstrap(samples: &[f64], statistic: impl Fn(&mut [f64]) -> f64) -> Interval
         high: resampled[RESAMPLES - 1 - tail],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{mean, median};
+
+    #[test]
+    fn an_outlier_moves_the_mean_and_not_the_median() {
+        let samples = [1.0, 2.0, 3.0, 2.0, 92.0];
+        assert_eq!(mean(&samples).value, 20.0);
+        assert_eq!(median(&samples).value, 2.0);
+        assert_eq!(median(&[1.0, 2.0, 3.0, 4.0]).value, 2.5);
+    }
+
+    #[test]
+    fn the_interval_holds_the_value_and_stays_within_the_samples() {
+        let samples: Vec<f64> = (1..=20).map(f64::from).collect();
+        let interval = mean(&samples);
+        assert!(
+            1.0 < interval.low && interval.low < interval.value,
+            "{interval:?}"
+        );
+        assert!(
+            interval.value < interval.high && interval.high < 20.0,
+            "{interval:?}"
+        );
+        assert_eq!(
+            interval,
+            mean(&samples),
+            "the same samples give the same interval"
+        );
+    }
+}

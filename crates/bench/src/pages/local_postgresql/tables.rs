@@ -108,8 +108,8 @@ pub(super) const MS: [Detail; 6] = [
             published: &figures::APPEND_IF_CONFLICT_MS,
         },
         correction: "\
-their rows never conflict: all calls append. The rows with true conflicts stand beside them. Their ops/sec column holds the number of iterations, no rate; recomputed here from the \
-printed latency.",
+their rows never conflict: all calls append. The rows with true conflicts stand beside them. Their \
+ops/sec column holds the number of iterations, no rate; recomputed here from the printed latency.",
         chart: Some("append-if-conflict"),
     },
     Detail {
