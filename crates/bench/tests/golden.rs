@@ -86,6 +86,7 @@ fn append_rows() -> Vec<RowResult> {
     let both = [page::APPEND, page::APPEND_MS, page::COMPARISON];
     let mut docker = row("Append", 1, 1, Reading::AsInTheSeed, &[page::COMPARISON]);
     docker.declared.server = Some("Docker".to_owned());
+    docker.id = docker.declared.id();
     docker.measured = Measured::Not {
         reason: "no container engine".to_owned(),
     };
@@ -104,6 +105,7 @@ fn append_if_rows() -> Vec<RowResult> {
         let mut row = row("AppendIf", 1, 1, reading, &[page::APPEND_IF_CONFLICT_MS]);
         row.declared.variant = Some(variant.to_owned());
         row.declared.conflict_events = 1;
+        row.id = row.declared.id();
         row
     };
     let mut truly = conflict("true conflict", Reading::AsInTheSeed);
