@@ -43,6 +43,8 @@ async fn decide(store: &impl EventStore, random: &mut Random, ledger: &mut Ledge
     match store.project(&Projector::counter(query)).await {
         Ok(projected) => {
             let events = events(random, &boundary, projected.state);
+            // Lets other workers come between, however fast the store is.
+            tokio::task::yield_now().await;
             append(store, events, projected.condition, ledger).await;
         }
         Err(error) => ledger.unread.push(error.to_string()),
