@@ -26,7 +26,8 @@ SET enable_bitmapscan = off
 SET jit = off
 AS $$
 DECLARE
-    moment timestamptz;
+    moment   timestamptz;
+    suspects int[]; -- the probes that a glance at each tag does not settle
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE 'dcb.append needs a READ COMMITTED transaction, this one is %',
@@ -37,11 +38,26 @@ BEGIN
     head := coalesce((SELECT e.position FROM dcb.event e ORDER BY e.position DESC LIMIT 1), 0);
     moment := clock_timestamp();
 
-    IF known_request <> '{}' OR probe_request <> '{}' OR tracking_request <> '{}' THEN
+    IF probe_request <> '{}' THEN
+        suspects := (
+            SELECT array_agg(p.ordinal)
+              FROM unnest(probe_type, probe_tags, probe_after)
+                   WITH ORDINALITY p(type, tags, after, ordinal)
+             WHERE p.after > head OR p.after < head AND (p.tags = '{}' OR NOT EXISTS (
+                SELECT FROM unnest(p.tags::text[]) g(tag)
+                 WHERE NOT EXISTS (
+                    SELECT FROM dcb.event_tag t
+                     WHERE (t.key, t.position) > (dcb.tag_key(g.tag, p.type),
+                                                  CASE WHEN p.type IS NULL THEN 0 ELSE p.after END)
+                       AND t.key <= dcb.tag_key(g.tag, p.type)
+                                  + CASE WHEN p.type IS NULL THEN 16777215 ELSE 0 END))));
+    END IF;
+    IF known_request <> '{}' OR suspects <> '{}' OR tracking_request <> '{}' THEN
         SELECT array_agg(r.request), array_agg(r.reason), array_agg(r.position)
           INTO refused, reasons, positions
-          FROM dcb.refusals(head, known_request, known_id, probe_request, probe_type, probe_tags,
-                            probe_after, tracking_request, tracking_source, tracking_position) r;
+          FROM dcb.refusals(head, known_request, known_id,
+                            probe_request, probe_type, probe_tags, probe_after, suspects,
+                            tracking_request, tracking_source, tracking_position) r;
     END IF;
 
     WITH accepted AS (

@@ -22,18 +22,14 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
                        FROM dcb.event e WHERE e.position = t.position)
               ORDER BY t.position LIMIT 1)
         -- A tag that does not occur there settles it.
-        WHEN wanted_type IS NOT NULL AND EXISTS (
+        WHEN EXISTS (
             SELECT FROM unnest(wanted_tags) g(tag)
              WHERE NOT EXISTS (
                 SELECT FROM dcb.event_tag t
-                 WHERE t.key = dcb.tag_key(g.tag, wanted_type) AND t.position > after))
-            THEN NULL
-        WHEN wanted_type IS NULL AND EXISTS (
-            SELECT FROM unnest(wanted_tags) g(tag)
-             WHERE NOT EXISTS (
-                SELECT FROM dcb.event_tag t
-                 WHERE t.key >= dcb.tag_key(g.tag, NULL)
-                   AND t.key <= dcb.tag_key(g.tag, NULL) + 16777215))
+                 WHERE (t.key, t.position) > (dcb.tag_key(g.tag, wanted_type),
+                                              CASE WHEN wanted_type IS NULL THEN 0 ELSE after END)
+                   AND t.key <= dcb.tag_key(g.tag, wanted_type)
+                              + CASE WHEN wanted_type IS NULL THEN 16777215 ELSE 0 END))
             THEN NULL
         ELSE
             (SELECT min(w.position)

@@ -1,8 +1,8 @@
 -- The requests of a batch that can't be appended to a log with this head, each with the first
--- reason that holds (see dcb.append).
+-- reason that holds (see dcb.append). Of the probes only the suspects are looked at.
 CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
-    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
+    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[], suspects int[],
     tracking_request int[], tracking_source text[], tracking_position bigint[]
 ) RETURNS TABLE (request int, reason int, "position" bigint)
 LANGUAGE sql STABLE AS $$
@@ -21,10 +21,10 @@ LANGUAGE sql STABLE AS $$
           JOIN dcb.tracking t ON t.source = u.source AND t.position >= u.position
         UNION ALL
         SELECT p.request, 4, m.position
-          FROM (SELECT u.request, u.type, u.tags::text[] AS tags, u.after
-                  FROM unnest(probe_request, probe_type, probe_tags, probe_after)
-                       u(request, type, tags, after)
-                 WHERE u.after < head OFFSET 0) p
+          FROM (SELECT probe_request[s] AS request, probe_type[s] AS type,
+                       probe_tags[s]::text[] AS tags, probe_after[s] AS after
+                  FROM unnest(suspects) s
+                 WHERE probe_after[s] < head OFFSET 0) p
          CROSS JOIN LATERAL dcb.first_match(p.type, p.tags, p.after) m(position)
          WHERE m.position IS NOT NULL
       ) f
