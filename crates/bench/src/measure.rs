@@ -38,14 +38,14 @@ impl Bench<'_> {
         row: &Row,
         op: &Op,
     ) -> Result<Option<Figures>, Error> {
-        let mut session = Session::new(self, row, op);
-        session.timing_pass(criterion)?;
-        let Some(allocations) = session.allocation_pass()? else {
+        let mut passes = Passes::new(self, row, op);
+        passes.timing_pass(criterion)?;
+        let Some(allocations) = passes.allocation_pass()? else {
             return Ok(None);
         };
         Ok(Some(figures::figures(
             row,
-            session.samples.make_contiguous(),
+            passes.samples.make_contiguous(),
             &allocations,
         )))
     }
@@ -55,7 +55,7 @@ impl Bench<'_> {
 struct Stop;
 
 /// One row between its set-up and its figures.
-struct Session<'a> {
+struct Passes<'a> {
     bench: &'a Bench<'a>,
     row: &'a Row,
     op: &'a Op,
@@ -65,7 +65,7 @@ struct Session<'a> {
     failed: Option<BoxError>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Passes<'a> {
     fn new(bench: &'a Bench<'a>, row: &'a Row, op: &'a Op) -> Self {
         Self {
             bench,

@@ -180,9 +180,19 @@ fn two_rows_of_one_name_are_refused_before_anything_runs() {
 fn a_target_joins_its_run_though_the_clock_was_set_by_a_second() {
     let place = Place::new();
     place.measure("alpha", place.settings(FIRST)).unwrap();
-    let moved = RunId { started: FIRST.started + 1, ..FIRST };
+    let moved = RunId {
+        started: FIRST.started + 1,
+        ..FIRST
+    };
     assert_eq!(moved.joined(&place.runs()), FIRST);
-    let later = RunId { started: FIRST.started + 60, ..FIRST };
-    assert_eq!(later.joined(&place.runs()), later, "the same process id, used again");
+    let later = RunId {
+        started: FIRST.started + 60,
+        ..FIRST
+    };
+    assert_eq!(
+        later.joined(&place.runs()),
+        later,
+        "the same process id, used again"
+    );
     assert_eq!(SECOND.joined(&place.runs()), SECOND);
 }
