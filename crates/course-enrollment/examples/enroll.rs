@@ -14,14 +14,13 @@ async fn enroll<S: EventStore>(
     let model = DecisionModel::new((course_capacity(course)?, seats_taken(course)?));
     let decide = |(capacity, taken): (Option<u32>, u64)| -> Result<Event, Error> {
         let course = course.clone();
-        match capacity {
-            None => Err(Error::CourseUnknown { course }),
-            Some(seats) if taken >= seats.into() => Err(Error::CourseFull {
-                course,
-                capacity: seats,
-            }),
-            Some(_) => Ok(EnrollmentCompleted::now(student, &course).to_event()?),
+        let Some(capacity) = capacity else {
+            return Err(Error::CourseUnknown { course });
+        };
+        if taken >= capacity.into() {
+            return Err(Error::CourseFull { course, capacity });
         }
+        Ok(EnrollmentCompleted::now(student, &course).to_event()?)
     };
     // Reads both projections at once, decides, and appends only if no event has come since that
     // either of them would count; otherwise it begins again.

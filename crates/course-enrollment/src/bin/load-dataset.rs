@@ -88,6 +88,7 @@ async fn load_into_database(
     let report = |progress: Progress| bar.set_position(progress.loaded as u64);
     load(&content, &store, BATCH, report).await?;
     bar.finish();
+    println!("{dataset} is loaded: {} events", content.event_count());
     store.close().await;
     Ok(())
 }
