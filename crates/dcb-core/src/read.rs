@@ -12,7 +12,8 @@ pub struct ReadOptions {
     /// Only events past this one, in the direction of the read (exclusive). Reading forwards, a
     /// position beyond the head is refused as [`Error::AfterBeyondHead`].
     pub after: Option<Position>,
-    /// Only this event and those past it, in the direction of the read (inclusive).
+    /// Only this event and those past it, in the direction of the read (inclusive). Reading
+    /// forwards, there are none beyond the head; with `after` too, both hold.
     pub from: Option<Position>,
     /// At most so many events.
     pub limit: Option<u64>,
@@ -79,7 +80,10 @@ impl EventStream {
         head: Option<Position>,
         events: impl Stream<Item = Result<SequencedEvent, Error>> + Send + 'static,
     ) -> Self {
-        Self { head, events: Box::pin(events) }
+        Self {
+            head,
+            events: Box::pin(events),
+        }
     }
 
     /// The last position of the log in the snapshot, `None` of an empty log.
@@ -106,6 +110,9 @@ impl Stream for EventStream {
 
 impl std::fmt::Debug for EventStream {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("EventStream").field("head", &self.head).finish_non_exhaustive()
+        formatter
+            .debug_struct("EventStream")
+            .field("head", &self.head)
+            .finish_non_exhaustive()
     }
 }

@@ -20,7 +20,11 @@ pub struct Append {
 impl Append {
     /// An unconditional append of these events.
     pub fn new(events: impl Into<Vec<Event>>) -> Self {
-        Self { events: events.into(), condition: None, tracking: None }
+        Self {
+            events: events.into(),
+            condition: None,
+            tracking: None,
+        }
     }
 
     /// Only if this condition holds.
@@ -50,25 +54,39 @@ pub struct Appended {
 impl Appended {
     /// `count` events that follow each other from `first`. For stores.
     pub fn contiguous(first: Position, count: usize) -> Self {
-        Self { first, scattered: Vec::new(), count }
+        Self {
+            first,
+            scattered: Vec::new(),
+            count,
+        }
     }
 
     /// Events that were stored earlier, by one append or several; `None` without positions. For
     /// stores.
     pub fn found(positions: Vec<Position>) -> Option<Self> {
         let (&first, count) = (positions.first()?, positions.len());
-        let follow = (first.get()..).zip(&positions).all(|(number, own)| own.get() == number);
+        let follow = (first.get()..)
+            .zip(&positions)
+            .all(|(number, own)| own.get() == number);
         Some(if follow {
             Self::contiguous(first, count)
         } else {
-            Self { first, scattered: positions, count }
+            Self {
+                first,
+                scattered: positions,
+                count,
+            }
         })
     }
 
     /// The position of each event, in the order of the append.
     pub fn positions(&self) -> impl Iterator<Item = Position> {
         let run = std::iter::successors(Some(self.first), |position| Some(position.next()));
-        let contiguous = if self.scattered.is_empty() { self.count } else { 0 };
+        let contiguous = if self.scattered.is_empty() {
+            self.count
+        } else {
+            0
+        };
         run.take(contiguous).chain(self.scattered.iter().copied())
     }
 
@@ -94,8 +112,15 @@ pub trait EventStore: Send + Sync {
     /// evaluates neither condition nor tracking.
     ///
     /// # Errors
-    /// [`Error::Conflict`], [`Error::AlreadyTracked`], [`Error::AfterBeyondHead`],
-    /// [`Error::DuplicateEventId`], [`Error::Invalid`]: nothing was written.
+    /// The first of these that holds, in every backend in this order; nothing was written:
+    /// 1. [`Error::Invalid`] and, for an id twice in the append, [`Error::DuplicateEventId`], as
+    ///    [`Limits::check`](crate::Limits::check) says;
+    /// 2. [`Error::DuplicateEventId`] for an id in the log: where the log has only some of the
+    ///    events, the first that it has; where it has all, the first with other content;
+    /// 3. [`Error::AfterBeyondHead`];
+    /// 4. [`Error::AlreadyTracked`];
+    /// 5. [`Error::Conflict`].
+    ///
     /// [`Error::OutcomeUnknown`]: append the same ids again. Others as the backend says.
     fn submit(&self, append: Append) -> impl Future<Output = Result<Appended, Error>> + Send;
 
@@ -174,7 +199,10 @@ pub trait EventStore: Send + Sync {
             while let Some(event) = stream.next().await {
                 events.push(event?);
             }
-            Ok(Events { events, head: stream.head() })
+            Ok(Events {
+                events,
+                head: stream.head(),
+            })
         }
     }
 
@@ -204,7 +232,9 @@ pub trait EventStore: Send + Sync {
         async move {
             let permit = self.projection_limit().acquire()?;
             let query = projection.query();
-            let events = self.query_stream(&query, ReadOptions::new().after(after)).await?;
+            let events = self
+                .query_stream(&query, ReadOptions::new().after(after))
+                .await?;
             Ok(ProjectionStream::new(projection, query, events, permit))
         }
     }

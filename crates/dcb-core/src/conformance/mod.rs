@@ -46,8 +46,10 @@ pub const CALLERS: [usize; 3] = [2, 10, 100];
 pub struct Case<S> {
     /// Its topic and its name, as in `condition::after_is_exclusive`.
     pub name: &'static str,
-    run: fn(Arc<S>) -> Pin<Box<dyn Future<Output = ()>>>,
+    run: fn(Arc<S>) -> Run,
 }
+
+type Run = Pin<Box<dyn Future<Output = ()>>>;
 
 impl<S: EventStore + 'static> Case<S> {
     /// Shows it on this store, whose log must be empty.

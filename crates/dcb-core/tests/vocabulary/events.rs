@@ -68,7 +68,8 @@ proptest! {
     fn found_positions_come_back_in_order(numbers in vec(1_u64..50, 1..8)) {
         let positions: Vec<Position> = numbers.iter().copied().filter_map(Position::new).collect();
         let appended = Appended::found(positions.clone()).unwrap();
-        prop_assert_eq!(appended.positions().collect::<Vec<_>>(), positions.clone());
+        let told: Vec<Position> = appended.positions().collect();
+        prop_assert_eq!(&told, &positions);
         prop_assert_eq!(appended.first(), positions[0]);
         prop_assert_eq!(Some(&appended.last()), positions.last());
     }

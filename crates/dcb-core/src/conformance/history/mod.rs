@@ -87,22 +87,22 @@ impl From<&SequencedEvent> for Seen {
 
 async fn take(store: &impl EventStore, step: &Step) -> Answer {
     match step {
-        Step::Submit(append) => told(store.submit(append.clone()).await),
+        Step::Submit(append) => told(&store.submit(append.clone()).await),
         Step::Read(query, options) => match store.query(query, *options).await {
             Ok(read) => Answer::Events {
                 head: read.head.map(|head| head.get()),
                 events: read.events.iter().map(Seen::from).collect(),
             },
-            Err(error) => told::<()>(Err(error)),
+            Err(error) => told::<()>(&Err(error)),
         },
-        Step::Project(query) => told(store.project(&Projector::counter(query.clone())).await),
-        Step::Count(query) => told(store.count(query).await),
-        Step::Exists(query) => told(store.exists(query).await),
-        Step::Head => told(store.head().await),
-        Step::Tracked(source) => told(store.tracked(source).await),
+        Step::Project(query) => told(&store.project(&Projector::counter(query.clone())).await),
+        Step::Count(query) => told(&store.count(query).await),
+        Step::Exists(query) => told(&store.exists(query).await),
+        Step::Head => told(&store.head().await),
+        Step::Tracked(source) => told(&store.tracked(source).await),
     }
 }
 
-fn told<T: Debug>(answer: Result<T, Error>) -> Answer {
+fn told<T: Debug>(answer: &Result<T, Error>) -> Answer {
     Answer::Told(format!("{answer:?}"))
 }
