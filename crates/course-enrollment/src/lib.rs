@@ -23,3 +23,8 @@ pub use projectors::{
     course_capacity, course_count, courses_taken, enrollment_count, is_enrolled, max_courses,
     seats_taken, student_count,
 };
+
+/// The workspace's README, so that its example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct WorkspaceReadme;

@@ -1,0 +1,43 @@
+# The front door: every line is a plain cargo command.
+
+# List the tasks.
+default:
+    @just --list
+
+# Format, lint, document: what is checked before the tests.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+
+# All tests.
+test *args:
+    cargo test --workspace {{args}}
+
+# The tests with many more crashes and random histories.
+torture effort="1000":
+    REGISTRAR_EFFORT={{effort}} cargo test --workspace
+
+# The benchmarks; writes reports/. With a filter, measures only the rows that match.
+bench filter="":
+    cargo bench {{ if filter == "" { "" } else { "-- " + filter } }}
+
+# The benchmarks with tight intervals and the large dataset.
+bench-full:
+    BENCH_PROFILE=full cargo bench
+
+# Render the pages of a saved complete run again.
+report run:
+    cargo run --release -p bench --bin report -- {{run}}
+
+# Load a dataset into a database, for example: just load medium postgres://localhost/test
+load dataset url:
+    cargo run --release -p course-enrollment --features load-dataset --bin load-dataset -- {{dataset}} --database-url {{url}}
+
+# A PostgreSQL to play with, until Ctrl-C.
+postgres:
+    cargo run -p local-postgres --example serve
+
+# The gate, as CI runs it.
+ci:
+    bash .ci/run
