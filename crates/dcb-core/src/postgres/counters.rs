@@ -38,9 +38,10 @@ impl Counters {
 pub struct Stats {
     /// Round trips that committed a batch of appends.
     pub commits: u64,
-    /// Appends that were committed.
+    /// Appends that were committed; without those that were found to be stored after the answer
+    /// was lost.
     pub appends: u64,
-    /// Events that were committed.
+    /// Events of these appends.
     pub events: u64,
     /// Appends that were refused because of their condition.
     pub conflicts: u64,
