@@ -1,24 +1,66 @@
 //! Logs in a real PostgreSQL for tests.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub(crate) mod events;
+pub(crate) mod proxy;
+pub(crate) mod sql;
+pub(crate) mod tasks;
+pub(crate) mod workers;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dcb_core::postgres::{Config, PostgresStore};
-use local_postgres::Durability;
+use local_postgres::{Durability, LocalPostgres, Options, Source};
+
+/// This process's server for tests of correctness.
+pub(crate) async fn server() -> &'static LocalPostgres {
+    local_postgres::shared_with(Durability::Relaxed)
+        .await
+        .expect("a PostgreSQL")
+}
+
+/// A server that the test may kill, or whose counters nobody else moves.
+pub(crate) async fn server_of_its_own(
+    durability: Durability,
+    settings: &[(&str, &str)],
+) -> LocalPostgres {
+    let settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut options = Options {
+        source: Some(Source::Installed),
+        durability,
+        settings: settings.collect(),
+    };
+    if let Ok(server) = LocalPostgres::start(options.clone()).await {
+        return server;
+    }
+    options.source = Some(Source::Download);
+    LocalPostgres::start(options).await.expect("a PostgreSQL")
+}
+
+/// How to connect to a log of its own on this server.
+pub(crate) fn log_on(url: &str) -> Config {
+    static LOGS: AtomicU32 = AtomicU32::new(0);
+    let number = LOGS.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    Config::new(url).schema(format!("log_{process}_{number}"))
+}
 
 /// How to connect to a log of its own, on this process's server for tests of correctness.
 pub(crate) async fn fresh_log() -> Config {
-    static LOGS: AtomicU32 = AtomicU32::new(0);
-    let server = local_postgres::shared_with(Durability::Relaxed)
+    log_on(server().await.url())
+}
+
+/// A store over this log.
+pub(crate) async fn connect(log: &Config) -> PostgresStore {
+    PostgresStore::connect(log.clone())
         .await
-        .expect("a PostgreSQL");
-    let number = LOGS.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    Config::new(server.url()).schema(format!("log_{process}_{number}"))
+        .expect("a connection")
 }
 
 /// A store over a fresh, empty log.
 pub(crate) async fn fresh_store() -> PostgresStore {
-    PostgresStore::connect(fresh_log().await)
-        .await
-        .expect("a connection")
+    connect(&fresh_log().await).await
 }

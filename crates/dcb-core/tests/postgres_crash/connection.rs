@@ -1,0 +1,122 @@
+//! The writer's connection breaks at each of the steps of an append.
+
+use dcb_core::conformance::effort;
+use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::{Append, Appended, Error, EventStore};
+use tokio::task::JoinHandle;
+
+use crate::support::events::{head, positions, read, tag, tagged, unless};
+use crate::support::proxy::{Cut, Proxy};
+use crate::support::sql::{LogLock, wait_until};
+use crate::support::{connect, fresh_log};
+
+/// A log, and a store that reaches it through a proxy and has appended once.
+async fn through_a_proxy() -> (Config, Proxy, PostgresStore) {
+    let log = fresh_log().await;
+    let proxy = Proxy::start(&log.url).await;
+    let mut through = log.clone();
+    through.url = proxy.url().to_owned();
+    let store = connect(&through).await;
+    // Its statement is prepared from now on: an append is one request.
+    store.append(tagged("first")).await.unwrap();
+    (log, proxy, store)
+}
+
+fn submit(store: &PostgresStore, append: Append) -> JoinHandle<Result<Appended, Error>> {
+    let store = store.clone();
+    tokio::spawn(async move { store.submit(append).await })
+}
+
+/// The append was acknowledged where it is, and it is there once.
+async fn assert_once(store: &PostgresStore, name: &str, answer: Result<Appended, Error>) {
+    let appended = answer.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let told: Vec<u64> = appended.positions().map(dcb_core::Position::get).collect();
+    assert_eq!(positions(&read(store, &tag(name)).await), told, "{name}");
+}
+
+/// Both of its events have the tag that its condition excludes: sent twice it meets itself.
+fn append(name: &str) -> Append {
+    Append::new([tagged(name), tagged(name)]).condition(unless(name))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_is_acknowledged_once_wherever_it_breaks() {
+    let (_log, proxy, store) = through_a_proxy().await;
+    for round in 0..effort(20) {
+        for cut in [Cut::BeforeRequest, Cut::AfterRequest, Cut::BeforeAnswer] {
+            let name = format!("{cut:?} {round}");
+            let lost = store.stats().lost_connections;
+            proxy.cut(cut);
+            let answer = store.submit(append(&name)).await;
+            assert!(proxy.has_cut(), "{name}");
+            assert_once(&store, &name, answer).await;
+            assert_eq!(store.stats().lost_connections, lost + 1, "{name}");
+            // The new connection prepares the statement.
+            store.append(tagged("between")).await.unwrap();
+        }
+    }
+    assert_eq!(head(&store).await, 1 + effort(20) as u64 * 9);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_append_of_a_batch_is_acknowledged_once() {
+    let (_log, proxy, store) = through_a_proxy().await;
+    for cut in [Cut::BeforeRequest, Cut::AfterRequest, Cut::BeforeAnswer] {
+        let name = |number| format!("{cut:?} {number}");
+        proxy.cut(cut);
+        let appends: Vec<_> = (0..50)
+            .map(|number| submit(&store, append(&name(number))))
+            .collect();
+        for (number, append) in appends.into_iter().enumerate() {
+            assert_once(&store, &name(number), append.await.unwrap()).await;
+        }
+        store.append(tagged("between")).await.unwrap();
+    }
+    assert_eq!(store.stats().lost_connections, 3);
+    store.close().await;
+}
+
+/// The server process that was cut off waits for the log's lock, and would commit when it gets it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_process_that_was_cut_off_commits_nothing_later() {
+    let (log, proxy, store) = through_a_proxy().await;
+    for round in 0..5 {
+        let name = format!("round {round}");
+        let mut lock = LogLock::take(&log).await;
+        proxy.cut(Cut::AfterRequest);
+        let appending = submit(&store, append(&name));
+        lock.wait_for_a_waiter().await;
+        let cut_off = lock.waiting().await;
+        wait_until("another server process waits", async || {
+            let waiting = lock.waiting().await;
+            waiting.iter().any(|pid| !cut_off.contains(pid))
+        })
+        .await;
+        assert!(proxy.has_cut());
+        let waiting = lock.waiting().await;
+        assert!(!waiting.contains(&cut_off[0]), "{cut_off:?} is still there");
+        lock.release().await;
+        assert_once(&store, &name, appending.await.unwrap()).await;
+        store.append(tagged("between")).await.unwrap();
+    }
+    assert_eq!(head(&store).await, 1 + 5 * 3);
+    store.close().await;
+}
+
+/// The events were stored by the append whose answer was lost, ids and all.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_with_ids_of_its_own_is_acknowledged_once() {
+    let (_log, proxy, store) = through_a_proxy().await;
+    for cut in [Cut::BeforeRequest, Cut::AfterRequest, Cut::BeforeAnswer] {
+        let name = format!("{cut:?}");
+        let event = tagged(&name).with_id(uuid::Uuid::now_v7());
+        let append = Append::new(event).condition(unless(&name));
+        proxy.cut(cut);
+        let answer = store.submit(append.clone()).await;
+        assert_once(&store, &name, answer).await;
+        let again = store.submit(append).await;
+        assert_once(&store, &name, again).await;
+    }
+    store.close().await;
+}

@@ -1,0 +1,15 @@
+//! What must not happen on PostgreSQL however many processes write, and whatever else the server
+//! does. The conformance suite shows the same for the callers of one store.
+
+mod batches;
+mod foreign_transactions;
+mod isolation;
+#[path = "../support/mod.rs"]
+mod support;
+mod two_processes;
+
+#[test]
+#[ignore = "the other tests run it as a process of its own"]
+fn worker() {
+    support::workers::serve();
+}

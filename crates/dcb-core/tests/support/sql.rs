@@ -1,0 +1,121 @@
+//! A session beside the store: other users of the database, and looks behind the scenes.
+
+use std::time::Duration;
+
+use dcb_core::postgres::{Config, PostgresStore};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use tokio::time::{Instant, sleep};
+
+/// Longer than anything takes; a test waits that long only to fail.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until `done` holds.
+pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    let give_up = Instant::now() + PATIENCE;
+    while !done().await {
+        assert!(Instant::now() < give_up, "waited in vain until {what}");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// One session of the database.
+pub(crate) struct Sql {
+    connection: PgConnection,
+}
+
+impl Sql {
+    pub(crate) async fn connect(url: &str) -> Self {
+        let connection = PgConnection::connect(url).await;
+        Self {
+            connection: connection.expect("the server answers"),
+        }
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) async fn try_run(&mut self, sql: &str) -> Result<(), sqlx::Error> {
+        let statements = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        statements.execute(&mut self.connection).await.map(|_| ())
+    }
+
+    pub(crate) async fn run(&mut self, sql: &str) {
+        self.try_run(sql)
+            .await
+            .unwrap_or_else(|failed| panic!("{sql}: {failed}"));
+    }
+
+    /// The first row, as text.
+    pub(crate) async fn row(&mut self, sql: &str) -> Vec<String> {
+        let row = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))
+            .fetch_one(&mut self.connection)
+            .await
+            .unwrap_or_else(|failed| panic!("{sql}: {failed}"));
+        (0..row.len())
+            .map(|index| row.get_unchecked(index))
+            .collect()
+    }
+
+    /// The first column of the first row, a number.
+    pub(crate) async fn number(&mut self, sql: &str) -> i64 {
+        let row = self.row(sql).await;
+        row[0].parse().expect("a number")
+    }
+
+    pub(crate) async fn close(self) {
+        self.connection.close().await.expect("an orderly end");
+    }
+}
+
+/// The lock of a log, in the hands of the test: no append is committed until it is released.
+pub(crate) struct LogLock {
+    session: Sql,
+    schema: String,
+}
+
+impl LogLock {
+    pub(crate) async fn take(log: &Config) -> Self {
+        let mut session = Sql::connect(&log.url).await;
+        let schema = log.schema.clone();
+        session.run("BEGIN").await;
+        session
+            .run(&format!(
+                "SELECT pg_advisory_xact_lock(1145262642, '{schema}.event'::regclass::oid::int)"
+            ))
+            .await;
+        Self { session, schema }
+    }
+
+    /// The server processes that wait for it.
+    pub(crate) async fn waiting(&mut self) -> Vec<i32> {
+        let sql = format!(
+            "SELECT coalesce(string_agg(pid::text, ' ' ORDER BY pid), '') FROM pg_locks \
+              WHERE locktype = 'advisory' AND NOT granted \
+                AND objid = '{}.event'::regclass::oid",
+            self.schema
+        );
+        let row = self.session.row(&sql).await;
+        row[0]
+            .split_whitespace()
+            .map(|pid| pid.parse().expect("a process id"))
+            .collect()
+    }
+
+    pub(crate) async fn wait_for_a_waiter(&mut self) {
+        wait_until("an append waits for the log's lock", async || {
+            !self.waiting().await.is_empty()
+        })
+        .await;
+    }
+
+    pub(crate) async fn release(mut self) {
+        self.session.run("COMMIT").await;
+        self.session.close().await;
+    }
+}
+
+/// Waits until so many appends are in the store's queue.
+pub(crate) async fn wait_for_queued(store: &PostgresStore, count: usize) {
+    wait_until("the appends are queued", async || {
+        store.stats().queued_appends == count
+    })
+    .await;
+}
