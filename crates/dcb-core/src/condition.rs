@@ -20,7 +20,10 @@ pub struct AppendCondition {
 impl AppendCondition {
     /// Fails if any event matches `query`, however old.
     pub fn fail_if(query: Query) -> Self {
-        Self { fail_if_events_match: query, after: None }
+        Self {
+            fail_if_events_match: query,
+            after: None,
+        }
     }
 
     /// Fails if any event carries the tag `key:value`.
@@ -28,7 +31,9 @@ impl AppendCondition {
     /// # Errors
     /// [`Error::Invalid`] where the tag is not valid.
     pub fn fail_if_exists(key: &str, value: impl Display) -> Result<Self, Error> {
-        Ok(Self::fail_if(Query::builder().tag_pair(key, value).build()?))
+        Ok(Self::fail_if(
+            Query::builder().tag_pair(key, value).build()?,
+        ))
     }
 
     /// Fails if any event of this type carries the tag `key:value`.
@@ -40,7 +45,12 @@ impl AppendCondition {
         key: &str,
         value: impl Display,
     ) -> Result<Self, Error> {
-        Ok(Self::fail_if(Query::builder().event_type(event_type).tag_pair(key, value).build()?))
+        Ok(Self::fail_if(
+            Query::builder()
+                .event_type(event_type)
+                .tag_pair(key, value)
+                .build()?,
+        ))
     }
 
     /// The same condition, blind to the events up to and including `after`.

@@ -27,7 +27,10 @@ impl<P: Projection> DecisionModel<P> {
 
     /// A decision that depends on this projection and on nothing else.
     pub fn new(projection: P) -> Self {
-        Self { projection, max_attempts: Self::DEFAULT_MAX_ATTEMPTS }
+        Self {
+            projection,
+            max_attempts: Self::DEFAULT_MAX_ATTEMPTS,
+        }
     }
 
     /// Decides at most `max_attempts` times, the first included; 0 counts as 1.
@@ -58,10 +61,18 @@ impl<P: Projection> DecisionModel<P> {
             let projected = store.project(&self.projection).await?;
             let events: Vec<Event> = decide(projected.state)?.into();
             if events.is_empty() {
-                return Ok(Decided { appended: None, attempts });
+                return Ok(Decided {
+                    appended: None,
+                    attempts,
+                });
             }
             match store.append_if(events, projected.condition).await {
-                Ok(appended) => return Ok(Decided { appended: Some(appended), attempts }),
+                Ok(appended) => {
+                    return Ok(Decided {
+                        appended: Some(appended),
+                        attempts,
+                    });
+                }
                 Err(Error::Conflict { position }) if attempts == self.max_attempts => {
                     return Err(Error::RetriesExhausted { attempts, position }.into());
                 }

@@ -10,14 +10,17 @@ pub struct Limits {
     pub max_events_per_append: usize,
     /// The most bytes of one event: type, tags, metadata and data together.
     pub max_event_bytes: usize,
+    /// The most bytes of all events of one append.
+    pub max_append_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 1,000 events, 1 MiB an event.
+    /// 1,000 events, 1 MiB an event, 64 MiB an append.
     fn default() -> Self {
         Self {
             max_events_per_append: 1000,
             max_event_bytes: 1 << 20,
+            max_append_bytes: 64 << 20,
         }
     }
 }
@@ -27,17 +30,20 @@ impl Limits {
     ///
     /// # Errors
     /// In this order: [`Error::Invalid`] with field `events` where there are none or too many, with
-    /// field `events[i]` of the first that is too large; [`Error::DuplicateEventId`] with the first
+    /// field `events[i]` of the first that is too large, with field `events` where they are too large
+    /// together; [`Error::DuplicateEventId`] with the first
     /// id that is in the append twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
+        let mut append_bytes = 0;
         for (index, event) in append.events.iter().enumerate() {
-            self.check_size(event.size_bytes()).map_err(|problem| {
-                let field = format!("events[{index}]");
-                invalid(field)(problem)
-            })?;
+            let event_bytes = event.size_bytes();
+            check_size(event_bytes, self.max_event_bytes)
+                .map_err(|problem| invalid(format!("events[{index}]"))(problem))?;
+            append_bytes += event_bytes;
         }
+        check_size(append_bytes, self.max_append_bytes).map_err(invalid("events"))?;
         match repeated_id(append) {
             Some(id) => Err(Error::DuplicateEventId { id }),
             None => Ok(()),
@@ -52,17 +58,16 @@ impl Limits {
             _ => Ok(()),
         }
     }
+}
 
-    fn check_size(&self, actual: usize) -> Result<(), Problem> {
-        let max = self.max_event_bytes;
-        if actual > max {
-            return Err(Problem::TooLarge {
-                max: max as u64,
-                actual: actual as u64,
-            });
-        }
-        Ok(())
+fn check_size(actual: usize, max: usize) -> Result<(), Problem> {
+    if actual > max {
+        return Err(Problem::TooLarge {
+            max: max as u64,
+            actual: actual as u64,
+        });
     }
+    Ok(())
 }
 
 /// The first id of the append that occurs in it again.

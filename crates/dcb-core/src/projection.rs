@@ -48,7 +48,11 @@ impl<S: Clone + Send + Sync> Projector<S> {
         initial: S,
         apply: impl Fn(&mut S, &SequencedEvent) + Send + Sync + 'static,
     ) -> Self {
-        Self { query, initial, apply: Box::new(apply) }
+        Self {
+            query,
+            initial,
+            apply: Box::new(apply),
+        }
     }
 }
 
@@ -89,7 +93,10 @@ impl<P: Projection> Projection for Vec<P> {
 
     /// The union of the queries; of none, [`Query::all`].
     fn query(&self) -> Query {
-        self.iter().map(Projection::query).reduce(Query::or).unwrap_or_else(Query::all)
+        self.iter()
+            .map(Projection::query)
+            .reduce(Query::or)
+            .unwrap_or_else(Query::all)
     }
 
     fn initial(&self) -> Self::State {
@@ -160,7 +167,13 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
         events: EventStream,
         permit: ProjectionPermit,
     ) -> Self {
-        Self { projection, query, events, state: projection.initial(), _permit: permit }
+        Self {
+            projection,
+            query,
+            events,
+            state: projection.initial(),
+            _permit: permit,
+        }
     }
 
     /// The state after one more event, with that event; `None` when all have been taken in.
@@ -191,7 +204,10 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
             self.projection.apply(&mut self.state, &event?);
         }
         let condition = AppendCondition::fail_if(self.query).after(self.events.head());
-        Ok(Projected { state: self.state, condition })
+        Ok(Projected {
+            state: self.state,
+            condition,
+        })
     }
 }
 
@@ -214,7 +230,10 @@ impl ProjectionLimit {
 
     /// At most `max` at once.
     pub fn new(max: usize) -> Self {
-        Self { max, running: Arc::new(AtomicUsize::new(0)) }
+        Self {
+            max,
+            running: Arc::new(AtomicUsize::new(0)),
+        }
     }
 
     /// How many run now.
@@ -232,8 +251,13 @@ impl ProjectionLimit {
             .try_update(Ordering::Relaxed, Ordering::Relaxed, |running| {
                 (running < self.max).then_some(running + 1)
             })
-            .map_err(|current| Error::TooManyProjections { max: self.max, current })?;
-        Ok(ProjectionPermit { running: Arc::clone(&self.running) })
+            .map_err(|current| Error::TooManyProjections {
+                max: self.max,
+                current,
+            })?;
+        Ok(ProjectionPermit {
+            running: Arc::clone(&self.running),
+        })
     }
 }
 

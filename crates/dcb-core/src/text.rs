@@ -20,7 +20,10 @@ pub(crate) fn check_content(text: &str, max_chars: usize) -> Result<(), Problem>
     if text.len() > max_chars {
         let actual = text.chars().count();
         if actual > max_chars {
-            return Err(Problem::TooLong { max: max_chars, actual });
+            return Err(Problem::TooLong {
+                max: max_chars,
+                actual,
+            });
         }
     }
     Ok(())
@@ -28,5 +31,8 @@ pub(crate) fn check_content(text: &str, max_chars: usize) -> Result<(), Problem>
 
 /// Names the field of a problem.
 pub(crate) fn invalid(field: impl Into<String>) -> impl FnOnce(Problem) -> Error {
-    move |problem| Error::Invalid { field: field.into(), problem }
+    move |problem| Error::Invalid {
+        field: field.into(),
+        problem,
+    }
 }

@@ -23,7 +23,10 @@ impl Tracking {
         let source = source.into();
         check(&source, Self::MAX_CHARS).map_err(invalid("tracking.source"))?;
         if i64::try_from(position).is_err() {
-            let problem = crate::Problem::TooLarge { max: i64::MAX as u64, actual: position };
+            let problem = crate::Problem::TooLarge {
+                max: i64::MAX as u64,
+                actual: position,
+            };
             return Err(invalid("tracking.position")(problem));
         }
         Ok(Self { source, position })

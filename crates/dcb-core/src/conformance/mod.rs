@@ -174,6 +174,7 @@ macro_rules! for_each_conformance_case {
                 an_append_has_at_least_one_event
                 an_append_has_at_most_a_thousand_events
                 an_event_has_at_most_a_mebibyte
+                an_append_has_at_most_64_mebibytes
                 what_the_vocabulary_refuses_never_reaches_a_store
             }
             races {

@@ -39,6 +39,19 @@ pub(super) async fn an_event_has_at_most_a_mebibyte(store: &impl EventStore) {
     assert_eq!(head(store).await, 1);
 }
 
+pub(super) async fn an_append_has_at_most_64_mebibytes(store: &impl EventStore) {
+    let limits = Limits::default();
+    let most = limits.max_append_bytes;
+    let mut events = vec![of_size(limits.max_event_bytes); most / limits.max_event_bytes];
+    events.push(of_size(100));
+    assert_refused!(
+        store.append(events).await,
+        Error::Invalid { field, problem: Problem::TooLarge { max, actual } }
+            if field == "events" && (*max, *actual) == (most as u64, most as u64 + 100)
+    );
+    assert_eq!(head(store).await, 0);
+}
+
 /// Passes where the answer is an invalid `field`.
 fn assert_invalid<T: std::fmt::Debug>(answer: Result<T, Error>, field: &str) {
     assert_refused!(answer, Error::Invalid { field: named, .. } if named == field);
