@@ -1,0 +1,89 @@
+//! Project: 3 projectors folded over 100 events in one pass of one read.
+//!
+//! - **As in the seed**: the log holds these 100 events alone.
+//! - **On the dataset**: they are the last of a log with the dataset, read from where they begin.
+//!
+//! The floor reads the same 100 rows by position, which is cheaper than any statement that picks
+//! them by type and tag. The server's cache is warm. At 100 callers the store reads on 8
+//! connections, the floor on 50.
+
+mod support;
+
+use bench::pages::local_postgresql as page;
+use bench::{BoxError, Goal, Op, Outcome, Row, Target};
+use course_enrollment::workload::{self, PAST_EVENTS};
+use dcb_core::EventStore as _;
+use std::process::ExitCode;
+use support::floors;
+use support::log::Log;
+use support::raw_reads::Read;
+use support::reader::{Reader, expect};
+use support::rows::{self, CALLERS, Reading, Size};
+use support::server::Server;
+
+/// Courses, students and enrollments among the past events.
+const COUNTED: (u64, u64, u64) = (34, 33, 33);
+
+fn main() -> ExitCode {
+    bench::target("project", declare)
+}
+
+fn declare(target: &mut Target) -> Result<(), BoxError> {
+    let local = Server::local(target)?;
+    let sizes = Size::of_tables(target.profile());
+    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
+        let log = reading.read_log(&local, size);
+        for callers in CALLERS {
+            let (row, op) = project(&log, reading, size, callers);
+            let row = row.fills(page::PROJECT).fills(page::PROJECTION_MS);
+            target.row(with_floor(row, &log, size, callers), &op);
+        }
+    }
+    rows::beside_docker(target, &local, |server| {
+        rows::product(Reading::BOTH, sizes.clone())
+            .map(|(reading, size)| project(&reading.read_log(server, size), reading, size, 1))
+            .collect()
+    })
+}
+
+fn project(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
+    let row = Row::new("Project", size.label)
+        .concurrency(callers)
+        .events(PAST_EVENTS as u64)
+        .one_op(format!(
+            "{} of 3 projectors over 100 events; {}",
+            rows::calls(callers, "projection", "projections"),
+            reading.read_text()
+        ));
+    let op = Reader::of(log).call(|reader, _call| async move {
+        let (projectors, events) = (workload::projectors(), &reader.store.events);
+        let projected = match reader.after {
+            None => events.project(&projectors).await?,
+            after => {
+                events
+                    .project_stream(&projectors, after)
+                    .await?
+                    .finish()
+                    .await?
+            }
+        };
+        expect(projected.state, COUNTED)?;
+        std::hint::black_box(projected.condition);
+        Ok(Outcome::Success)
+    });
+    (reading.of(row), op)
+}
+
+fn with_floor(row: Row, log: &Log, size: Size, callers: usize) -> Row {
+    let floor = floors::fetched(log, Read::Last(PAST_EVENTS as i64), callers);
+    let row = row.floor(&floor);
+    if callers > 1 {
+        return row;
+    }
+    let row = row.fills(page::COMPARISON);
+    if !size.has_goals() {
+        return row;
+    }
+    row.goal(Goal::at_most_times(&floor, 1.3).peer("Go library 470 µs"))
+        .goal(Goal::allocations_above(&floor, 2.0 * PAST_EVENTS as f64).peer("Go library 1,486"))
+}

@@ -1,0 +1,72 @@
+//! ProjectionLimits: a store that lets 5 projections run at once, and more callers than that.
+//!
+//! - **As in the seed**: the projection reads 1 of 100 events.
+//! - **On the dataset**: the same one, in a log with the dataset before it.
+//!
+//! A call that is refused at the limit is a call too. How many are refused is the scheduler's
+//! doing: a call that begins after another has ended finds its place free.
+
+mod support;
+
+use bench::pages::local_postgresql as page;
+use bench::{BoxError, Expect, Op, Outcome, Row, Target};
+use course_enrollment::workload::{self, PAST_EVENTS};
+use dcb_core::{Error, EventStore as _};
+use std::process::ExitCode;
+use support::floors;
+use support::log::Log;
+use support::reader::{Reader, expect};
+use support::rows::{self, Reading, Size};
+use support::server::Server;
+
+const LIMIT: usize = 5;
+const CALLERS: [usize; 3] = [5, 8, 10];
+
+fn main() -> ExitCode {
+    bench::target("projection_limits", declare)
+}
+
+fn declare(target: &mut Target) -> Result<(), BoxError> {
+    let local = Server::local(target)?;
+    let sizes = Size::of_tables(target.profile());
+    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
+        let log = reading.read_log(&local, size);
+        for callers in CALLERS {
+            let (row, op) = projections(&log, reading, size, callers);
+            target.row(row, &op);
+        }
+    }
+    Ok(())
+}
+
+fn projections(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
+    let expected = if callers <= LIMIT {
+        Expect::AllSucceed
+    } else {
+        Expect::Any
+    };
+    let row = Row::new("ProjectionLimits", size.label)
+        .concurrency(callers)
+        .events(PAST_EVENTS as u64)
+        .one_op(format!(
+            "{callers} parallel projections of a course, whose one event is among 100, of which \
+             {LIMIT} may run at once; {}",
+            reading.read_text()
+        ))
+        .expect(expected)
+        .floor(&floors::select_1(log))
+        .fills(page::PROJECTION_LIMITS_MS);
+    let set_up = Reader::configured(log, |config| config.max_concurrent_projections = LIMIT);
+    let op = set_up.call(|reader, _call| async move {
+        let projector = workload::first_course_projector();
+        match reader.store.events.project(&projector).await {
+            Ok(projected) => {
+                expect(projected.state, 1)?;
+                Ok(Outcome::Success)
+            }
+            Err(Error::TooManyProjections { .. }) => Ok(Outcome::Refused),
+            Err(error) => Err(error.into()),
+        }
+    });
+    (reading.of(row), op)
+}

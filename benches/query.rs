@@ -1,0 +1,123 @@
+//! Query: a bounded read, one statement, its events owned and in memory.
+//!
+//! - **As in the seed**: 34 courses of a category in a log of 100 events.
+//! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
+//!   courses of the category in that log.
+//!
+//! The server's cache is warm. At 100 callers the store reads on 8 connections, the floor on 50.
+
+mod support;
+
+use bench::pages::local_postgresql as page;
+use bench::{BoxError, Goal, Op, Outcome, Row, Target};
+use course_enrollment::workload::{self, PAST_EVENTS};
+use course_enrollment::{CourseOffered, DatasetCache};
+use dcb_core::{EventStore as _, ReadOptions};
+use std::process::ExitCode;
+use support::floors;
+use support::log::Log;
+use support::raw_reads::Read;
+use support::reader::{Reader, expect};
+use support::rows::{self, CALLERS, Reading, Size};
+use support::server::Server;
+
+const CATEGORY: &str = "Computer Science";
+const CATEGORY_TAG: &str = "category:Computer Science";
+/// Courses of the category among the past events.
+const FOUND: usize = 34;
+
+fn main() -> ExitCode {
+    bench::target("query", declare)
+}
+
+fn declare(target: &mut Target) -> Result<(), BoxError> {
+    let local = Server::local(target)?;
+    let sizes = Size::of_tables(target.profile());
+    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
+        let log = reading.read_log(&local, size);
+        for callers in CALLERS {
+            let (row, op) = query(&log, reading, size, callers);
+            let row = row.fills(page::QUERY).fills(page::READ_MS);
+            target.row(with_floors(row, &log, size, callers), &op);
+        }
+    }
+    for &size in &sizes {
+        let (row, op) = whole_category(&size.log(&local), size)?;
+        target.row(row, &op);
+    }
+    rows::beside_docker(target, &local, |server| {
+        rows::product(Reading::BOTH, sizes.clone())
+            .map(|(reading, size)| query(&reading.read_log(server, size), reading, size, 1))
+            .collect()
+    })
+}
+
+fn query(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
+    let row = Row::new("Query", size.label)
+        .concurrency(callers)
+        .events(PAST_EVENTS as u64)
+        .one_op(format!(
+            "{} of the {FOUND} courses of a category among 100 events; {}",
+            rows::calls(callers, "query", "queries"),
+            reading.read_text()
+        ));
+    let op = Reader::of(log).call(|reader, _call| async move {
+        let query = workload::course_query();
+        let found = reader.store.events.query(&query, reader.past()).await?;
+        expect(found.events.len(), FOUND)?;
+        Ok(Outcome::Success)
+    });
+    (reading.of(row), op)
+}
+
+fn with_floors(row: Row, log: &Log, size: Size, callers: usize) -> Row {
+    let read = tagged(PAST_EVENTS as i64);
+    let floor = floors::fetched(log, read, callers);
+    let row = row.floor(&floor);
+    let row = match callers {
+        1 => row.floor(&floors::select_1(log)).fills(page::COMPARISON),
+        _ => row,
+    };
+    match callers {
+        _ if !size.has_goals() => row,
+        1 => row
+            .goal(Goal::at_most_times(&floor, 1.25).peer("Go library 298-378 µs"))
+            .goal(Goal::allocations_above(&floor, 2.0 * FOUND as f64).peer("Go library 497")),
+        _ => row.goal(Goal::calls_per_second(20_000.0).peer("Go library 5,600-8,200/s")),
+    }
+}
+
+fn whole_category(log: &Log, size: Size) -> Result<(Row, Op), BoxError> {
+    let content = DatasetCache::of_user()?.get(size.dataset)?;
+    let courses = content.courses().iter();
+    let found = FOUND + courses.filter(|course| course.category == CATEGORY).count();
+    let row = Row::new("Query", size.label)
+        .on_the_dataset()
+        .variant("all of the log")
+        .events(found as u64)
+        .one_op(
+            "1 query of all courses of a category in a log with the dataset and 100 past events",
+        )
+        .floor(&floors::fetched(log, tagged(i64::MAX), 1))
+        .fills(page::READ_MS);
+    let op = Reader::of(log).call(move |reader, _call| async move {
+        let query = workload::course_query();
+        let all = reader
+            .store
+            .events
+            .query(&query, ReadOptions::new())
+            .await?;
+        expect(all.events.len(), found)?;
+        Ok(Outcome::Success)
+    });
+    Ok((row, op))
+}
+
+/// The courses of the category among so many events at the end of the log.
+fn tagged(last: i64) -> Read {
+    Read::Tagged {
+        event_type: CourseOffered::TYPE,
+        tag: CATEGORY_TAG,
+        last,
+    }
+}

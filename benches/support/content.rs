@@ -1,0 +1,75 @@
+//! What a log holds before a row begins.
+
+use super::{million, raw};
+use bench::BoxError;
+use course_enrollment::workload::{self, PAST_EVENTS};
+use course_enrollment::{Dataset, DatasetCache, load};
+use dcb_core::EventStore as _;
+use dcb_core::postgres::{Config, PostgresStore};
+use sqlx::Connection as _;
+
+const LOAD_BATCH: usize = 1000;
+
+/// The events of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Content {
+    /// None.
+    Empty,
+    /// The workload's 100 past events.
+    Past,
+    /// A dataset, then the 100 past events.
+    Dataset(Dataset),
+    /// A dataset repeated up to this many events; see [`million`].
+    Repeated {
+        /// What is repeated.
+        dataset: Dataset,
+        /// Events in the log.
+        events: i64,
+    },
+}
+
+impl Content {
+    /// True where a copy takes longer than a row.
+    pub(crate) fn is_too_large_to_copy(self) -> bool {
+        matches!(self, Self::Repeated { .. })
+    }
+
+    /// Past events at the end of the log.
+    pub(crate) fn past_events(self) -> u64 {
+        match self {
+            Self::Past | Self::Dataset(_) => PAST_EVENTS as u64,
+            Self::Empty | Self::Repeated { .. } => 0,
+        }
+    }
+}
+
+/// Installs a log in an empty database and fills it through the store, then leaves the tables as
+/// autovacuum would in time: hint bits set, statistics there, nothing left to write.
+pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
+    let store = PostgresStore::connect(Config::new(url)).await?;
+    match content {
+        Content::Empty => {}
+        Content::Past => drop(store.append(workload::past_events()).await?),
+        Content::Dataset(dataset) => {
+            append(&store, dataset).await?;
+            store.append(workload::past_events()).await?;
+        }
+        Content::Repeated { dataset, events } => {
+            append(&store, dataset).await?;
+            million::repeat(url, events).await?;
+        }
+    }
+    store.close().await;
+    let mut connection = raw::connect(url).await?;
+    for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+        sqlx::query(statement).execute(&mut connection).await?;
+    }
+    connection.close().await?;
+    Ok(())
+}
+
+async fn append(store: &PostgresStore, dataset: Dataset) -> Result<(), BoxError> {
+    let content = DatasetCache::of_user()?.get(dataset)?;
+    load(&content, store, LOAD_BATCH, |_| ()).await?;
+    Ok(())
+}

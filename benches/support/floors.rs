@@ -1,0 +1,56 @@
+//! The floors by name: the same work on the same server, tables and kind of connection, by
+//! prepared statements of the raw driver.
+
+use super::log::Log;
+use super::raw_reads::{self, Read};
+use super::raw_writes;
+use bench::Floor;
+
+/// A round trip.
+pub(crate) fn select_1(log: &Log) -> Floor {
+    let op = raw_reads::fetched(log, Read::One, 1);
+    Floor::new("select_1", "a prepared SELECT 1, one connection", &op)
+}
+
+/// One INSERT of one event.
+pub(crate) fn insert_1(log: &Log) -> Floor {
+    let what = "one INSERT of 1 such event, autocommit, one connection";
+    Floor::new("insert_1", what, &raw_writes::single(log, 1))
+}
+
+/// As many INSERTs of one event as there are callers.
+pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
+    let what = format!("{callers} INSERTs of 1 such event each, autocommit, over 50 connections");
+    let op = raw_writes::single(log, callers);
+    Floor::new(&format!("inserts_{callers}"), &what, &op).concurrency(callers)
+}
+
+/// One INSERT of the events that so many callers append one each.
+pub(crate) fn courses(log: &Log, callers: usize) -> Floor {
+    let what = format!("one INSERT of {callers} such events, autocommit, one connection");
+    let op = raw_writes::courses(log, callers);
+    Floor::new(&format!("batch_{callers}"), &what, &op)
+}
+
+/// One INSERT of so many events of a large append.
+pub(crate) fn batch(log: &Log, events: usize) -> Floor {
+    let what = format!("one INSERT of {events} such events, autocommit, one connection");
+    let op = raw_writes::mixture(log, events);
+    Floor::new(&format!("batch_{events}"), &what, &op)
+}
+
+/// The rows of a read, fetched by as many callers as the row has.
+pub(crate) fn fetched(log: &Log, read: Read, callers: usize) -> Floor {
+    let what = match callers {
+        1 => "the same rows, fetched and dropped, one connection".to_owned(),
+        _ => format!("the same rows, fetched and dropped, {callers} callers over 50 connections"),
+    };
+    let op = raw_reads::fetched(log, read, callers);
+    Floor::new("raw_read", &what, &op).concurrency(callers)
+}
+
+/// The rows of a read, taken one by one.
+pub(crate) fn streamed(log: &Log, read: Read) -> Floor {
+    let what = "the same rows, dropped one by one as they arrive, one connection";
+    Floor::new("raw_stream", what, &raw_reads::streamed(log, read))
+}

@@ -1,0 +1,76 @@
+//! A log that a row and its floors share.
+
+use super::content::Content;
+use super::server::Server;
+use bench::BoxError;
+use dcb_core::postgres::{Config, PostgresStore};
+use local_postgres::Database;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// A log on a server, made when it is first asked for.
+///
+/// A row's set-up runs before those of its floors: where the row renews the log, they find the
+/// new one.
+#[derive(Clone)]
+pub(crate) struct Log {
+    server: Arc<Server>,
+    content: Content,
+    database: Arc<Mutex<Option<Arc<Database>>>>,
+}
+
+impl Log {
+    /// A log with this content.
+    pub(crate) fn new(server: &Arc<Server>, content: Content) -> Self {
+        Self {
+            server: Arc::clone(server),
+            content,
+            database: Arc::default(),
+        }
+    }
+
+    /// What it holds when it is new.
+    pub(crate) fn content(&self) -> Content {
+        self.content
+    }
+
+    /// Its database, as whoever wrote to it left it.
+    pub(crate) async fn database(&self) -> Result<Arc<Database>, BoxError> {
+        let mut database = self.database.lock().await;
+        if let Some(database) = &*database {
+            return Ok(Arc::clone(database));
+        }
+        let copy = self.server.database(self.content).await?;
+        Ok(Arc::clone(database.insert(copy)))
+    }
+
+    /// Its database, with nothing in it but its content.
+    pub(crate) async fn renewed(&self) -> Result<Arc<Database>, BoxError> {
+        *self.database.lock().await = None;
+        self.database().await
+    }
+}
+
+/// A store on a log's database, which it keeps.
+pub(crate) struct Store {
+    pub(crate) events: PostgresStore,
+    database: Arc<Database>,
+}
+
+impl Store {
+    /// A store with the default configuration.
+    pub(crate) async fn connect(database: Arc<Database>) -> Result<Self, BoxError> {
+        Self::configured(database, |_| ()).await
+    }
+
+    /// A store with the default configuration but for what `change` changes.
+    pub(crate) async fn configured(
+        database: Arc<Database>,
+        change: impl FnOnce(&mut Config),
+    ) -> Result<Self, BoxError> {
+        let mut config = Config::new(database.url());
+        change(&mut config);
+        let events = PostgresStore::connect(config).await?;
+        Ok(Self { events, database })
+    }
+}

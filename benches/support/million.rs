@@ -1,0 +1,104 @@
+//! A dataset repeated in SQL up to a million events: the same tables and indexes, filled row by
+//! row, and one tag that occurs 100,000 times.
+//!
+//! Every copy has course and student ids of its own; types, categories, majors and data are those
+//! of the dataset. Of every hundred students 15 are at the main campus, and their enrollments in a
+//! copy say so, but for those at the end of the log.
+
+use super::content::Content;
+use super::raw;
+use bench::{BoxError, Profile};
+use course_enrollment::Dataset;
+use sqlx::Connection as _;
+
+/// As the tables name it.
+pub(crate) const LABEL: &str = "Million";
+/// The tag that over 100,000 enrollments carry.
+pub(crate) const HOT_TAG: &str = "campus:main";
+/// No event carries it among so many at the end of the log.
+const COLD_TAIL: i64 = 1_500;
+/// What it is, for the head of the page.
+pub(crate) const TEXT: &str = "1,000,000 events: Medium repeated with other course and student \
+    ids; over 100,000 enrollments have one tag more, none of them among the last 1,500 events";
+const EVENTS: i64 = 1_000_000;
+const EVENTS_IN_SMOKE: i64 = 2_000;
+
+/// The log's content; in a smoke run the tiny dataset, repeated up to a few events.
+pub(crate) fn content(profile: &Profile) -> Content {
+    if profile.is_smoke() {
+        Content::Repeated {
+            dataset: Dataset::Tiny,
+            events: EVENTS_IN_SMOKE,
+        }
+    } else {
+        Content::Repeated {
+            dataset: Dataset::Medium,
+            events: EVENTS,
+        }
+    }
+}
+
+/// Adds copies of the log's events until there are `events` in all.
+///
+/// Ids count up like the positions, as those that the store makes do, so that their index grows at
+/// its end.
+const REPEAT: &str = "
+    INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data)
+    SELECT c.position, e.recorded_at,
+           ('00000000-0000-8000-8000-' || lpad(to_hex(c.position), 12, '0'))::uuid,
+           e.type, c.tags, e.metadata, e.data
+      FROM (SELECT max(position) AS position FROM dcb.event) head
+     CROSS JOIN generate_series(1, $1 / head.position) copy(number)
+     CROSS JOIN dcb.event e
+     CROSS JOIN LATERAL (
+        SELECT copy.number * head.position + e.position AS position,
+               CASE e.type
+               WHEN 'CourseOffered' THEN ARRAY[e.tags[1], e.tags[2] || '-' || copy.number]
+               WHEN 'StudentRegistered' THEN ARRAY[e.tags[1], e.tags[2] || '-' || copy.number]
+               ELSE CASE WHEN right(e.tags[2], 2)::int % 7 = 0
+                          AND copy.number * head.position + e.position <= $1 - $2
+                    THEN ARRAY[$3] ELSE '{}' END
+                    || ARRAY[e.tags[1] || '-' || copy.number, e.tags[2] || '-' || copy.number]
+               END AS tags
+     ) c
+     WHERE c.position <= $1
+     ORDER BY c.position";
+
+const TAGS: &str = "
+    INSERT INTO dcb.event_tag (key, position)
+    SELECT dcb.tag_key(g.tag, e.type), e.position
+      FROM dcb.event e CROSS JOIN unnest(e.tags) g(tag)
+     WHERE e.position > $1
+     ORDER BY e.position";
+
+/// Repeats the events of the log at `url` until it has `events`.
+pub(crate) async fn repeat(url: &str, events: i64) -> Result<(), BoxError> {
+    let mut connection = raw::connect(url).await?;
+    let dataset: i64 = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
+        .fetch_one(&mut connection)
+        .await?;
+    sqlx::query(REPEAT)
+        .bind(events)
+        .bind(COLD_TAIL)
+        .bind(HOT_TAG)
+        .execute(&mut connection)
+        .await?;
+    sqlx::query(TAGS)
+        .bind(dataset)
+        .execute(&mut connection)
+        .await?;
+    connection.close().await?;
+    Ok(())
+}
+
+/// The tag of a student of the first copy who is not at the main campus, and whose few enrollments
+/// lie between those of students who are. There is one for every hundred students; the callers
+/// beyond share them.
+pub(crate) fn cold_tag(content: Content, caller: usize) -> String {
+    let students = match content {
+        Content::Repeated { dataset, .. } => dataset.size().students,
+        _ => 1,
+    };
+    let number = 100 * (caller % (students / 100).max(1)) + 1;
+    format!("student_id:student-{number}-1")
+}

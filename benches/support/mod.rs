@@ -1,0 +1,15 @@
+//! What the event-store targets share: servers, logs, the state of their rows, the floors.
+
+#![allow(dead_code, reason = "each target uses a part of it")]
+
+pub(crate) mod appender;
+pub(crate) mod content;
+pub(crate) mod floors;
+pub(crate) mod log;
+pub(crate) mod million;
+pub(crate) mod raw;
+pub(crate) mod raw_reads;
+pub(crate) mod raw_writes;
+pub(crate) mod reader;
+pub(crate) mod rows;
+pub(crate) mod server;

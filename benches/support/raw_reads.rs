@@ -1,0 +1,109 @@
+//! Reading events with the raw driver: the rows that a read returns, fetched and dropped.
+
+use super::log::Log;
+use super::raw::Connections;
+use bench::{BoxError, Op, Outcome};
+use futures_util::TryStreamExt as _;
+use local_postgres::Database;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Postgres, Row as _};
+use std::sync::Arc;
+
+/// What to read, in the fewest words that SQL has for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Read {
+    /// Nothing: the round trip.
+    One,
+    /// The events of a type with a tag.
+    Tagged {
+        /// The type.
+        event_type: &'static str,
+        /// The tag.
+        tag: &'static str,
+        /// Only among so many events at the end of the log.
+        last: i64,
+    },
+    /// So many events at the end of the log.
+    Last(i64),
+    /// So many events at its start.
+    First(i64),
+}
+
+const ONE: &str = "SELECT 1";
+const TAGGED: &str = "
+    SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+      FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position
+     WHERE t.key = dcb.tag_key($2, $1) AND t.position > $3 AND e.type = $1 AND $2 = ANY (e.tags)
+     ORDER BY t.position";
+const PAST: &str = "
+    SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+      FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT $2";
+
+impl Read {
+    fn statement(self, head: i64) -> Query<'static, Postgres, PgArguments> {
+        match self {
+            Self::One => sqlx::query(ONE),
+            Self::Tagged {
+                event_type,
+                tag,
+                last,
+            } => sqlx::query(TAGGED)
+                .bind(event_type)
+                .bind(tag)
+                .bind(head.saturating_sub(last)),
+            Self::Last(count) => sqlx::query(PAST).bind(head - count).bind(count),
+            Self::First(count) => sqlx::query(PAST).bind(0_i64).bind(count),
+        }
+    }
+}
+
+struct Reader {
+    connections: Connections,
+    head: i64,
+    _database: Arc<Database>,
+}
+
+/// An op whose calls fetch all rows of a read, on up to so many connections.
+pub(crate) fn fetched(log: &Log, read: Read, workers: usize) -> Op {
+    reader(log, workers).call(move |reader, call| async move {
+        let mut connection = reader.connections.of(call).await;
+        let rows = read
+            .statement(reader.head)
+            .fetch_all(&mut *connection)
+            .await?;
+        std::hint::black_box(rows);
+        Ok(Outcome::Success)
+    })
+}
+
+/// An op whose call takes the rows of a read one by one as they arrive.
+pub(crate) fn streamed(log: &Log, read: Read) -> Op {
+    reader(log, 1).call(move |reader, call| async move {
+        let mut connection = reader.connections.of(call).await;
+        let mut rows = read.statement(reader.head).fetch(&mut *connection);
+        while let Some(row) = rows.try_next().await? {
+            std::hint::black_box(row.len());
+        }
+        Ok(Outcome::Success)
+    })
+}
+
+fn reader(log: &Log, workers: usize) -> bench::AsyncOp<Reader> {
+    let log = log.clone();
+    Op::setup(move || {
+        let log = log.clone();
+        async move {
+            let database = log.database().await?;
+            let connections = Connections::open(database.url(), workers).await?;
+            let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
+                .fetch_one(&mut *connections.any(0).await)
+                .await?;
+            Ok::<_, BoxError>(Reader {
+                connections,
+                head: head.unwrap_or(0),
+                _database: database,
+            })
+        }
+    })
+}

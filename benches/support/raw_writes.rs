@@ -1,0 +1,152 @@
+//! Writing events with the raw driver: what an append costs without the store.
+//!
+//! Each op writes the row's events to the row's own tables, `dcb.event` and `dcb.event_tag` with
+//! all their indexes, in one statement that commits by itself. Where the events go is asked
+//! before the op, untimed; the store asks inside its statement.
+
+use super::log::Log;
+use super::raw::Connections;
+use super::rows;
+use bench::{BoxError, Op, Outcome};
+use course_enrollment::workload::Workload;
+use dcb_core::Event;
+use local_postgres::Database;
+use sqlx::postgres::PgConnection;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use uuid::Uuid;
+
+const INSERT_ONE: &str = "
+    WITH new AS (
+        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data)
+        VALUES ($1, clock_timestamp(), $2::uuid, $3, $4, NULL, $5)
+    )
+    INSERT INTO dcb.event_tag (key, position)
+    SELECT dcb.tag_key(g.tag, $3), $1 FROM unnest($4) g(tag)";
+
+const INSERT_SEVERAL: &str = "
+    WITH new AS (
+        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data)
+        SELECT $1 + u.ordinal - 1, clock_timestamp(), u.id::uuid, u.type, u.tags::text[], NULL, u.data
+          FROM unnest($2, $3, $4, $5) WITH ORDINALITY u(id, type, tags, data, ordinal)
+        RETURNING position, type, tags
+    )
+    INSERT INTO dcb.event_tag (key, position)
+    SELECT dcb.tag_key(g.tag, n.type), n.position FROM new n CROSS JOIN unnest(n.tags) g(tag)";
+
+struct Writer {
+    connections: Connections,
+    next: AtomicI64,
+    workload: Workload,
+    _database: Arc<Database>,
+}
+
+/// An op whose calls write one event each, on up to so many connections.
+pub(crate) fn single(log: &Log, workers: usize) -> Op {
+    writer(log, workers).call(|writer, call| async move {
+        let event = writer.workload.course();
+        let position = writer.next.fetch_add(1, Ordering::Relaxed);
+        let mut connection = writer.connections.of(call).await;
+        insert_one(&mut connection, position, &event).await?;
+        Ok(Outcome::Success)
+    })
+}
+
+/// An op whose call writes the courses of so many callers.
+pub(crate) fn courses(log: &Log, count: usize) -> Op {
+    several(log, move |workload| {
+        (0..count).map(|_| workload.course()).collect()
+    })
+}
+
+/// An op whose call writes so many events of the mixture that large appends are made of.
+pub(crate) fn mixture(log: &Log, count: usize) -> Op {
+    several(log, move |workload| workload.events(count))
+}
+
+fn several(
+    log: &Log,
+    events: impl Fn(&Workload) -> Vec<Event> + Copy + Send + Sync + 'static,
+) -> Op {
+    writer(log, 1).call(move |writer, call| async move {
+        let events = events(&writer.workload);
+        let position = writer.next.load(Ordering::Relaxed);
+        let mut connection = writer.connections.of(call).await;
+        insert_several(&mut connection, position, &events).await?;
+        Ok(Outcome::Success)
+    })
+}
+
+fn writer(log: &Log, workers: usize) -> bench::AsyncOp<Writer> {
+    let log = log.clone();
+    let set_up = move || {
+        let log = log.clone();
+        async move {
+            let database = log.database().await?;
+            Ok(Writer {
+                connections: Connections::open(database.url(), workers).await?,
+                next: AtomicI64::new(0),
+                workload: rows::workload(),
+                _database: database,
+            })
+        }
+    };
+    Op::setup(set_up).before(|writer, _op| async move {
+        let mut connection = writer.connections.any(0).await;
+        let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
+            .fetch_one(&mut *connection)
+            .await?;
+        writer.next.store(head.unwrap_or(0) + 1, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+async fn insert_one(
+    connection: &mut PgConnection,
+    position: i64,
+    event: &Event,
+) -> Result<(), BoxError> {
+    let tags: Vec<&str> = event.tags().collect();
+    sqlx::query(INSERT_ONE)
+        .bind(position)
+        .bind(Uuid::now_v7().to_string())
+        .bind(event.event_type())
+        .bind(tags)
+        .bind(event.data())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn insert_several(
+    connection: &mut PgConnection,
+    position: i64,
+    events: &[Event],
+) -> Result<(), BoxError> {
+    let ids: Vec<String> = events.iter().map(|_| Uuid::now_v7().to_string()).collect();
+    let types: Vec<&str> = events.iter().map(Event::event_type).collect();
+    let tags: Vec<String> = events.iter().map(array_literal).collect();
+    let data: Vec<&[u8]> = events.iter().map(Event::data).collect();
+    sqlx::query(INSERT_SEVERAL)
+        .bind(position)
+        .bind(ids)
+        .bind(types)
+        .bind(tags)
+        .bind(data)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// An array of arrays can't be ragged, so that each event's tags travel as one text. The
+/// workload's tags hold nothing that would have to be escaped.
+fn array_literal(event: &Event) -> String {
+    let mut literal = String::from("{");
+    for (index, tag) in event.tags().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(literal, "{comma}\"{tag}\"");
+    }
+    literal.push('}');
+    literal
+}

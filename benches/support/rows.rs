@@ -1,0 +1,167 @@
+//! What the rows of all targets have in common.
+
+use super::content::Content;
+use super::log::Log;
+use super::server::Server;
+use bench::pages::local_postgresql as page;
+use bench::{BoxError, Op, Profile, Row, Target};
+use course_enrollment::Dataset;
+use course_enrollment::workload::Workload;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Callers of an op, as published.
+pub(crate) const CALLERS: [usize; 2] = [1, 100];
+
+/// A dataset of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// As the tables name it.
+    pub(crate) label: &'static str,
+    /// What is loaded.
+    pub(crate) dataset: Dataset,
+}
+
+impl Size {
+    /// The datasets of the published tables; the large one in full runs. A smoke run declares the
+    /// same rows and loads the tiny dataset for each.
+    pub(crate) fn of_tables(profile: &Profile) -> Vec<Self> {
+        let mut sizes = vec![
+            Self::new("Tiny", Dataset::Tiny),
+            Self::new("Small", Dataset::Small),
+            Self::new("Medium", Dataset::Medium),
+        ];
+        if profile.is_full() {
+            sizes.push(Self::new("Large", Dataset::Large));
+        }
+        if profile.is_smoke() {
+            sizes
+                .iter_mut()
+                .for_each(|size| size.dataset = Dataset::Tiny);
+        }
+        sizes
+    }
+
+    fn new(label: &'static str, dataset: Dataset) -> Self {
+        Self { label, dataset }
+    }
+
+    /// Whether goals are set for it: one dataset stands for all, and the one of the goals' peers.
+    pub(crate) fn has_goals(self) -> bool {
+        self.label == "Medium"
+    }
+
+    /// A log with the dataset and the past events.
+    pub(crate) fn log(self, server: &Arc<Server>) -> Log {
+        Log::new(server, Content::Dataset(self.dataset))
+    }
+}
+
+/// Whether a row empties the log, as the published op does, or finds the dataset in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Writes begin with an empty log, reads find the 100 past events alone.
+    Seed,
+    /// The dataset, then the 100 past events.
+    Dataset,
+}
+
+impl Reading {
+    /// Both, in the order of the page.
+    pub(crate) const BOTH: [Self; 2] = [Self::Seed, Self::Dataset];
+
+    /// Marks the row.
+    pub(crate) fn of(self, row: Row) -> Row {
+        match self {
+            Self::Seed => row,
+            Self::Dataset => row.on_the_dataset(),
+        }
+    }
+
+    /// The log that a row of this reading writes to.
+    pub(crate) fn write_log(self, server: &Arc<Server>, size: Size) -> Log {
+        match self {
+            Self::Seed => Log::new(server, Content::Empty),
+            Self::Dataset => size.log(server),
+        }
+    }
+
+    /// What is in that log before the row begins, in words.
+    pub(crate) fn write_text(self) -> &'static str {
+        match self {
+            Self::Seed => "into a log that was empty before the row: the dataset plays no part",
+            Self::Dataset => "into a log that held the dataset and 100 past events before the row",
+        }
+    }
+
+    /// The log that a row of this reading reads from.
+    pub(crate) fn read_log(self, server: &Arc<Server>, size: Size) -> Log {
+        match self {
+            Self::Seed => Log::new(server, Content::Past),
+            Self::Dataset => size.log(server),
+        }
+    }
+
+    /// What is in that log, in words.
+    pub(crate) fn read_text(self) -> &'static str {
+        match self {
+            Self::Seed => "the log holds these 100 events alone: the dataset plays no part",
+            Self::Dataset => "they are the last of a log with the dataset",
+        }
+    }
+}
+
+/// All pairs, in the order of the first.
+pub(crate) fn product<A: Copy, B: Clone>(
+    first: impl IntoIterator<Item = A>,
+    second: impl IntoIterator<Item = B> + Clone,
+) -> impl Iterator<Item = (A, B)> {
+    first
+        .into_iter()
+        .flat_map(move |a| second.clone().into_iter().map(move |b| (a, b)))
+}
+
+/// A workload whose ids no other of this process has.
+pub(crate) fn workload() -> Workload {
+    // 0 is that of the past events.
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Workload::new(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// `1 append`, `100 parallel appends`.
+pub(crate) fn calls(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} parallel {several}"),
+    }
+}
+
+/// What a call appends; see [`Appender::events`](super::appender::Appender::events).
+pub(crate) fn events_text(count: usize) -> String {
+    match count {
+        1 => "1 CourseOffered".to_owned(),
+        _ => format!("{count} events (a course, a student, an enrollment, and so on)"),
+    }
+}
+
+/// Declares what `rows` makes of a server a second time, on Docker; where there is none, the rows
+/// say why. They fill the comparison alone.
+pub(crate) fn beside_docker(
+    target: &mut Target,
+    local: &Arc<Server>,
+    rows: impl Fn(&Arc<Server>) -> Vec<(Row, Op)>,
+) -> Result<(), BoxError> {
+    match Server::docker(target)? {
+        Ok(docker) => {
+            for (row, op) in rows(&docker) {
+                target.row(row.server("Docker").fills(page::COMPARISON), &op);
+            }
+        }
+        Err(reason) => {
+            for (row, _) in rows(local) {
+                target.unmeasured(row.server("Docker").fills(page::COMPARISON), reason.clone());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The servers of a target: the one that its rows are about, and Docker's for comparison.
+
+use super::content::Content;
+use super::{content, raw};
+use bench::{BoxError, Facts, Target};
+use local_postgres::{Database, LocalPostgres, Options, Source};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Read back from the server, whatever was asked for.
+const SETTINGS: [&str; 7] = [
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_sync_method",
+    "shared_buffers",
+    "max_wal_size",
+    "max_connections",
+];
+
+/// A durable server with the defaults of `initdb`, but for `max_connections`.
+pub(crate) struct Server {
+    // Dropped before the server that they are on.
+    templates: Mutex<HashMap<Content, Arc<Database>>>,
+    postgres: LocalPostgres,
+}
+
+impl Server {
+    /// The server of the rows that name none, from the first source that has one.
+    pub(crate) fn local(target: &mut Target) -> Result<Arc<Self>, BoxError> {
+        let server = target.block_on(Self::start(Options::default()))?;
+        server.tell(target, "PostgreSQL")?;
+        let facts = target.facts();
+        facts.set(
+            "Connections",
+            "TCP over the loopback interface, for the store and for its floors; client and server \
+             share the machine's cores",
+        );
+        facts.set(
+            "State of the server",
+            "a database of its own for every row that writes, copied from a vacuumed template; \
+             caches warm",
+        );
+        tell_datasets(&facts);
+        Ok(server)
+    }
+
+    /// A container beside it, or why there is none.
+    pub(crate) fn docker(target: &mut Target) -> Result<Result<Arc<Self>, String>, BoxError> {
+        let options = Options {
+            source: Some(Source::Container),
+            ..Options::default()
+        };
+        let started = target.block_on(async { Ok(LocalPostgres::start(options).await) })?;
+        match started {
+            Ok(postgres) => {
+                let server = Self::of(postgres);
+                server.tell(target, "PostgreSQL in Docker")?;
+                Ok(Ok(server))
+            }
+            Err(local_postgres::Error::Unavailable(missing)) => Ok(Err(missing.reason)),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    }
+
+    async fn start(options: Options) -> Result<Arc<Self>, BoxError> {
+        Ok(Self::of(LocalPostgres::start(options).await?))
+    }
+
+    fn of(postgres: LocalPostgres) -> Arc<Self> {
+        Arc::new(Self {
+            templates: Mutex::default(),
+            postgres,
+        })
+    }
+
+    /// Keeps it until the last row has been measured, and says in the facts what it is.
+    fn tell(self: &Arc<Self>, target: &mut Target, name: &str) -> Result<(), BoxError> {
+        target.keep(Arc::clone(self));
+        let facts = target.facts();
+        facts.set(name, self.postgres.description());
+        let settings = target.block_on(self.settings())?;
+        facts.set(format!("Settings of {name}"), settings);
+        Ok(())
+    }
+
+    async fn settings(&self) -> Result<String, BoxError> {
+        let mut connection = raw::connect(self.postgres.url()).await?;
+        let mut settings = Vec::new();
+        for name in SETTINGS {
+            let value: String = sqlx::query_scalar("SELECT current_setting($1)")
+                .bind(name)
+                .fetch_one(&mut connection)
+                .await?;
+            settings.push(format!("{name} = {value}"));
+        }
+        Ok(settings.join(", "))
+    }
+
+    /// A database with a log of this content: a new one, or where copying takes too long the only
+    /// one, which grows by what its users append.
+    pub(crate) async fn database(&self, content: Content) -> Result<Arc<Database>, BoxError> {
+        let template = self.template(content).await?;
+        if content.is_too_large_to_copy() {
+            return Ok(template);
+        }
+        let copy = self.postgres.create_database_from(&template, "row").await?;
+        Ok(Arc::new(copy))
+    }
+
+    /// The database that copies of this content are made from, made when it is first asked for.
+    async fn template(&self, content: Content) -> Result<Arc<Database>, BoxError> {
+        let mut templates = self.templates.lock().await;
+        if let Some(template) = templates.get(&content) {
+            return Ok(Arc::clone(template));
+        }
+        let template = Arc::new(self.postgres.create_database("template").await?);
+        content::fill(content, template.url()).await?;
+        templates.insert(content, Arc::clone(&template));
+        Ok(template)
+    }
+}
+
+fn tell_datasets(facts: &Facts) {
+    for dataset in course_enrollment::Dataset::ALL {
+        facts.set(
+            format!("Dataset {dataset}"),
+            format!("SHA-256 {} of its events as JSON lines", dataset.digest()),
+        );
+    }
+}
