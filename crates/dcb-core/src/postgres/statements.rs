@@ -14,8 +14,8 @@ pub(super) struct Statements {
     pub(super) tracked: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
-    read: [[SqlStr; 2]; 4],
-    count: [SqlStr; 4],
+    read: [[SqlStr; 2]; 5],
+    count: [SqlStr; 5],
 }
 
 /// The columns of an event, in the order that [`super::row`] decodes them.
@@ -24,7 +24,13 @@ const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata
 impl Statements {
     /// The statements for the log in this schema, which is a quoted identifier.
     pub(super) fn new(schema: &str) -> Self {
-        let shapes = [Shape::All, Shape::Type, Shape::Tag, Shape::Probes];
+        let shapes = [
+            Shape::All,
+            Shape::Type,
+            Shape::Types,
+            Shape::Tag,
+            Shape::Probes,
+        ];
         // Shared, so that a clone is cheap. Nothing but the schema's name is put in.
         let sql = |text: String| -> SqlStr {
             let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
@@ -90,13 +96,24 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
             "SELECT {columns} FROM dcb.event e WHERE {WITHIN} ORDER BY e.position {order} LIMIT $3"
         ),
         Shape::Type => format!(
-            "SELECT {columns} FROM dcb.event e WHERE e.type = $4 AND {WITHIN} \
-              ORDER BY e.position {order} LIMIT $3"
+            "SELECT {columns} FROM dcb.event e WHERE {} \
+              ORDER BY e.type {order}, e.position {order} LIMIT $3",
+            type_within("$4")
         ),
+        // Each type finds its own events in order, no more than the limit.
+        Shape::Types => format!(
+            "SELECT {columns} FROM unnest($4::text[]) u(type) CROSS JOIN LATERAL ( \
+                SELECT {columns} FROM dcb.event e WHERE {} \
+                 ORDER BY e.type {order}, e.position {order} LIMIT $3) e \
+              ORDER BY e.position {order} LIMIT $3",
+            type_within("u.type")
+        ),
+        // The CASE is for the planner: it hides the type, so that an event is found by position.
         Shape::Tag => format!(
             "SELECT {columns} FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position \
               WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} \
-                AND e.type = $4 AND $5 = ANY (e.tags) ORDER BY t.position {order} LIMIT $3"
+                AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
+              ORDER BY t.position {order} LIMIT $3"
         ),
         // Each probe finds its own events in order, no more than the limit: by its type, or by the
         // rarest of its tags. Two probes can find the same event.
@@ -106,18 +123,27 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
                        FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p \
               CROSS JOIN LATERAL ( \
                 (SELECT {columns} FROM dcb.event e \
-                  WHERE p.tags = '{{}}' AND e.type = p.type AND {WITHIN} \
-                  ORDER BY e.position {order} LIMIT $3) \
+                  WHERE p.tags = '{{}}' AND {} \
+                  ORDER BY e.type {order}, e.position {order} LIMIT $3) \
                 UNION ALL \
                 (SELECT e.* FROM dcb.rarest_tag(p.type, p.tags) d(tag) \
                   CROSS JOIN LATERAL dcb.tag_keys(d.tag, p.type) k(key) \
                   CROSS JOIN LATERAL ( \
                     SELECT {columns} FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position \
-                     WHERE t.key = k.key AND {TAG_WITHIN} AND e.tags @> p.tags \
-                       AND (p.type IS NULL OR e.type = p.type) \
+                     WHERE t.key = k.key AND {TAG_WITHIN} \
+                       AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END \
                      ORDER BY t.position {order} LIMIT $3) e \
                   WHERE p.tags <> '{{}}') \
-              ) e ORDER BY e.position {order} LIMIT $3"
+              ) e ORDER BY e.position {order} LIMIT $3",
+            type_within("p.type")
         ),
     }
+}
+
+/// The events of one type within the bounds. Compared as rows: of type and position on their own, a
+/// planner with statistics makes a walk by position that leaves out the other types.
+fn type_within(event_type: &str) -> String {
+    format!(
+        "(e.type, e.position) > ({event_type}, $1) AND (e.type, e.position) < ({event_type}, $2)"
+    )
 }

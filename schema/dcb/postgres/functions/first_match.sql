@@ -11,9 +11,12 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         WHEN wanted_tags = '{}' AND wanted_type IS NULL THEN
             (SELECT e.position FROM dcb.event e
               WHERE e.position > after ORDER BY e.position LIMIT 1)
+        -- Compared as a row: of type and position on their own, a planner with statistics makes a
+        -- walk by position that leaves out the other types.
         WHEN wanted_tags = '{}' THEN
             (SELECT e.position FROM dcb.event e
-              WHERE e.type = wanted_type AND e.position > after ORDER BY e.position LIMIT 1)
+              WHERE (e.type, e.position) > (wanted_type, after) AND e.type <= wanted_type
+              ORDER BY e.type, e.position LIMIT 1)
         -- One tag and one type, the usual case: one descent.
         WHEN cardinality(wanted_tags) = 1 AND wanted_type IS NOT NULL THEN
             (SELECT t.position FROM dcb.event_tag t
