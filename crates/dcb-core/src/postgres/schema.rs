@@ -110,8 +110,11 @@ fn too_new(schema: &Schema, found: i32) -> Error {
 
 /// The newest migration that was installed, 0 where none was.
 async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Result<i32, Error> {
-    let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
-        .bind(format!("{}.migration", schema.quoted()))
+    // Not to_regclass: after a wait for the lock it may answer from what the session saw before.
+    let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
+                   WHERE schemaname = $1 AND tablename = 'migration')";
+    let exists: bool = sqlx::query_scalar(tables)
+        .bind(&schema.name)
         .fetch_one(&mut *connection)
         .await
         .map_err(|failed| error(&failed))?;

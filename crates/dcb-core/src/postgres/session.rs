@@ -15,11 +15,14 @@ use crate::{Error, Problem};
 
 /// The options that both kinds of sessions share.
 fn options(config: &Config) -> Result<PgConnectOptions, Error> {
-    let options = PgConnectOptions::from_str(&config.url).map_err(|malformed| {
-        invalid("url")(Problem::Malformed {
-            reason: malformed.to_string(),
-        })
-    })?;
+    let malformed = |reason: String| invalid("url")(Problem::Malformed { reason });
+    // The driver takes any scheme.
+    let scheme = config.url.split_once("://").map(|(scheme, _)| scheme);
+    if !matches!(scheme, Some("postgres" | "postgresql")) {
+        return Err(malformed("postgres:// is expected at the start".to_owned()));
+    }
+    let options = PgConnectOptions::from_str(&config.url)
+        .map_err(|refused| malformed(refused.to_string()))?;
     Ok(options
         .application_name("dcb-core")
         .disable_statement_logging())
