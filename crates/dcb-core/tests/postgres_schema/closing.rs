@@ -1,0 +1,80 @@
+//! How a store ends.
+
+use std::pin::pin;
+
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+
+use crate::support::events::{head, tagged};
+use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
+use crate::support::{connect, fresh_log, log_on, server};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_that_wait_are_finished() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let mut lock = LogLock::take(&log).await;
+    let append = || {
+        let store = store.clone();
+        tokio::spawn(async move { store.append(tagged("a")).await })
+    };
+    let mut appends = vec![append()];
+    lock.wait_for_a_waiter().await;
+    appends.extend((0..10).map(|_| append()));
+    wait_for_queued(&store, 10).await;
+    let mut closing = pin!(store.close());
+    tokio::select! {
+        biased;
+        () = &mut closing => panic!("closed with appends under way"),
+        () = std::future::ready(()) => {}
+    }
+    let late = store.append(tagged("late")).await;
+    assert!(matches!(late, Err(Error::Closed)), "{late:?}");
+    lock.release().await;
+    closing.await;
+    for append in appends {
+        append.await.unwrap().unwrap();
+    }
+    let store = connect(&log).await;
+    assert_eq!(head(&store).await, 11);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn later_calls_are_refused() {
+    let store = connect(&fresh_log().await).await;
+    let clone = store.clone();
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+    store.close().await;
+    clone.close().await;
+    let append = clone.append(tagged("a")).await;
+    assert!(matches!(append, Err(Error::Closed)), "{append:?}");
+    let query = clone.query(&Query::all(), ReadOptions::new()).await;
+    assert!(matches!(query, Err(Error::Closed)), "{query:?}");
+    let stream = clone.query_stream(&Query::all(), ReadOptions::new()).await;
+    assert!(matches!(stream, Err(Error::Closed)), "{stream:?}");
+    let count = clone.count(&Query::all()).await;
+    assert!(matches!(count, Err(Error::Closed)), "{count:?}");
+    let head = clone.head().await;
+    assert!(matches!(head, Err(Error::Closed)), "{head:?}");
+    let health = clone.health().await;
+    assert!(matches!(health, Err(Error::Closed)), "{health:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_session_is_left_behind() {
+    let database = server().await.create_database("closing").await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let sessions = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND application_name = 'dcb-core'";
+    let store = connect(&log_on(database.url())).await;
+    store.append(tagged("a")).await.unwrap();
+    assert_eq!(head(&store).await, 1);
+    assert_eq!(sql.number(sessions).await, 2, "one writes, one reads");
+    store.close().await;
+    wait_until("the sessions have ended", async || {
+        sql.number(sessions).await == 0
+    })
+    .await;
+    sql.close().await;
+}
