@@ -16,8 +16,6 @@ impl Health {
 
     /// Whether a commit that was acknowledged survives the death of the server's machine.
     pub fn is_durable(&self) -> bool {
-        self.durability
-            .iter()
-            .all(|(_, value)| !matches!(value.as_str(), "off" | "local"))
+        self.durability.iter().all(|(_, value)| value != "off")
     }
 }

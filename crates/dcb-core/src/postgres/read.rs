@@ -40,6 +40,7 @@ pub(super) fn bind<'q>(
             event_type,
             tag: Some(tag),
         } => statement.bind(*event_type).bind(*tag),
+        Wanted::Types(types) => statement.bind(types),
         Wanted::Probes { types, tags } => statement.bind(types).bind(tags),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::column::{Column, Element};
 use super::text_form::write_tags;
-use crate::{Query, ReadOptions};
+use crate::{EventType, Query, ReadOptions};
 
 /// How a query is answered; each has a statement of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(super) enum Shape {
     All,
     /// One type, by the index on types.
     Type,
+    /// Several types without tags, by the index on types.
+    Types,
     /// One type with one tag, by the index on tags.
     Tag,
     /// Anything else, as a list of types (NULL: any) each with a set of tags.
@@ -25,6 +27,7 @@ pub(super) enum Wanted<'q> {
         event_type: &'q str,
         tag: Option<&'q str>,
     },
+    Types(Column),
     Probes {
         types: Column,
         tags: Column,
@@ -61,12 +64,31 @@ impl<'q> Selection<'q> {
             };
             return Self { shape, wanted };
         }
+        if query.items().iter().all(|item| item.tags().is_empty()) {
+            let wanted = Wanted::Types(distinct_types(query));
+            return Self {
+                shape: Shape::Types,
+                wanted,
+            };
+        }
         let (types, tags) = probes(query);
         Self {
             shape: Shape::Probes,
             wanted: Wanted::Probes { types, tags },
         }
     }
+}
+
+/// The types of all items, each once.
+fn distinct_types(query: &Query) -> Column {
+    let mut types: Vec<&EventType> = query.items().iter().flat_map(|item| item.types()).collect();
+    types.sort_unstable();
+    types.dedup();
+    let mut column = Column::new(Element::Text);
+    for event_type in types {
+        column.push(event_type.as_str().as_bytes());
+    }
+    column
 }
 
 /// The alternatives of a query that is not `all`: one for each item and type, in two columns.
