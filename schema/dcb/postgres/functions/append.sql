@@ -1,6 +1,7 @@
 -- Appends a batch of requests in one transaction: each whole, or refused and nothing of it written.
 --
--- event_*     a row for each event, in order; request numbers the requests of the batch from 1
+-- event_*     a row for each event, in order; request numbers the requests of the batch from 1.
+--             A request without events is only checked
 -- known_*     the ids that callers chose themselves, which may be stored already
 -- probe_*     a row for each alternative of each condition: type (NULL: any), tags ({}: any), after
 -- tracking_*  the upstream positions that must increase
@@ -77,7 +78,7 @@ BEGIN
         INSERT INTO dcb.tracking AS t (source, position)
         SELECT u.source, u.position
           FROM unnest(tracking_request, tracking_source, tracking_position) u(request, source, position)
-         WHERE refused IS NULL OR u.request <> ALL (refused)
+         WHERE u.request = ANY (event_request) AND (refused IS NULL OR u.request <> ALL (refused))
             ON CONFLICT ON CONSTRAINT tracking_pkey DO UPDATE SET position = excluded.position;
     END IF;
 END
