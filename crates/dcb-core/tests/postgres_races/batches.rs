@@ -4,7 +4,7 @@
 //! meanwhile are the next batch.
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Append, Appended, Error, EventStore};
+use dcb_core::{Append, Appended, Error, EventStore, Tracking};
 use local_postgres::Durability;
 use tokio::task::JoinHandle;
 
@@ -193,4 +193,31 @@ async fn a_lone_append_takes_one_transaction() {
     let few = transactions(server.url(), 10).await;
     let more = transactions(server.url(), 40).await;
     assert_eq!(more - few, 30);
+}
+
+/// The tracking of a held request was stored with the batch that it was only checked in: of the
+/// same source twice, which failed the batch, or without the events that it belongs to.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_request_tracks_nothing() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let tracked = |tag: &str, source: &str, position| {
+        Append::new(tagged(tag)).tracking(Tracking::new(source, position).unwrap())
+    };
+    let appends = [
+        tracked("seat", "one", 1),
+        tracked("other", "one", 1),
+        tracked("seat", "two", 1).condition(unless("seat")),
+    ];
+    let lock = LogLock::take(&log).await;
+    let answers = in_one_batch(&store, lock, appends).await;
+    assert_eq!(first(&answers[0]), 2);
+    assert!(
+        matches!(&answers[1], Err(Error::AlreadyTracked { tracked: 1, .. })),
+        "{answers:?}"
+    );
+    assert!(matches!(&answers[2], Err(Error::Conflict { position }) if position.get() == 2));
+    assert_eq!(store.tracked("one").await.unwrap(), Some(1));
+    assert_eq!(store.tracked("two").await.unwrap(), None);
+    store.close().await;
 }
