@@ -4,8 +4,8 @@
 //! - **On the dataset**: they are the last of a log with the dataset, read from where they begin.
 //!
 //! The floor reads the same 100 rows by position, which is cheaper than any statement that picks
-//! them by type and tag. The server's cache is warm. At 100 callers the store reads on 8
-//! connections, the floor on 50.
+//! them by type and tag. The server's cache is warm. At 100 callers the floor has as many
+//! connections as the store.
 
 mod support;
 

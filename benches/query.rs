@@ -4,7 +4,7 @@
 //! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
 //!   courses of the category in that log.
 //!
-//! The server's cache is warm. At 100 callers the store reads on 8 connections, the floor on 50.
+//! The server's cache is warm. At 100 callers the floor has as many connections as the store.
 
 mod support;
 

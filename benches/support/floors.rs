@@ -5,6 +5,11 @@ use super::log::Log;
 use super::raw_reads::{self, Read};
 use super::raw_writes;
 use bench::Floor;
+use dcb_core::postgres::Config;
+
+/// Connections of single INSERTs: what a server with PostgreSQL's default of 100 has room for, and
+/// where their rate is about highest.
+const MOST_WRITERS: usize = 50;
 
 /// A round trip.
 pub(crate) fn select_1(log: &Log) -> Floor {
@@ -20,8 +25,11 @@ pub(crate) fn insert_1(log: &Log) -> Floor {
 
 /// As many INSERTs of one event as there are callers.
 pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
-    let what = format!("{callers} INSERTs of 1 such event each, autocommit, over 50 connections");
-    let op = raw_writes::single(log, callers);
+    let connections = callers.min(MOST_WRITERS);
+    let what = format!(
+        "{callers} INSERTs of 1 such event each, autocommit, over {connections} connections"
+    );
+    let op = raw_writes::single(log, connections);
     Floor::new(&format!("inserts_{callers}"), &what, &op).concurrency(callers)
 }
 
@@ -41,12 +49,20 @@ pub(crate) fn batch(log: &Log, events: usize) -> Floor {
 
 /// The rows of a read, fetched by as many callers as the row has.
 pub(crate) fn fetched(log: &Log, read: Read, callers: usize) -> Floor {
+    let connections = callers.min(read_connections());
     let what = match callers {
         1 => "the same rows, fetched and dropped, one connection".to_owned(),
-        _ => format!("the same rows, fetched and dropped, {callers} callers over 50 connections"),
+        _ => format!(
+            "the same rows, fetched and dropped, {callers} callers over {connections} connections"
+        ),
     };
-    let op = raw_reads::fetched(log, read, callers);
+    let op = raw_reads::fetched(log, read, connections);
     Floor::new("raw_read", &what, &op).concurrency(callers)
+}
+
+/// As many as a store with the default configuration reads on.
+fn read_connections() -> usize {
+    Config::new("").read_connections as usize
 }
 
 /// The rows of a read, taken one by one.

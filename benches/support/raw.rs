@@ -1,4 +1,4 @@
-//! The driver without the store: connections, one to a worker, and their statements.
+//! The driver without the store: connections, one to a worker.
 
 use bench::{BoxError, Call};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -6,38 +6,54 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use std::str::FromStr as _;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// The most connections of a floor: what a server with PostgreSQL's default of 100 leaves room
-/// for, and where its rate of single commits is about highest.
-pub(crate) const MOST_CONNECTIONS: usize = 50;
+/// The session of a careful user of the driver: every statement is planned once and walks an
+/// index. Left to itself, the planner works out a plan for every call, for longer than the call
+/// takes.
+const SESSION: [(&str, &str); 6] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_bitmapscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("jit", "off"),
+];
 
-/// A connection of the kind that the store makes.
+/// A connection with the server's settings, for set-ups.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, BoxError> {
-    let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
-    Ok(PgConnection::connect_with(&options).await?)
+    Ok(PgConnection::connect_with(&options(url)?).await?)
 }
 
-/// Connections for the workers of an op; worker n uses the nth, beyond the last they share.
+fn options(url: &str) -> Result<PgConnectOptions, BoxError> {
+    Ok(PgConnectOptions::from_str(url)?.disable_statement_logging())
+}
+
+/// Connections for the workers of a floor; worker n uses the nth, beyond the last they share.
 pub(crate) struct Connections {
     connections: Vec<Mutex<PgConnection>>,
 }
 
 impl Connections {
-    /// Connects for `workers`, at most [`MOST_CONNECTIONS`] of them.
-    pub(crate) async fn open(url: &str, workers: usize) -> Result<Self, BoxError> {
-        let mut connections = Vec::new();
-        for _ in 0..workers.min(MOST_CONNECTIONS) {
-            connections.push(Mutex::new(connect(url).await?));
+    /// Opens so many.
+    pub(crate) async fn open(url: &str, count: usize) -> Result<Self, BoxError> {
+        let options = options(url)?.options(SESSION);
+        let mut connections = Vec::with_capacity(count);
+        for _ in 0..count {
+            connections.push(Mutex::new(PgConnection::connect_with(&options).await?));
         }
         Ok(Self { connections })
     }
 
     /// The connection of the call's worker.
     pub(crate) async fn of(&self, call: Call) -> MutexGuard<'_, PgConnection> {
-        self.any(call.worker).await
+        self.nth(call.worker).await
     }
 
-    /// The `n`th connection.
-    pub(crate) async fn any(&self, n: usize) -> MutexGuard<'_, PgConnection> {
+    /// The first connection, for what is done before an op.
+    pub(crate) async fn first(&self) -> MutexGuard<'_, PgConnection> {
+        self.nth(0).await
+    }
+
+    async fn nth(&self, n: usize) -> MutexGuard<'_, PgConnection> {
         self.connections[n % self.connections.len()].lock().await
     }
 }

@@ -64,9 +64,9 @@ struct Reader {
     _database: Arc<Database>,
 }
 
-/// An op whose calls fetch all rows of a read, on up to so many connections.
-pub(crate) fn fetched(log: &Log, read: Read, workers: usize) -> Op {
-    reader(log, workers).call(move |reader, call| async move {
+/// An op whose calls fetch all rows of a read, on so many connections.
+pub(crate) fn fetched(log: &Log, read: Read, connections: usize) -> Op {
+    reader(log, connections).call(move |reader, call| async move {
         let mut connection = reader.connections.of(call).await;
         let rows = read
             .statement(reader.head)
@@ -89,15 +89,15 @@ pub(crate) fn streamed(log: &Log, read: Read) -> Op {
     })
 }
 
-fn reader(log: &Log, workers: usize) -> bench::AsyncOp<Reader> {
+fn reader(log: &Log, connections: usize) -> bench::AsyncOp<Reader> {
     let log = log.clone();
     Op::setup(move || {
         let log = log.clone();
         async move {
             let database = log.database().await?;
-            let connections = Connections::open(database.url(), workers).await?;
+            let connections = Connections::open(database.url(), connections).await?;
             let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
-                .fetch_one(&mut *connections.any(0).await)
+                .fetch_one(&mut *connections.first().await)
                 .await?;
             Ok::<_, BoxError>(Reader {
                 connections,

@@ -42,9 +42,9 @@ struct Writer {
     _database: Arc<Database>,
 }
 
-/// An op whose calls write one event each, on up to so many connections.
-pub(crate) fn single(log: &Log, workers: usize) -> Op {
-    writer(log, workers).call(|writer, call| async move {
+/// An op whose calls write one event each, on so many connections.
+pub(crate) fn single(log: &Log, connections: usize) -> Op {
+    writer(log, connections).call(|writer, call| async move {
         let event = writer.workload.course();
         let position = writer.next.fetch_add(1, Ordering::Relaxed);
         let mut connection = writer.connections.of(call).await;
@@ -78,14 +78,14 @@ fn several(
     })
 }
 
-fn writer(log: &Log, workers: usize) -> bench::AsyncOp<Writer> {
+fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
     let log = log.clone();
     let set_up = move || {
         let log = log.clone();
         async move {
             let database = log.database().await?;
             Ok(Writer {
-                connections: Connections::open(database.url(), workers).await?,
+                connections: Connections::open(database.url(), connections).await?,
                 next: AtomicI64::new(0),
                 workload: rows::workload(),
                 _database: database,
@@ -93,7 +93,7 @@ fn writer(log: &Log, workers: usize) -> bench::AsyncOp<Writer> {
         }
     };
     Op::setup(set_up).before(|writer, _op| async move {
-        let mut connection = writer.connections.any(0).await;
+        let mut connection = writer.connections.first().await;
         let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
             .fetch_one(&mut *connection)
             .await?;

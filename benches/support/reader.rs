@@ -4,6 +4,7 @@ use super::log::{Log, Store};
 use bench::{AsyncOp, BoxError, Op};
 use dcb_core::postgres::Config;
 use dcb_core::{EventStore as _, Position, ReadOptions};
+use std::fmt::Debug;
 
 /// A store, and where the 100 past events begin in its log.
 pub(crate) struct Reader {
@@ -39,7 +40,7 @@ impl Reader {
 }
 
 /// Fails the run where a call did not see what its row says.
-pub(crate) fn expect<T: PartialEq + std::fmt::Debug>(seen: T, expected: T) -> Result<(), BoxError> {
+pub(crate) fn expect<T: Copy + PartialEq + Debug>(seen: T, expected: T) -> Result<(), BoxError> {
     if seen == expected {
         Ok(())
     } else {

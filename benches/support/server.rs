@@ -1,8 +1,10 @@
 //! The servers of a target: the one that its rows are about, and Docker's for comparison.
 
 use super::content::Content;
+use super::rows::Size;
 use super::{content, raw};
 use bench::{BoxError, Facts, Target};
+use course_enrollment::DatasetSize;
 use local_postgres::{Database, LocalPostgres, Options, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,11 +40,16 @@ impl Server {
              share the machine's cores",
         );
         facts.set(
+            "Sessions",
+            "the server's settings but for generic plans, index scans and nested loops, as in the \
+             store's readers, so in its floors",
+        );
+        facts.set(
             "State of the server",
             "a database of its own for every row that writes, copied from a vacuumed template; \
              caches warm",
         );
-        tell_datasets(&facts);
+        tell_datasets(&facts, &Size::of_tables(target.profile()));
         Ok(server)
     }
 
@@ -122,11 +129,21 @@ impl Server {
     }
 }
 
-fn tell_datasets(facts: &Facts) {
-    for dataset in course_enrollment::Dataset::ALL {
+fn tell_datasets(facts: &Facts, sizes: &[Size]) {
+    for size in sizes {
+        let DatasetSize {
+            courses,
+            students,
+            enrollments_asked,
+            ..
+        } = size.dataset.size();
         facts.set(
-            format!("Dataset {dataset}"),
-            format!("SHA-256 {} of its events as JSON lines", dataset.digest()),
+            format!("Dataset {}", size.label),
+            format!(
+                "{courses} courses, {students} students, {enrollments_asked} enrollments asked \
+                 for, SHA-256 {} of its events as JSON lines",
+                size.dataset.digest()
+            ),
         );
     }
 }
