@@ -219,3 +219,6 @@ impl<'a> Earlier<'a> {
             .unwrap_or(&self.events)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,3 +147,6 @@ fn type_within(event_type: &str) -> String {
         "(e.type, e.position) > ({event_type}, $1) AND (e.type, e.position) < ({event_type}, $2)"
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+SELECT count(*)
+FROM (SELECT e.position FROM unnest($4::text[]) u(type)
+CROSS JOIN LATERAL ( SELECT e.position FROM "log".event e
+WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2)
+ORDER BY e.type ASC, e.position ASC LIMIT $3) e
+ORDER BY e.position ASC LIMIT $3) e

@@ -1,0 +1,5 @@
+SELECT h.head, e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+FROM (SELECT max(position) AS head FROM "log".event) h
+LEFT JOIN LATERAL (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
+WHERE (e.type, e.position) > ($4, $1) AND (e.type, e.position) < ($4, $2)
+ORDER BY e.type ASC, e.position ASC LIMIT $3) e ON true

@@ -1,0 +1,2 @@
+SELECT position FROM "log".tracking
+WHERE source = $1
