@@ -8,7 +8,7 @@ use dcb_core::{EventStore, Position, Query, ReadOptions, SequencedEvent};
 use tokio::sync::watch;
 
 use crate::support::events::{positions, read, tag, whole_log};
-use crate::support::tasks::{PAIR, ROOMS, Report, SHARED, Task, Told};
+use crate::support::tasks::{PAIR, Report, SHARED, Task, Told, rooms};
 use crate::support::workers::everywhere;
 use crate::support::{connect, fresh_log};
 
@@ -80,15 +80,17 @@ async fn either_item_of_a_condition_is_enforced() {
 async fn a_decision_is_protected_for_all_its_entities() {
     for callers in CALLERS {
         let log = fresh_log().await;
-        let seats = callers as u64 / 2;
-        let reports = everywhere(&log, &Task::Book { seats }, callers).await;
-        let booked = told(&reports)
-            .flatten()
-            .filter(|answer| matches!(answer, Told::Appended { .. }))
-            .count();
+        let (rounds, seats) = (effort(10), callers as u64 / 2);
+        let reports = everywhere(&log, &Task::Book { rounds, seats }, callers).await;
         let store = connect(&log).await;
-        let taken = store.count(&tag(ROOMS[0]).or(tag(ROOMS[1]))).await.unwrap();
-        assert_eq!((booked as u64, taken), (seats, seats), "{reports:?}");
+        for round in 0..rounds {
+            let booked = told(&reports)
+                .filter(|answers| matches!(answers[round], Told::Appended { .. }))
+                .count() as u64;
+            let [left, right] = rooms(round).map(|room| tag(&room));
+            let taken = store.count(&left.or(right)).await.unwrap();
+            assert_eq!((booked, taken), (seats, seats), "in round {round}");
+        }
         store.close().await;
     }
 }

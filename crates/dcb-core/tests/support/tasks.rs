@@ -18,8 +18,9 @@ use super::workers::say;
 pub(crate) enum Task {
     /// In each round it appends an event of one of the sides, if there is none of any side.
     Contend { rounds: usize, sides: u64 },
-    /// It books a seat in the left or the right room while the two together have one left.
-    Book { seats: u64 },
+    /// In each round it books a seat in the left or the right room while the two together have one
+    /// left.
+    Book { rounds: usize, seats: u64 },
     /// It appends one to three events a round, of its own tag or of the shared one.
     Append { rounds: u64 },
     /// It decides as the checker's workers do.
@@ -84,7 +85,11 @@ async fn call(store: &PostgresStore, task: &Task, number: u64) -> (Vec<Told>, Le
                 told.push(contend(store, round, sides, number).await);
             }
         }
-        Task::Book { seats } => told.push(book(store, seats, number).await),
+        Task::Book { rounds, seats } => {
+            for round in 0..rounds {
+                told.push(book(store, round, seats, number).await);
+            }
+        }
         Task::Append { rounds } => {
             for round in 0..rounds {
                 told.push(append(store, round, number).await);
@@ -138,15 +143,18 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The two rooms that share the seats.
-pub(crate) const ROOMS: [&str; 2] = ["left room", "right room"];
+/// The two rooms that share the seats of a round.
+pub(crate) fn rooms(round: usize) -> [String; 2] {
+    ["left", "right"].map(|side| format!("{side} room of round {round}"))
+}
 
-async fn book(store: &PostgresStore, seats: u64, number: u64) -> Told {
-    let [left, right] = ROOMS.map(|room| Projector::counter(tag(room)));
+async fn book(store: &PostgresStore, round: usize, seats: u64, number: u64) -> Told {
+    let rooms = rooms(round);
+    let [left, right] = rooms.each_ref().map(|room| Projector::counter(tag(room)));
     let model = DecisionModel::new((left, right)).max_attempts(u32::MAX);
     let decide = |(left, right)| {
         if left + right < seats {
-            Ok(tagged(ROOMS[(number % 2) as usize]))
+            Ok(tagged(&rooms[(number % 2) as usize]))
         } else {
             Err(Refusal::Full)
         }
