@@ -95,7 +95,8 @@ async fn relay(
                     cut if cut == Cut::AfterRequest as u8 => return server.write_all(request).await,
                     cut if cut == Cut::BeforeAnswer as u8 => {
                         server.write_all(request).await?;
-                        server.read(&mut down).await?;
+                        let answer = server.read(&mut down).await?;
+                        assert!(answer > 0, "the server answers");
                         return Ok(());
                     }
                     _ => server.write_all(request).await?,
