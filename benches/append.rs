@@ -4,6 +4,8 @@
 //!   events play a part, and the rows of all datasets are the same op.
 //! - **On the dataset**: the dataset and 100 past events are in the log before the row begins.
 //! - **1,000 events**: the largest append that the default limits allow, in one commit.
+//! - **In turn**: callers that append one event after the other. The other ops end with a barrier:
+//!   most of them pay for a commit that the first caller makes alone.
 //!
 //! The log grows while a row is measured, and the row's floors write to the same tables by turns.
 //! All of it is bound by fsync and by the tables' indexes: compare with the floors, not between
@@ -23,6 +25,10 @@ use support::server::Server;
 
 const EVENTS: [usize; 2] = [1, 10];
 const LARGEST: usize = 1_000;
+const MANY: usize = 100;
+/// Appends that each of many callers makes in an op of the rows "in turn".
+const TURNS: usize = 10;
+const PEER: &str = "Go library 6,000/s; single INSERTs over 50 connections 19,400/s";
 
 fn main() -> ExitCode {
     bench::target("append", declare)
@@ -31,23 +37,20 @@ fn main() -> ExitCode {
 fn declare(target: &mut Target) -> Result<(), BoxError> {
     let local = Server::local(target)?;
     let sizes = Size::of_tables(target.profile());
-    for reading in Reading::BOTH {
-        for &size in &sizes {
-            let log = reading.write_log(&local, size);
-            for (callers, events) in rows::product(CALLERS, EVENTS) {
-                let (row, op) = append(&log, reading, size, callers, events);
-                let row = row.fills(page::APPEND).fills(page::APPEND_MS);
-                let row = match (callers, events) {
-                    (1, 1) => row.fills(page::COMPARISON),
-                    _ => row,
-                };
-                target.row(with_floors(row, &log, size, callers, events), &op);
-            }
-            if size.has_goals() {
-                let (row, op) = append(&log, reading, size, 1, LARGEST);
-                let floor = floors::batch(&log, LARGEST);
-                let goal = Goal::share_of(&floor, 0.9).peer("Go library 44/s on its machine");
-                target.row(row.fills(page::APPEND_MS).floor(&floor).goal(goal), &op);
+    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
+        let log = reading.write_log(&local, size);
+        for (callers, events) in rows::product(CALLERS, EVENTS) {
+            let (row, op) = append(&log, reading, size, callers, events);
+            let row = row.fills(page::APPEND).fills(page::APPEND_MS);
+            let row = match (callers, events) {
+                (1, 1) => row.fills(page::COMPARISON),
+                _ => row,
+            };
+            target.row(with_floors(row, &log, size, callers, events), &op);
+        }
+        if size.has_goals() {
+            for (row, op) in [largest(&log, reading, size), in_turn(&log, reading, size)] {
+                target.row(row.fills(page::APPEND_MS), &op);
             }
         }
     }
@@ -76,6 +79,37 @@ fn append(log: &Log, reading: Reading, size: Size, callers: usize, events: usize
     (reading.of(row), op)
 }
 
+fn largest(log: &Log, reading: Reading, size: Size) -> (Row, Op) {
+    let (row, op) = append(log, reading, size, 1, LARGEST);
+    let floor = floors::batch(log, LARGEST);
+    let goal = Goal::share_of(&floor, 0.9).peer("Go library 44/s on its machine");
+    (row.floor(&floor).goal(goal), op)
+}
+
+fn in_turn(log: &Log, reading: Reading, size: Size) -> (Row, Op) {
+    let floor = floors::courses_in_turn(log, MANY, TURNS);
+    let row = Row::new("Append", size.label)
+        .variant(rows::turns_variant(TURNS))
+        .concurrency(MANY)
+        .events(TURNS as u64)
+        .one_op(format!(
+            "{} of {}, {}",
+            rows::calls_in_turn(MANY, TURNS, "append", "appends"),
+            rows::events_text(1),
+            reading.write_text()
+        ))
+        .floor(&floor)
+        .goal(Goal::share_of(&floor, 0.9).peer(PEER));
+    let op = Appender::renewing(log).call(|appender, _call| async move {
+        for _ in 0..TURNS {
+            let course = appender.workload.course();
+            std::hint::black_box(appender.store.events.append(course).await?);
+        }
+        Ok(Outcome::Success)
+    });
+    (reading.of(row), op)
+}
+
 /// The floors that write what an op of the row writes, the first one in one statement.
 fn with_floors(row: Row, log: &Log, size: Size, callers: usize, events: usize) -> Row {
     let goal = |row: Row, goal: Goal, peer: &str| {
@@ -98,8 +132,7 @@ fn with_floors(row: Row, log: &Log, size: Size, callers: usize, events: usize) -
         (_, 1) => {
             let floor = floors::courses(log, callers);
             let row = row.floor(&floor).floor(&floors::inserts(log, callers));
-            let peer = "Go library 6,000/s; single INSERTs over 50 connections 19,400/s";
-            goal(row, Goal::share_of(&floor, 0.9), peer)
+            goal(row, Goal::share_of(&floor, 0.9), PEER)
         }
         _ => row.floor(&floors::batch(log, callers * events)),
     }

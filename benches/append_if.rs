@@ -7,7 +7,7 @@
 //!   how many calls succeed is asserted for every op.
 //! - **Boundaries**: conditions with `after` and without, on a log of 61,000 and of a million
 //!   events, and conditions on a tag that over 100,000 events carry, measured against the same
-//!   call on a tag that a few carry.
+//!   call on a tag that a few carry. Rows "in turn" have callers that do not wait for each other.
 //!
 //! A log grows while a row is measured. That of a million events is made once and grows from row to
 //! row by what they append. Rows and their floors write to the same tables by turns.

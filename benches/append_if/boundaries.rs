@@ -9,7 +9,7 @@ use crate::support::million::{self, HOT_TAG};
 use crate::support::rows::{self, Reading, Size};
 use crate::support::server::Server;
 use bench::pages::local_postgresql as page;
-use bench::{AsyncOp, BoxError, Expect, Floor, Goal, Op, Row, Target};
+use bench::{AsyncOp, BoxError, Expect, Floor, Goal, Op, Outcome, Row, Target};
 use course_enrollment::EnrollmentCompleted;
 use dcb_core::{AppendCondition, Event, EventStore as _, Query};
 use std::sync::Arc;
@@ -18,6 +18,9 @@ use std::time::Duration;
 const CALLERS: usize = 100;
 /// How many events before the head a condition's `after` is.
 const BEHIND: u64 = 1_000;
+/// Appends that each caller makes in an op, one after the other. One is the op of all tables;
+/// several show the rate of callers that do not wait for each other.
+const TURNS: [usize; 2] = [1, 10];
 const PEER: &str = "Go library 2,400/s; UmaDB 19,152/s";
 const PEER_ONE: &str = "Go library 675-751 µs, and not race-free";
 const PEER_NO_AFTER: &str = "a textbook function 6/s";
@@ -88,9 +91,12 @@ const HOT: [Boundary; 4] = [
 pub(crate) fn declare(target: &mut Target, local: &Arc<Server>, sizes: &[Size]) {
     for size in sizes.iter().filter(|size| size.has_goals()) {
         let log = size.log(local);
-        let op = OWN_NEAR.op(Appender::renewing(&log), log.content());
-        let row = OWN_NEAR.row(size.label, CALLERS, Reading::Dataset.write_text());
-        target.row(at_the_pace_of_batches(row, &log), &op);
+        let text = Reading::Dataset.write_text();
+        for turns in TURNS {
+            let op = OWN_NEAR.op(Appender::renewing(&log), log.content(), turns);
+            let row = OWN_NEAR.row(size.label, CALLERS, turns, text);
+            target.row(against_batches(row, &log, turns), &op);
+        }
     }
     let million = Log::new(local, million::content(target.profile()));
     target.facts().set("Dataset Million", million::TEXT);
@@ -98,45 +104,58 @@ pub(crate) fn declare(target: &mut Target, local: &Arc<Server>, sizes: &[Size]) 
 }
 
 fn on_a_million(target: &mut Target, log: &Log) {
-    let op = |boundary: Boundary| boundary.op(Appender::growing(log), log.content());
-    let row = |boundary: Boundary, callers| {
-        boundary.row(million::LABEL, callers, "into the log of a million events")
+    let op = |boundary: Boundary, turns| boundary.op(Appender::growing(log), log.content(), turns);
+    let row = |boundary: Boundary, callers, turns| {
+        boundary.row(
+            million::LABEL,
+            callers,
+            turns,
+            "into the log of a million events",
+        )
     };
 
     let single = floors::insert_1(log);
     let goal = Goal::at_most_times(&single, 1.4).peer(PEER_ONE);
-    target.row(row(OWN_NEAR, 1).floor(&single).goal(goal), &op(OWN_NEAR));
     target.row(
-        at_the_pace_of_batches(row(OWN_NEAR, CALLERS), log),
-        &op(OWN_NEAR),
+        row(OWN_NEAR, 1, 1).floor(&single).goal(goal),
+        &op(OWN_NEAR, 1),
     );
+    for turns in TURNS {
+        let row = against_batches(row(OWN_NEAR, CALLERS, turns), log, turns);
+        target.row(row, &op(OWN_NEAR, turns));
+    }
 
-    let near = beside("with_after", "the row with after", &op(OWN_NEAR));
+    let near = beside("with_after", "the same with after", &op(OWN_NEAR, 1));
     let goal = Goal::at_most_times(&near, 1.3).peer(PEER_NO_AFTER);
-    target.row(row(OWN_ALL, CALLERS).floor(&near).goal(goal), &op(OWN_ALL));
-
     target.row(
-        row(COLD, CALLERS).floor(&floors::courses(log, CALLERS)),
-        &op(COLD),
+        row(OWN_ALL, CALLERS, 1).floor(&near).goal(goal),
+        &op(OWN_ALL, 1),
     );
-    let cold = beside("cold_tag", "the row of a cold tag", &op(COLD));
+
+    let floor = floors::courses(log, CALLERS);
+    target.row(row(COLD, CALLERS, 1).floor(&floor), &op(COLD, 1));
+    let cold = beside("cold_tag", "the same with a cold tag", &op(COLD, 1));
     for boundary in HOT {
         let goal = Goal::at_most_times(&cold, 1.5).peer(PEER_HOT);
-        target.row(
-            row(boundary, CALLERS).floor(&cold).goal(goal),
-            &op(boundary),
-        );
+        let row = row(boundary, CALLERS, 1).floor(&cold).goal(goal);
+        target.row(row, &op(boundary, 1));
     }
 }
 
-/// Another row, measured between the ops of this one.
+/// The op of another row, measured between the ops of this one.
 fn beside(name: &str, what: &str, op: &Op) -> Floor {
     Floor::new(name, what, op).concurrency(CALLERS)
 }
 
 /// An op of the floor writes as many events as one of the row, so that shares of ops are shares of
 /// events.
-fn at_the_pace_of_batches(row: Row, log: &Log) -> Row {
+fn against_batches(row: Row, log: &Log, turns: usize) -> Row {
+    if turns > 1 {
+        let floor = floors::courses_in_turn(log, CALLERS, turns);
+        return row
+            .floor(&floor)
+            .goal(Goal::share_of(&floor, 0.85).peer(PEER));
+    }
     let floor = floors::courses(log, CALLERS);
     row.floor(&floor)
         .goal(Goal::share_of(&floor, 0.85).peer(PEER))
@@ -144,14 +163,19 @@ fn at_the_pace_of_batches(row: Row, log: &Log) -> Row {
 }
 
 impl Boundary {
-    fn row(self, dataset: &str, callers: usize, log: &str) -> Row {
+    fn row(self, dataset: &str, callers: usize, turns: usize, log: &str) -> Row {
+        let variant = match turns {
+            1 => self.variant.to_owned(),
+            _ => format!("{}, {}", self.variant, rows::turns_variant(turns)),
+        };
         let row = Row::new("AppendIf", dataset)
             .on_the_dataset()
-            .variant(self.variant)
+            .variant(variant)
             .concurrency(callers)
+            .events(turns as u64)
             .one_op(format!(
                 "{} of 1 CourseOffered under the condition that {}{}; {log}",
-                rows::calls(callers, "append", "appends"),
+                rows::calls_in_turn(callers, turns, "append", "appends"),
                 self.asked.text(),
                 if self.near {
                     " among the last 1,000 events"
@@ -172,16 +196,28 @@ impl Boundary {
         matches!((self.asked, self.near), (Asked::Hot, false))
     }
 
-    fn op(self, set_up: AsyncOp<Appender>, content: Content) -> Op {
+    fn op(self, set_up: AsyncOp<Appender>, content: Content, turns: usize) -> Op {
         set_up
             .before(|appender, _op| async move { appender.look_for_head().await })
             .call(move |appender, call| async move {
-                let course = appender.workload.course();
-                let query = self.asked.query(content, &course, call.worker)?;
-                let after = self.near.then(|| appender.behind_head(BEHIND)).flatten();
-                let condition = AppendCondition::fail_if(query).after(after);
-                outcome(appender.store.events.append_if(course, condition).await)
+                for _ in 1..turns {
+                    self.append(&appender, content, call.worker).await?;
+                }
+                self.append(&appender, content, call.worker).await
             })
+    }
+
+    async fn append(
+        self,
+        appender: &Appender,
+        content: Content,
+        worker: usize,
+    ) -> Result<Outcome, BoxError> {
+        let course = appender.workload.course();
+        let query = self.asked.query(content, &course, worker)?;
+        let after = self.near.then(|| appender.behind_head(BEHIND)).flatten();
+        let condition = AppendCondition::fail_if(query).after(after);
+        outcome(appender.store.events.append_if(course, condition).await)
     }
 }
 

@@ -43,8 +43,7 @@ impl Content {
     }
 }
 
-/// Installs a log in an empty database and fills it through the store, then leaves the tables as
-/// autovacuum would in time: hint bits set, statistics there, nothing left to write.
+/// Installs a log in an empty database and fills it through the store.
 pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
     let store = PostgresStore::connect(Config::new(url)).await?;
     match content {
@@ -60,6 +59,15 @@ pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
         }
     }
     store.close().await;
+    settle(content, url).await
+}
+
+/// Leaves the tables as autovacuum would in time: hint bits set, statistics there, nothing left to
+/// write. It would not look at empty ones.
+async fn settle(content: Content, url: &str) -> Result<(), BoxError> {
+    if content == Content::Empty {
+        return Ok(());
+    }
     let mut connection = raw::connect(url).await?;
     for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
         sqlx::query(statement).execute(&mut connection).await?;

@@ -36,8 +36,15 @@ pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
 /// One INSERT of the events that so many callers append one each.
 pub(crate) fn courses(log: &Log, callers: usize) -> Floor {
     let what = format!("one INSERT of {callers} such events, autocommit, one connection");
-    let op = raw_writes::courses(log, callers);
+    let op = raw_writes::courses(log, callers, 1);
     Floor::new(&format!("batch_{callers}"), &what, &op)
+}
+
+/// The same, so many times in turn.
+pub(crate) fn courses_in_turn(log: &Log, callers: usize, turns: usize) -> Floor {
+    let what = format!("{turns} times one INSERT of {callers} such events, one after the other");
+    let op = raw_writes::courses(log, callers, turns);
+    Floor::new(&format!("{turns}_batches_{callers}"), &what, &op)
 }
 
 /// One INSERT of so many events of a large append.

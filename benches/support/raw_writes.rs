@@ -53,27 +53,32 @@ pub(crate) fn single(log: &Log, connections: usize) -> Op {
     })
 }
 
-/// An op whose call writes the courses of so many callers.
-pub(crate) fn courses(log: &Log, count: usize) -> Op {
-    several(log, move |workload| {
+/// An op whose call writes the courses of so many callers, so many times in turn.
+pub(crate) fn courses(log: &Log, count: usize, turns: usize) -> Op {
+    several(log, turns, move |workload| {
         (0..count).map(|_| workload.course()).collect()
     })
 }
 
 /// An op whose call writes so many events of the mixture that large appends are made of.
 pub(crate) fn mixture(log: &Log, count: usize) -> Op {
-    several(log, move |workload| workload.events(count))
+    several(log, 1, move |workload| workload.events(count))
 }
 
 fn several(
     log: &Log,
+    turns: usize,
     events: impl Fn(&Workload) -> Vec<Event> + Copy + Send + Sync + 'static,
 ) -> Op {
     writer(log, 1).call(move |writer, call| async move {
-        let events = events(&writer.workload);
-        let position = writer.next.load(Ordering::Relaxed);
         let mut connection = writer.connections.of(call).await;
-        insert_several(&mut connection, position, &events).await?;
+        for _ in 0..turns {
+            let events = events(&writer.workload);
+            let position = writer
+                .next
+                .fetch_add(events.len() as i64, Ordering::Relaxed);
+            insert_several(&mut connection, position, &events).await?;
+        }
         Ok(Outcome::Success)
     })
 }

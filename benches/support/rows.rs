@@ -136,6 +136,19 @@ pub(crate) fn calls(count: usize, one: &str, several: &str) -> String {
     }
 }
 
+/// `100 times 10 appends`, where each caller makes its own one after the other.
+pub(crate) fn calls_in_turn(count: usize, turns: usize, one: &str, several: &str) -> String {
+    match turns {
+        1 => calls(count, one, several),
+        _ => format!("{count} parallel callers that make {turns} {several} in turn, each"),
+    }
+}
+
+/// What tells such a row from others.
+pub(crate) fn turns_variant(turns: usize) -> String {
+    format!("{turns} appends in turn")
+}
+
 /// What a call appends; see [`Appender::events`](super::appender::Appender::events).
 pub(crate) fn events_text(count: usize) -> String {
     match count {
