@@ -115,7 +115,7 @@ async fn cost(million: &Million, condition: Option<AppendCondition>, conflicts: 
                 match store.submit(append).await {
                     Ok(_) => assert!(!conflicts, "{condition:?} met nothing"),
                     Err(Error::Conflict { .. }) => {
-                        assert!(conflicts, "{condition:?} met something")
+                        assert!(conflicts, "{condition:?} met something");
                     }
                     Err(error) => panic!("{error}"),
                 }

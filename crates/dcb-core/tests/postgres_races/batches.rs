@@ -3,7 +3,9 @@
 //! The test holds the log's lock, so that the first append waits in the server and those that come
 //! meanwhile are the next batch.
 
-use dcb_core::postgres::PostgresStore;
+use std::time::Duration;
+
+use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Append, Appended, Error, EventStore, Tracking};
 use local_postgres::Durability;
 use tokio::task::JoinHandle;
@@ -13,6 +15,13 @@ use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log, log_on, server_of_its_own};
 
 type Answer = Result<Appended, Error>;
+
+/// A log whose appends may wait as long as it takes to make a batch of many.
+async fn patient_log() -> Config {
+    let mut log = fresh_log().await;
+    log.append_timeout = Duration::from_secs(60);
+    log
+}
 
 fn submit(store: &PostgresStore, append: Append) -> JoinHandle<Answer> {
     let store = store.clone();
@@ -47,7 +56,7 @@ fn first(answer: &Answer) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_one_condition_the_first_request_wins() {
-    let log = fresh_log().await;
+    let log = patient_log().await;
     let store = connect(&log).await;
     let seat = || Append::new(tagged("seat")).condition(unless("seat"));
     let lock = LogLock::take(&log).await;
@@ -69,7 +78,7 @@ async fn of_one_condition_the_first_request_wins() {
 /// The request that stands against it in the batch is refused itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_request_goes_ahead_if_what_held_it_was_refused() {
-    let log = fresh_log().await;
+    let log = patient_log().await;
     let store = connect(&log).await;
     store.append(tagged("taken")).await.unwrap();
     let refused = Append::new(tagged("seat")).condition(unless("taken"));
@@ -84,7 +93,7 @@ async fn a_held_request_goes_ahead_if_what_held_it_was_refused() {
 /// The conflict is in the log, and not in the batch, for a request that meets both.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_request_is_told_the_first_conflict() {
-    let log = fresh_log().await;
+    let log = patient_log().await;
     let store = connect(&log).await;
     store.append(tagged("seat")).await.unwrap();
     let lock = LogLock::take(&log).await;
@@ -101,7 +110,7 @@ async fn a_held_request_is_told_the_first_conflict() {
 /// The data error is one that only the database can see.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_at_fault_fails_alone() {
-    let log = fresh_log().await;
+    let log = patient_log().await;
     let store = connect(&log).await;
     let schema = &log.schema;
     let mut sql = Sql::connect(&log.url).await;
@@ -143,7 +152,7 @@ async fn a_request_at_fault_fails_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_appends_share_commits() {
-    let store = connect(&fresh_log().await).await;
+    let store = connect(&patient_log().await).await;
     let tasks: Vec<_> = (0..2000)
         .map(|_| submit(&store, Append::new(tagged("a"))))
         .collect();
@@ -199,7 +208,7 @@ async fn a_lone_append_takes_one_transaction() {
 /// same source twice, which failed the batch, or without the events that it belongs to.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_request_tracks_nothing() {
-    let log = fresh_log().await;
+    let log = patient_log().await;
     let store = connect(&log).await;
     let tracked = |tag: &str, source: &str, position| {
         Append::new(tagged(tag)).tracking(Tracking::new(source, position).unwrap())

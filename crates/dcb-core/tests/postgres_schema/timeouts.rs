@@ -10,7 +10,7 @@ use crate::support::events::{head, read, tag, tagged};
 use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log};
 
-const SHORT: Duration = Duration::from_millis(300);
+const SHORT: Duration = Duration::from_secs(1);
 
 fn append(store: &PostgresStore, name: &str) -> JoinHandle<Result<Appended, Error>> {
     let (store, event) = (store.clone(), tagged(name));
