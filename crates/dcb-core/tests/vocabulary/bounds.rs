@@ -146,6 +146,7 @@ fn an_append_is_checked_against_the_limits() {
     let limits = Limits {
         max_events_per_append: 2,
         max_event_bytes: 20,
+        max_append_bytes: 30,
     };
     let of_size = |bytes: usize| event().data(vec![0; bytes - 8]).build().unwrap();
     let check = |events: Vec<Event>| limits.check(&Append::new(events));
@@ -158,6 +159,11 @@ fn an_append_is_checked_against_the_limits() {
         actual: 21,
     };
     assert_invalid(check(vec![of_size(20), of_size(21)]), "events[1]", problem);
+    let problem = Problem::TooLarge {
+        max: 30,
+        actual: 31,
+    };
+    assert_invalid(check(vec![of_size(20), of_size(11)]), "events", problem);
 }
 
 #[test]
