@@ -14,6 +14,8 @@
 
 #[path = "append_if/boundaries.rs"]
 mod boundaries;
+#[path = "append_if/boundary.rs"]
+mod boundary;
 #[path = "append_if/conflicts.rs"]
 mod conflicts;
 mod support;
