@@ -159,6 +159,8 @@ impl PostgresStore {
     pub(super) fn read_error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
+            // The pool retries a server that refuses connections until the time is over.
+            sqlx::Error::PoolTimedOut if self.shared.readers.size() == 0 => error(failed),
             sqlx::Error::PoolTimedOut => self.read_timeout(),
             _ if failure(failed) == Failure::Cancelled => self.read_timeout(),
             _ => error(failed),

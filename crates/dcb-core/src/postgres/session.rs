@@ -33,7 +33,11 @@ fn options(config: &Config) -> Result<PgConnectOptions, Error> {
 pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
     Ok(options(config)?.options([
         ("default_transaction_isolation", "read committed".to_owned()),
-        ("statement_timeout", milliseconds(config.append_timeout)),
+        // The server gives up before the caller does, so that the caller learns the outcome.
+        (
+            "statement_timeout",
+            milliseconds(config.append_timeout * 4 / 5),
+        ),
     ]))
 }
 
