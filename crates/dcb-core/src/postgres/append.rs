@@ -29,7 +29,8 @@ impl PostgresStore {
                     self.count_conflict(&result);
                     return result;
                 }
-                Ok(Verdict::Stored(stored)) => return self.compare(&stored).await,
+                // Boxed: it is rare, and ten times the size of all else that an append keeps.
+                Ok(Verdict::Stored(stored)) => return Box::pin(self.compare(&stored)).await,
                 Ok(Verdict::Again(again)) => request = again,
                 Err(unsettled) => return Err(self.unsettled(unsettled, &ids)),
             }

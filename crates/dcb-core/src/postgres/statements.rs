@@ -90,6 +90,9 @@ fn count(shape: Shape) -> String {
 
 fn selected(shape: Shape, columns: &str, order: &str) -> String {
     const WITHIN: &str = "e.position > $1 AND e.position < $2";
+    // OFFSET 0 keeps the planner, which may know the log as empty, from beginning with the events.
+    const EVENT_AT_TAG: &str = "CROSS JOIN LATERAL ( \
+        SELECT * FROM dcb.event e WHERE e.position = t.position OFFSET 0) e";
     const TAG_WITHIN: &str = "t.position > $1 AND t.position < $2";
     match shape {
         Shape::All => format!(
@@ -110,7 +113,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
         ),
         // The CASE is for the planner: it hides the type, so that an event is found by position.
         Shape::Tag => format!(
-            "SELECT {columns} FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position \
+            "SELECT {columns} FROM dcb.event_tag t {EVENT_AT_TAG} \
               WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} \
                 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
               ORDER BY t.position {order} LIMIT $3"
@@ -129,7 +132,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
                 (SELECT e.* FROM dcb.rarest_tag(p.type, p.tags) d(tag) \
                   CROSS JOIN LATERAL dcb.tag_keys(d.tag, p.type) k(key) \
                   CROSS JOIN LATERAL ( \
-                    SELECT {columns} FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position \
+                    SELECT {columns} FROM dcb.event_tag t {EVENT_AT_TAG} \
                      WHERE t.key = k.key AND {TAG_WITHIN} \
                        AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END \
                      ORDER BY t.position {order} LIMIT $3) e \

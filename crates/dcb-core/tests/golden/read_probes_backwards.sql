@@ -7,7 +7,9 @@ WHERE p.tags = '{}' AND (e.type, e.position) > (p.type, $1) AND (e.type, e.posit
 ORDER BY e.type DESC, e.position DESC LIMIT $3)
 UNION ALL (SELECT e.* FROM "log".rarest_tag(p.type, p.tags) d(tag)
 CROSS JOIN LATERAL "log".tag_keys(d.tag, p.type) k(key)
-CROSS JOIN LATERAL ( SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event_tag t JOIN "log".event e ON e.position = t.position
+CROSS JOIN LATERAL ( SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event_tag t
+CROSS JOIN LATERAL ( SELECT * FROM "log".event e
+WHERE e.position = t.position OFFSET 0) e
 WHERE t.key = k.key AND t.position > $1 AND t.position < $2
 AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END
 ORDER BY t.position DESC LIMIT $3) e

@@ -3,6 +3,7 @@
 //! The statements' plans are generic ones, without and with statistics of the tables.
 
 mod appends;
+mod grown;
 mod million;
 mod reads;
 #[path = "../support/mod.rs"]

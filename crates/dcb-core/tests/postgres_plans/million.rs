@@ -112,7 +112,7 @@ impl Million {
     /// What `work` costs with a store of its own.
     pub(crate) async fn cost(&self, work: impl AsyncFnOnce(&PostgresStore)) -> Cost {
         let mut sql = Sql::connect(&self.log.url).await;
-        let before = self.counters(&mut sql).await;
+        let before = counters(&mut sql, &self.log.schema).await;
         let store = connect(&self.log).await;
         work(&store).await;
         store.close().await;
@@ -122,25 +122,25 @@ impl Million {
             sql.number(open).await == 0
         })
         .await;
-        let after = self.counters(&mut sql).await;
+        let after = counters(&mut sql, &self.log.schema).await;
         sql.close().await;
         after - before
     }
+}
 
-    async fn counters(&self, sql: &mut Sql) -> Cost {
-        let schema = &self.log.schema;
-        let rows = format!(
-            "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = '{schema}') \
+/// What was read of the tables in this schema since the server's start.
+pub(crate) async fn counters(sql: &mut Sql, schema: &str) -> Cost {
+    let rows = format!(
+        "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = '{schema}') \
                   + (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) \
                        FROM pg_stat_user_tables WHERE schemaname = '{schema}')"
-        );
-        let blocks = format!(
-            "SELECT sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0)) \
+    );
+    let blocks = format!(
+        "SELECT sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0)) \
                FROM pg_statio_user_tables WHERE schemaname = '{schema}'"
-        );
-        Cost {
-            rows: sql.number(&rows).await,
-            blocks: sql.number(&blocks).await,
-        }
+    );
+    Cost {
+        rows: sql.number(&rows).await,
+        blocks: sql.number(&blocks).await,
     }
 }

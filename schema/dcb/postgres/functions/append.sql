@@ -11,6 +11,9 @@
 -- (1 an id is stored, 2 after is beyond the head, 3 tracked already, 4 conflict) and the position
 -- that goes with reasons 3 and 4.
 --
+-- What is looked up is a scalar subquery with a limit wherever it can be: EXISTS becomes a join, for
+-- which a planner that knows the tables as empty takes a walk through all of them.
+--
 -- The lock is taken in a statement of its own: those that follow then see all that was committed
 -- before the lock was got. That needs READ COMMITTED.
 CREATE FUNCTION dcb.append(
@@ -46,12 +49,12 @@ BEGIN
                    WITH ORDINALITY p(type, tags, after, ordinal)
              WHERE p.after > head OR p.after < head AND (p.tags = '{}' OR NOT EXISTS (
                 SELECT FROM unnest(p.tags::text[]) g(tag)
-                 WHERE NOT EXISTS (
-                    SELECT FROM dcb.event_tag t
-                     WHERE (t.key, t.position) > (dcb.tag_key(g.tag, p.type),
-                                                  CASE WHEN p.type IS NULL THEN 0 ELSE p.after END)
-                       AND t.key <= dcb.tag_key(g.tag, p.type)
-                                  + CASE WHEN p.type IS NULL THEN 16777215 ELSE 0 END))));
+                 WHERE (SELECT t.position FROM dcb.event_tag t
+                         WHERE (t.key, t.position) > (dcb.tag_key(g.tag, p.type),
+                                                      CASE WHEN p.type IS NULL THEN 0 ELSE p.after END)
+                           AND t.key <= dcb.tag_key(g.tag, p.type)
+                                      + CASE WHEN p.type IS NULL THEN 16777215 ELSE 0 END
+                         ORDER BY t.key, t.position LIMIT 1) IS NULL)));
     END IF;
     IF known_request <> '{}' OR suspects <> '{}' OR tracking_request <> '{}' THEN
         SELECT array_agg(r.request), array_agg(r.reason), array_agg(r.position)

@@ -27,12 +27,12 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         -- A tag that does not occur there settles it.
         WHEN EXISTS (
             SELECT FROM unnest(wanted_tags) g(tag)
-             WHERE NOT EXISTS (
-                SELECT FROM dcb.event_tag t
-                 WHERE (t.key, t.position) > (dcb.tag_key(g.tag, wanted_type),
-                                              CASE WHEN wanted_type IS NULL THEN 0 ELSE after END)
-                   AND t.key <= dcb.tag_key(g.tag, wanted_type)
-                              + CASE WHEN wanted_type IS NULL THEN 16777215 ELSE 0 END))
+             WHERE (SELECT t.position FROM dcb.event_tag t
+                     WHERE (t.key, t.position) > (dcb.tag_key(g.tag, wanted_type),
+                                                  CASE WHEN wanted_type IS NULL THEN 0 ELSE after END)
+                       AND t.key <= dcb.tag_key(g.tag, wanted_type)
+                                  + CASE WHEN wanted_type IS NULL THEN 16777215 ELSE 0 END
+                     ORDER BY t.key, t.position LIMIT 1) IS NULL)
             THEN NULL
         ELSE
             (SELECT min(w.position)

@@ -10,7 +10,7 @@ LANGUAGE sql STABLE AS $$
       FROM (
         SELECT k.request, 1 AS reason, NULL::bigint AS position
           FROM unnest(known_request, known_id) k(request, id)
-         WHERE EXISTS (SELECT FROM dcb.event e WHERE e.id = k.id)
+         WHERE (SELECT e.position FROM dcb.event e WHERE e.id = k.id LIMIT 1) IS NOT NULL
         UNION ALL
         SELECT p.request, 2, NULL
           FROM unnest(probe_request, probe_after) p(request, after)
@@ -18,7 +18,9 @@ LANGUAGE sql STABLE AS $$
         UNION ALL
         SELECT u.request, 3, t.position
           FROM unnest(tracking_request, tracking_source, tracking_position) u(request, source, position)
-          JOIN dcb.tracking t ON t.source = u.source AND t.position >= u.position
+         CROSS JOIN LATERAL (
+            SELECT r.position FROM dcb.tracking r
+             WHERE r.source = u.source AND r.position >= u.position LIMIT 1) t
         UNION ALL
         SELECT p.request, 4, m.position
           FROM (SELECT probe_request[s] AS request, probe_type[s] AS type,

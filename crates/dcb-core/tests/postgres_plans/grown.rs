@@ -1,0 +1,84 @@
+//! A log that was empty when the plans were made.
+//!
+//! A planner that knows a table as empty joins it by walking through it. The plan is kept while the
+//! log grows, until autovacuum comes by.
+
+use dcb_core::postgres::PostgresStore;
+use dcb_core::{AppendCondition, Event, EventStore as _, Query, ReadOptions};
+
+use crate::million::counters;
+use crate::support::sql::{Sql, wait_until};
+use crate::support::{connect, fresh_log};
+
+const EVENTS: i64 = 20_000;
+const REPEATS: i64 = 5;
+/// Far below what a walk through the log would read.
+const ROWS_PER_ROUND: i64 = 1000;
+
+fn boundaries() -> Vec<Query> {
+    let query = Query::builder;
+    [
+        query().event_type("Seat").tag("seat:1"),
+        query().event_type("Seat").tags(["row:1", "seat:1"]),
+        query().tags(["row:1", "seat:1"]),
+        query().tag("seat:1"),
+        query().event_type("Seat"),
+    ]
+    .map(|boundary| boundary.build().unwrap())
+    .into()
+}
+
+/// An append with each boundary, and a read of it.
+async fn round(store: &PostgresStore) {
+    for boundary in boundaries() {
+        let event = Event::builder("Row").tag("row:1").id(uuid::Uuid::now_v7());
+        let condition = AppendCondition::fail_if(boundary.clone());
+        store
+            .append_if(event.build().unwrap(), condition)
+            .await
+            .unwrap();
+        let options = ReadOptions::new().limit(10);
+        assert!(
+            store
+                .query(&boundary, options)
+                .await
+                .unwrap()
+                .events
+                .is_empty()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_made_for_an_empty_log_serve_a_grown_one() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let mut sql = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    for table in ["event", "event_tag", "tracking"] {
+        sql.run(&format!("VACUUM (ANALYZE) {schema}.{table}")).await;
+    }
+    round(&store).await;
+    sql.run(&format!(
+        "INSERT INTO {schema}.event (position, recorded_at, id, type, tags, data) \
+         SELECT i + 1000, now(), gen_random_uuid(), 'Other', ARRAY['other:' || i], '' \
+           FROM generate_series(1, {EVENTS}::bigint) i; \
+         INSERT INTO {schema}.event_tag (key, position) \
+         SELECT {schema}.tag_key(tag, type), position FROM {schema}.event, unnest(tags) tag \
+          WHERE position > 1000"
+    ))
+    .await;
+    let before = counters(&mut sql, schema).await;
+    for _ in 0..REPEATS {
+        round(&store).await;
+    }
+    store.close().await;
+    wait_until("the counters are complete", async || {
+        counters(&mut sql, schema).await.rows > before.rows
+    })
+    .await;
+    let rows = (counters(&mut sql, schema).await - before).rows / REPEATS;
+    println!("{rows} rows a round");
+    assert!(rows < ROWS_PER_ROUND, "{rows} rows a round");
+    sql.close().await;
+}
