@@ -86,7 +86,14 @@ impl Server {
     fn tell(self: &Arc<Self>, target: &mut Target, name: &str) -> Result<(), BoxError> {
         target.keep(Arc::clone(self));
         let facts = target.facts();
-        facts.set(name, self.postgres.description());
+        let postgres = &self.postgres;
+        let source = match postgres.source() {
+            Source::Url => "a server that was running",
+            Source::Installed => "installed binaries",
+            Source::Container => "a container",
+            Source::Download => "downloaded binaries",
+        };
+        facts.set(name, format!("{} from {source}", postgres.version()));
         let settings = target.block_on(self.settings())?;
         facts.set(format!("Settings of {name}"), settings);
         Ok(())
