@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         for (name, value) in self.targets.iter().flat_map(|target| &target.facts) {
             match merged.iter_mut().find(|fact| fact.0 == *name) {
                 None => merged.push((name.clone(), value.clone())),
-                Some((_, text)) if text.split("; ").any(|part| part == value) => {}
+                Some((_, text)) if text.contains(value.as_str()) => {}
                 Some((_, text)) => *text = format!("{text}; {value}"),
             }
         }
