@@ -8,7 +8,13 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::{account::Account, folder::ServerFolder, watchdog::Watchdog};
+use tokio::io::AsyncWriteExt as _;
+
+use super::{
+    account::Account,
+    folder::ServerFolder,
+    watchdog::{LAUNCH, Watchdog},
+};
 use crate::{Durability, url::USER};
 
 /// Runs `initdb`. About 0.4 s; killed if the future is dropped, ended by the watchdog if we die.
@@ -19,7 +25,9 @@ pub(crate) async fn create(
     durability: Durability,
     watchdog: &Watchdog,
 ) -> Result<(), String> {
-    let mut initdb = account.command(binaries.join("initdb"));
+    let mut initdb = account.command("sh");
+    initdb.args(["-c", LAUNCH, "launch"]);
+    initdb.arg(binaries.join("initdb"));
     initdb.args(["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C"]);
     if durability == Durability::Relaxed {
         initdb.arg("--no-sync");
@@ -39,11 +47,14 @@ pub(crate) async fn create(
 async fn run(initdb: Command, watchdog: &Watchdog) -> io::Result<Output> {
     let mut initdb = tokio::process::Command::from(initdb);
     initdb
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let initdb = initdb.kill_on_drop(true).spawn()?;
+    let mut initdb = initdb.kill_on_drop(true).spawn()?;
     watchdog.tell(&initdb.id().map(|pid| pid.to_string()).unwrap_or_default())?;
+    if let Some(mut go) = initdb.stdin.take() {
+        go.write_all(b"go\n").await?;
+    }
     let output = initdb.wait_with_output().await?;
     watchdog.tell("")?;
     Ok(output)

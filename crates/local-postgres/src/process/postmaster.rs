@@ -19,7 +19,7 @@ use super::{
     place, port,
     shared_memory::SharedMemory,
     table,
-    watchdog::Watchdog,
+    watchdog::{LAUNCH, Watchdog},
 };
 use crate::{Options, connection, url};
 
@@ -29,10 +29,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// How often another port is tried when somebody took ours between the look and the start.
 const PORT_TRIES: usize = 5;
-
-/// Waits for its server's process id to be known to the watchdog: if we die before, the pipe ends
-/// and there is nothing to clean up.
-const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
 /// A server process with its folder. Dropped, it is ended at once and its folder removed.
 #[derive(Debug)]

@@ -14,6 +14,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// The script of a shell that becomes a program once the watchdog knows its process id and a line
+/// came in. If we die before, the pipe ends and there is nothing to clean up.
+pub(super) const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
+
 /// Runs its script's last part when dropped, or when this process ends.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
