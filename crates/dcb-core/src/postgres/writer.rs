@@ -239,12 +239,15 @@ impl Connection {
             .bind(&ids)
             .fetch_all(&mut self.connection)
             .await?;
-        let stored = rows.iter().filter_map(|row| {
-            let id = Uuid::parse_str(row.try_get(0).ok()?).ok()?;
-            let position: i64 = row.try_get(1).ok()?;
-            Some((id, Position::new(u64::try_from(position).ok()?)?))
-        });
-        Ok(stored.collect())
+        let mut stored = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let malformed = || sqlx::Error::Decode("a stored id or position".into());
+            let id = Uuid::parse_str(row.try_get(0)?).map_err(|_| malformed())?;
+            let position: i64 = row.try_get(1)?;
+            let position = Position::new(position.unsigned_abs()).ok_or_else(malformed)?;
+            stored.insert(id, position);
+        }
+        Ok(stored)
     }
 }
 
