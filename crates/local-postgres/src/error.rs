@@ -48,6 +48,12 @@ pub enum Error {
         /// The end of the server's log, or the error of the operating system.
         reason: String,
     },
+    /// No standby was started: the binaries lack `pg_basebackup`, or the server refused the copy.
+    #[error("no standby could be started: {reason}")]
+    Standby {
+        /// What `pg_basebackup` or the standby said last.
+        reason: String,
+    },
     /// Other connections use the template: close them and call again.
     #[error("database {template} is in use and cannot be copied: close its connections first")]
     TemplateInUse {

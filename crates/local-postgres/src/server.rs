@@ -39,7 +39,11 @@ impl LocalPostgres {
     /// what was asked.
     pub async fn start(options: Options) -> Result<Self, Error> {
         options.server_settings()?;
-        let found = source::find(&options).await?;
+        Self::of(source::find(&options).await?).await
+    }
+
+    /// The server that was found, once it has told what it is.
+    async fn of(found: Found) -> Result<Self, Error> {
         let source = found.source;
         let facts = Facts::read(&found.url).await.map_err(|refusal| {
             let reason = format!("{}: {}", found.origin, refusal.reason);
@@ -99,6 +103,20 @@ impl LocalPostgres {
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// Starts a standby that streams from this server and answers reads: a replica. It has a folder
+    /// of its own and ends with its value. About 1 s, with `pg_basebackup` beside the server's
+    /// binaries.
+    ///
+    /// # Errors
+    /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
+    /// [`Error::Standby`] with the reason.
+    pub async fn start_standby(&self) -> Result<Self, Error> {
+        let started = self.process()?.start_standby().await;
+        let standby = started.map_err(|reason| Error::Standby { reason })?;
+        let origin = format!("a standby of {}", crate::url::without_secrets(&self.url));
+        Self::of(Found::of_process(self.source, origin, standby)).await
     }
 
     /// Makes an empty database with a unique name that begins like `hint`. About 20 ms.

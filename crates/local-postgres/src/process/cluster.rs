@@ -44,18 +44,48 @@ pub(crate) async fn create(
     ))
 }
 
-async fn run(initdb: Command, watchdog: &Watchdog) -> io::Result<Output> {
-    let mut initdb = tokio::process::Command::from(initdb);
-    initdb
+/// Copies the running server at `url`, so that a server on the copy follows it. Takes about half a
+/// second; killed if the future is dropped, ended by the watchdog if we die.
+pub(crate) async fn copy(
+    binaries: &Path,
+    folder: &ServerFolder,
+    account: Account,
+    url: &str,
+    watchdog: &Watchdog,
+) -> Result<(), String> {
+    let mut backup = account.command("sh");
+    backup.args(["-c", LAUNCH, "launch"]);
+    backup.arg(binaries.join("pg_basebackup"));
+    backup.args([
+        "--write-recovery-conf",
+        "--wal-method=stream",
+        "--checkpoint=fast",
+    ]);
+    backup.arg("--dbname").arg(url);
+    backup.arg("--pgdata").arg(folder.data());
+    let output = run(backup, watchdog).await;
+    let output = output.map_err(|error| format!("pg_basebackup does not run: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "pg_basebackup failed: {}",
+        last_lines(&String::from_utf8_lossy(&output.stderr))
+    ))
+}
+
+async fn run(program: Command, watchdog: &Watchdog) -> io::Result<Output> {
+    let mut program = tokio::process::Command::from(program);
+    program
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut initdb = initdb.kill_on_drop(true).spawn()?;
-    watchdog.tell(&initdb.id().map(|pid| pid.to_string()).unwrap_or_default())?;
-    if let Some(mut go) = initdb.stdin.take() {
+    let mut program = program.kill_on_drop(true).spawn()?;
+    watchdog.tell(&program.id().map(|pid| pid.to_string()).unwrap_or_default())?;
+    if let Some(mut go) = program.stdin.take() {
         go.write_all(b"go\n").await?;
     }
-    let output = initdb.wait_with_output().await?;
+    let output = program.wait_with_output().await?;
     watchdog.tell("")?;
     Ok(output)
 }

@@ -62,10 +62,34 @@ impl Postmaster {
         )
         .await?;
         cluster::configure(&server.folder, &settings).map_err(|error| error.to_string())?;
+        server.launch_on_a_free_port().await?;
+        Ok(server)
+    }
+
+    /// Copies this server and starts a standby on the copy, which streams from it. About 1 s.
+    pub(crate) async fn start_standby(&self) -> Result<Self, String> {
+        let options = Options::default();
+        let mut standby =
+            Self::prepare(&self.binaries, &options).map_err(|error| error.to_string())?;
+        cluster::copy(
+            &standby.binaries,
+            &standby.folder,
+            standby.account,
+            &self.url(),
+            &standby.watchdog,
+        )
+        .await?;
+        // The copied settings are the primary's; its socket is not.
+        cluster::configure(&standby.folder, &[]).map_err(|error| error.to_string())?;
+        standby.launch_on_a_free_port().await?;
+        Ok(standby)
+    }
+
+    async fn launch_on_a_free_port(&mut self) -> Result<(), String> {
         for _ in 0..PORT_TRIES {
-            server.port = port::free().map_err(|error| error.to_string())?;
-            match server.launch().await {
-                Ok(()) => return Ok(server),
+            self.port = port::free().map_err(|error| error.to_string())?;
+            match self.launch().await {
+                Ok(()) => return Ok(()),
                 Err(Failure::PortTaken) => {}
                 Err(Failure::Other(reason)) => return Err(reason),
             }

@@ -65,7 +65,7 @@ async fn start(source: Source, options: &Options) -> Result<Found, Missing> {
 }
 
 impl Found {
-    fn of_process(source: Source, origin: String, server: Postmaster) -> Self {
+    pub(crate) fn of_process(source: Source, origin: String, server: Postmaster) -> Self {
         Self {
             source,
             origin,
