@@ -1,3 +1,4 @@
+use dcb_core::transfer::append_missing;
 use dcb_core::{Error, Event, EventStore};
 
 use crate::DatasetContent;
@@ -33,25 +34,6 @@ pub async fn load<S: EventStore>(
         loaded += next.len();
         append_missing(store, next).await?;
         report(Progress { loaded, total });
-    }
-    Ok(())
-}
-
-/// Appends those events that the store does not have.
-///
-/// A batch of which it has a part is refused whole. Then an earlier load ended inside it, and its
-/// halves are tried, down to single events; one that is refused alone has been given its id by
-/// somebody else.
-async fn append_missing<S: EventStore>(store: &S, events: Vec<Event>) -> Result<(), Error> {
-    let mut parts = vec![events];
-    while let Some(mut part) = parts.pop() {
-        match store.append(part.clone()).await {
-            Err(Error::DuplicateEventId { .. }) if part.len() > 1 => {
-                let second = part.split_off(part.len() / 2);
-                parts.extend([second, part]);
-            }
-            appended => drop(appended?),
-        }
     }
     Ok(())
 }

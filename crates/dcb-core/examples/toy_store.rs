@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dcb_core::{
     Append, AppendCondition, Appended, Error, Event, EventStore, EventStream, Limits, Position,
-    ProjectionLimit, Query, ReadOptions, SequencedEvent,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 use uuid::Uuid;
 
@@ -27,6 +27,7 @@ struct ToyStore {
 struct Log {
     events: Vec<SequencedEvent>,
     tracked: HashMap<String, u64>,
+    commands: Vec<RecordedCommand>,
 }
 
 impl ToyStore {
@@ -134,6 +135,11 @@ impl Log {
             self.tracked
                 .insert(tracking.source().to_owned(), tracking.position());
         }
+        if let Some(command) = append.command {
+            let count = appended.positions().count() as u64;
+            self.commands
+                .push(command.into_recorded(first, count, recorded_at));
+        }
         appended
     }
 }
@@ -195,6 +201,17 @@ impl EventStore for ToyStore {
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         Ok(self.log().tracked.get(source).copied())
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        let mut commands = self.log().commands.clone();
+        commands.retain(|command| Some(command.position()) > after);
+        commands.truncate(limit as usize);
+        Ok(commands)
     }
 
     fn projection_limit(&self) -> &ProjectionLimit {

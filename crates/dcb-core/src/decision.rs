@@ -1,4 +1,4 @@
-use crate::{Appended, Error, Event, EventStore, Projection};
+use crate::{Append, Appended, Error, Event, EventStore, Projection};
 
 /// Reads the state that a decision depends on, decides, appends on condition that the state still
 /// holds, and begins again when it does not.
@@ -21,10 +21,12 @@ pub struct Decided {
     pub attempts: u32,
 }
 
-impl<P: Projection> DecisionModel<P> {
+impl<P> DecisionModel<P> {
     /// How often a decision is made at most, where nothing else was said.
     pub const DEFAULT_MAX_ATTEMPTS: u32 = 10;
+}
 
+impl<P: Projection> DecisionModel<P> {
     /// A decision that depends on this projection and on nothing else.
     pub fn new(projection: P) -> Self {
         Self {
@@ -56,29 +58,51 @@ impl<P: Projection> DecisionModel<P> {
         V: Into<Vec<Event>>,
         E: From<Error>,
     {
-        let mut attempts = 1;
+        let mut attempts = Attempts::at_most(self.max_attempts);
         loop {
             let projected = store.project(&self.projection).await?;
-            let events: Vec<Event> = decide(projected.state)?.into();
-            if events.is_empty() {
-                return Ok(Decided {
-                    appended: None,
-                    attempts,
-                });
+            let events = decide(projected.state)?;
+            let append = Append::new(events).condition(projected.condition);
+            if let Some(decided) = attempts.submit(store, append).await? {
+                return Ok(decided);
             }
-            match store.append_if(events, projected.condition).await {
-                Ok(appended) => {
-                    return Ok(Decided {
-                        appended: Some(appended),
-                        attempts,
-                    });
-                }
-                Err(Error::Conflict { position }) if attempts == self.max_attempts => {
-                    return Err(Error::RetriesExhausted { attempts, position }.into());
-                }
-                Err(Error::Conflict { .. }) => attempts += 1,
-                Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The attempts at one decision.
+pub(crate) struct Attempts {
+    made: u32,
+    max: u32,
+}
+
+impl Attempts {
+    pub(crate) fn at_most(max: u32) -> Self {
+        Self { made: 0, max }
+    }
+
+    /// What the decision came to; `None` where it met a conflict and is to be made again.
+    pub(crate) async fn submit<S: EventStore>(
+        &mut self,
+        store: &S,
+        append: Append,
+    ) -> Result<Option<Decided>, Error> {
+        self.made += 1;
+        let attempts = self.made;
+        if append.events.is_empty() {
+            let appended = None;
+            return Ok(Some(Decided { appended, attempts }));
+        }
+        match store.submit(append).await {
+            Ok(appended) => Ok(Some(Decided {
+                appended: Some(appended),
+                attempts,
+            })),
+            Err(Error::Conflict { position }) if attempts >= self.max => {
+                Err(Error::RetriesExhausted { attempts, position })
             }
+            Err(Error::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

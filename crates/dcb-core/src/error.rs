@@ -49,6 +49,27 @@ pub enum Error {
         /// The position last tracked for it.
         tracked: u64,
     },
+    /// The checkpoint is not where this runner left it: another one runs the same projection, or it
+    /// was reset. Nothing was written. Go on from the checkpoint as it is.
+    #[error("the checkpoint of {name} is {actual} instead of {expected}",
+        actual = Position::number_or_zero(*.actual), expected = Position::number_or_zero(*.expected))]
+    CheckpointMoved {
+        /// The projection.
+        name: String,
+        /// Where the runner left it.
+        expected: Option<Position>,
+        /// Where it is.
+        actual: Option<Position>,
+    },
+    /// The handler of a projection failed; nothing of its batch was written. Mend the handler, then
+    /// run the projection again: it goes on from its checkpoint.
+    #[error("the handler of {name} failed: {source}")]
+    Handler {
+        /// The projection.
+        name: String,
+        /// What the handler returned.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// As many projections as the store allows at once are running; nothing was read. Try again
     /// later, or raise the limit.
     #[error("{current} projections are running, {max} may")]
@@ -69,7 +90,7 @@ pub enum Error {
     /// The time allowed for the call ran out. Of an append nothing was written; try again.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
-        /// `append` or `read`.
+        /// `append`, `read` or `wait`.
         operation: &'static str,
         /// The time allowed.
         limit: Duration,
@@ -115,6 +136,51 @@ pub enum Error {
         /// What serde reported.
         reason: Arc<str>,
     },
+    /// The data of a stored event is not of the shape that its version has. Add what the event
+    /// needs to the upcast of its version.
+    #[error(
+        "the event at position {position} ({event_type} version {version}) can't be upcast: {reason}"
+    )]
+    Upcast {
+        /// Where the event is.
+        position: Position,
+        /// Its type.
+        event_type: Arc<str>,
+        /// The version of its data.
+        version: u32,
+        /// What serde reported.
+        reason: Arc<str>,
+    },
+    /// A stored event has a version that this program does not know. Update the program.
+    #[error(
+        "the event at position {position} ({event_type}) has version {found}, this program knows up to {supported}"
+    )]
+    VersionTooNew {
+        /// Where the event is.
+        position: Position,
+        /// Its type.
+        event_type: Arc<str>,
+        /// The version of its data.
+        found: u32,
+        /// The newest version that this program knows.
+        supported: u32,
+    },
+    /// An entry of an import is not an event that the store can hold; entries before it may have
+    /// been appended. Correct the entry, then import again.
+    #[error("{entry} can't be imported: {reason}")]
+    Import {
+        /// The entry: `line 7`, `position 7`.
+        entry: String,
+        /// What is wrong with it.
+        reason: Arc<str>,
+    },
+    /// Reading an import or writing an export failed. See to the file, then go on after the last
+    /// event that was reported.
+    #[error("the transfer failed: {reason}")]
+    Io {
+        /// What the operating system reported.
+        reason: Arc<str>,
+    },
     /// The database refused or failed the statement; nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
     Database {
@@ -127,6 +193,22 @@ pub enum Error {
     /// it, and append the same ids again.
     #[error("the committing code panicked")]
     Panicked,
+}
+
+impl Error {
+    /// Whether the same call may succeed later though nobody changes anything: the database was
+    /// away, busy, or chose this transaction to give way to another.
+    pub(crate) fn is_transient(&self) -> bool {
+        /// Transaction rollback, insufficient resources, operator intervention.
+        const CLASSES: [&str; 3] = ["40", "53", "57"];
+        match self {
+            Self::Unavailable { .. } | Self::Timeout { .. } => true,
+            Self::Database {
+                code: Some(code), ..
+            } => CLASSES.iter().any(|class| code.starts_with(class)),
+            _ => false,
+        }
+    }
 }
 
 /// What is wrong with a field.

@@ -169,6 +169,13 @@ macro_rules! body_accessors {
                     .find_map(|(own, value)| (own == key).then_some(value))
             }
 
+            /// The version of the data's shape: what [`EventBuilder::version`] set, 1 where it set
+            /// none.
+            pub fn version(&self) -> u32 {
+                let set = self.metadata_value(Event::VERSION);
+                set.and_then(|text| text.parse().ok()).unwrap_or(1)
+            }
+
             /// The data, byte for byte as it was given.
             pub fn data(&self) -> &[u8] {
                 self.body.data()
@@ -200,6 +207,8 @@ impl Event {
     pub const CORRELATION_ID: &'static str = "correlationId";
     /// The metadata key of the event or command that caused this event.
     pub const CAUSATION_ID: &'static str = "causationId";
+    /// The metadata key of the version of the data's shape.
+    pub const VERSION: &'static str = "schemaVersion";
 
     /// Builds an event of this type.
     pub fn builder(event_type: impl Into<String>) -> EventBuilder {
@@ -235,7 +244,7 @@ impl Event {
 }
 
 /// The parts of a stored event, as a backend reads them.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) struct StoredEvent<'a, T, M> {
     pub(crate) position: Position,
     pub(crate) recorded_at: SystemTime,
@@ -246,7 +255,7 @@ pub(crate) struct StoredEvent<'a, T, M> {
     pub(crate) data: &'a [u8],
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 impl<'a, T, M> StoredEvent<'a, T, M>
 where
     T: Iterator<Item = &'a str> + Clone,
@@ -285,6 +294,19 @@ impl SequencedEvent {
     /// The id, unique in the log.
     pub fn id(&self) -> Uuid {
         self.id
+    }
+
+    /// The same event with other data, which has this version.
+    pub(crate) fn with_data(&self, data: &[u8], version: u32) -> Result<Self, Error> {
+        let version = version.to_string();
+        let others = self.metadata().filter(|(key, _)| *key != Event::VERSION);
+        let metadata: Vec<_> = others.chain([(Event::VERSION, version.as_str())]).collect();
+        let tags: Vec<&str> = self.tags().collect();
+        let (tags, metadata) = (tags.into_iter(), metadata.into_iter());
+        Ok(Self {
+            body: Body::pack(self.event_type(), tags, metadata, data)?,
+            ..*self
+        })
     }
 
     /// Whether `event` has the same type, tags, metadata and data.
@@ -386,6 +408,12 @@ impl EventBuilder {
     /// Sets the metadata entry [`Event::CAUSATION_ID`].
     pub fn causation_id(self, id: impl Into<String>) -> Self {
         self.metadata(Event::CAUSATION_ID, id)
+    }
+
+    /// Sets the metadata entry [`Event::VERSION`]: the version of the data's shape, from 1. See
+    /// [`upcast`](crate::upcast).
+    pub fn version(self, version: u32) -> Self {
+        self.metadata(Event::VERSION, version.to_string())
     }
 
     /// Sets the data, any bytes.

@@ -1,31 +1,42 @@
 #![doc = include_str!("../README.md")]
 
+mod command;
 mod condition;
 mod decision;
 mod error;
 mod event;
 mod event_type;
+mod given_when_then;
 mod limits;
 mod memory;
 mod position;
 mod projection;
 mod query;
 mod read;
+mod runner;
 mod store;
+mod subscription;
 mod tag;
 mod text;
 mod tracking;
+pub mod transfer;
+pub mod upcast;
+mod wait;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 
+pub use command::{Command, CommandBuilder, CommandExecutor, RecordedCommand};
 pub use condition::AppendCondition;
 pub use decision::{Decided, DecisionModel};
 pub use error::{Error, Problem};
 pub use event::{Event, EventBuilder, SequencedEvent};
 pub use event_type::EventType;
+pub use given_when_then::{Given, Outcome, given};
 pub use limits::Limits;
 pub use memory::MemoryStore;
 pub use position::Position;
@@ -34,6 +45,11 @@ pub use projection::{
 };
 pub use query::{Query, QueryBuilder, QueryItem};
 pub use read::{EventStream, Events, ReadOptions};
+pub use runner::{HandlerError, ProjectionRunner, ReadModel};
 pub use store::{Append, Appended, EventStore};
+pub use subscription::{
+    AppendSignal, Appends, EventBatch, Progress, SubscribeOptions, Subscription,
+};
 pub use tag::Tag;
 pub use tracking::Tracking;
+pub use upcast::{Upcasting, Upcasts, Versions};

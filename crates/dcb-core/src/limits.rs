@@ -1,14 +1,14 @@
 use uuid::Uuid;
 
 use crate::text::invalid;
-use crate::{Append, Error, Problem};
+use crate::{Append, Command, Error, Problem};
 
 /// How large an append may be. What exceeds a limit is refused before anything else is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most events of one append.
     pub max_events_per_append: usize,
-    /// The most bytes of one event: type, tags, metadata and data together.
+    /// The most bytes of one event: type, tags, metadata and data together; and of a command.
     pub max_event_bytes: usize,
     /// The most bytes of all events of one append.
     pub max_append_bytes: usize,
@@ -31,7 +31,8 @@ impl Limits {
     /// # Errors
     /// In this order: [`Error::Invalid`] with field `events` where there are none or too many, with
     /// field `events[i]` of the first that is too large, with field `events` where they are too large
-    /// together; [`Error::DuplicateEventId`] with the first
+    /// together, with field `command` where that is larger than an event may be;
+    /// [`Error::DuplicateEventId`] with the first
     /// id that is in the append twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
         self.check_count(append.events.len())
@@ -44,6 +45,8 @@ impl Limits {
             append_bytes += event_bytes;
         }
         check_size(append_bytes, self.max_append_bytes).map_err(invalid("events"))?;
+        let command_bytes = append.command.as_ref().map_or(0, Command::size_bytes);
+        check_size(command_bytes, self.max_event_bytes).map_err(invalid("command"))?;
         match repeated_id(append) {
             Some(id) => Err(Error::DuplicateEventId { id }),
             None => Ok(()),

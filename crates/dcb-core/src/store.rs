@@ -1,9 +1,11 @@
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{
-    AppendCondition, Error, Event, EventStream, Events, Position, Projected, Projection,
-    ProjectionLimit, ProjectionStream, Query, ReadOptions, Tracking,
+    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Position, Progress,
+    Projected, Projection, ProjectionLimit, ProjectionStream, Query, ReadOptions, RecordedCommand,
+    SubscribeOptions, Subscription, Tracking, wait,
 };
 
 /// Events to append in one commit, and what must hold for it.
@@ -15,6 +17,8 @@ pub struct Append {
     pub condition: Option<AppendCondition>,
     /// What upstream position the events are the consequence of.
     pub tracking: Option<Tracking>,
+    /// What was asked for, to be kept beside the events.
+    pub command: Option<Command>,
 }
 
 impl Append {
@@ -24,6 +28,7 @@ impl Append {
             events: events.into(),
             condition: None,
             tracking: None,
+            command: None,
         }
     }
 
@@ -38,6 +43,13 @@ impl Append {
     #[must_use]
     pub fn tracking(mut self, tracking: Tracking) -> Self {
         self.tracking = Some(tracking);
+        self
+    }
+
+    /// Keeps this command by the same commit.
+    #[must_use]
+    pub fn command(mut self, command: Command) -> Self {
+        self.command = Some(command);
         self
     }
 }
@@ -109,7 +121,7 @@ pub trait EventStore: Send + Sync {
     /// Appends atomically: all the events at consecutive positions, or none.
     ///
     /// Appending the same ids with the same content again returns the first positions, and
-    /// evaluates neither condition nor tracking.
+    /// evaluates neither condition nor tracking, and keeps no command.
     ///
     /// # Errors
     /// The first of these that holds, in every backend in this order; nothing was written:
@@ -158,8 +170,55 @@ pub trait EventStore: Send + Sync {
     /// What the backend met.
     fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
+    /// At most `limit` commands that were kept, in the order of their events, from the first whose
+    /// events are after the position `after`.
+    ///
+    /// # Errors
+    /// What the backend met.
+    fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> impl Future<Output = Result<Vec<RecordedCommand>, Error>> + Send;
+
     /// How many projections may run at once.
     fn projection_limit(&self) -> &ProjectionLimit;
+
+    /// Announces appends to those who wait for them. Called inside the runtime that they wait in.
+    ///
+    /// It is a hint: a store may announce some appends, or none, and they poll besides.
+    fn appends(&self) -> Appends {
+        Appends::unannounced()
+    }
+
+    /// The events of `query` past `after`, those that are there and those that come. It reads
+    /// nothing before it is asked for the first event.
+    fn subscribe(
+        &self,
+        query: Query,
+        after: Option<Position>,
+        options: SubscribeOptions,
+    ) -> Subscription
+    where
+        Self: Clone + Sized + 'static,
+    {
+        Subscription::new(self.clone(), query, after, options, Progress::at(after))
+    }
+
+    /// Waits until reads see the event at `position`, and returns the head then. Right away where
+    /// this store read or appended it before; what another process appended, or what goes to a
+    /// replica, may take its time.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] where that takes longer than `limit`; else what the store met and what
+    /// trying again does not mend.
+    fn wait_for(
+        &self,
+        position: Position,
+        limit: Duration,
+    ) -> impl Future<Output = Result<Position, Error>> + Send {
+        wait::wait_for(self, position, limit)
+    }
 
     /// [`EventStore::submit`] without a condition.
     ///
@@ -269,8 +328,20 @@ impl<S: EventStore> EventStore for Arc<S> {
         S::tracked(self, source).await
     }
 
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        S::commands(self, after, limit).await
+    }
+
     fn projection_limit(&self) -> &ProjectionLimit {
         S::projection_limit(self)
+    }
+
+    fn appends(&self) -> Appends {
+        S::appends(self)
     }
 
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {

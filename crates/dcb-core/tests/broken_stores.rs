@@ -105,7 +105,10 @@ fn a_store_that_joins_tags_with_commas_is_found() {
 
 #[test]
 fn a_store_that_reads_the_head_after_the_events_is_found() {
-    let by = ["races::readers_by_position_miss_nothing"];
+    let by = [
+        "races::readers_by_position_miss_nothing",
+        "subscription::every_subscriber_gets_every_event_once_under_load",
+    ];
     assert_found(Fault::ReadsTheHeadLater, &by);
 }
 
@@ -121,6 +124,15 @@ fn a_store_that_limits_before_it_reverses_is_found() {
         Fault::LimitsBeforeItReverses,
         &["read::every_combination_of_options"],
     );
+}
+
+#[test]
+fn a_store_that_drops_commands_is_found() {
+    let by = [
+        "command::it_is_kept_with_its_events",
+        "command::commands_at_once_are_kept_beside_their_events",
+    ];
+    assert_found(Fault::DropsCommands, &by);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dcb_core::{
     Append, Appended, DecisionModel, Error, Event, EventStore, EventStream, MemoryStore, Position,
-    Projection, ProjectionLimit, Projector, Query, ReadOptions,
+    Projection, ProjectionLimit, Projector, Query, ReadOptions, RecordedCommand,
 };
 
 /// A store whose reads fail after the first event.
@@ -50,6 +50,14 @@ impl EventStore for Breaking {
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         self.store.tracked(source).await
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.store.commands(after, limit).await
     }
 
     fn projection_limit(&self) -> &ProjectionLimit {

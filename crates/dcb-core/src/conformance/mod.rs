@@ -18,6 +18,7 @@
 mod append;
 mod callers;
 pub mod checker;
+mod command;
 mod condition;
 mod content;
 mod decision;
@@ -31,6 +32,7 @@ mod races;
 mod random;
 mod read;
 mod stream;
+mod subscription;
 mod tracking;
 mod validation;
 
@@ -139,6 +141,27 @@ macro_rules! for_each_conformance_case {
                 it_yields_what_a_query_returns
                 it_is_one_snapshot
                 it_may_be_dropped_on_the_way
+            }
+            command {
+                it_is_kept_with_its_events
+                its_content_comes_back
+                a_refused_append_leaves_no_command
+                an_append_sent_again_keeps_it_once
+                pages_make_up_the_log_of_commands
+                a_large_command_is_refused
+                an_executor_decides_again_after_a_conflict
+                an_executor_keeps_nothing_of_what_was_refused
+                commands_at_once_are_kept_beside_their_events
+            }
+            subscription {
+                it_yields_what_is_there_then_what_comes
+                it_begins_after_a_position
+                a_shortened_log_ends_it
+                batches_tell_how_far_the_log_was_read
+                the_rest_of_a_batch_is_a_batch
+                a_dropped_wait_loses_nothing
+                every_subscriber_gets_every_event_once_under_load
+                a_wait_ends_when_the_position_is_there
             }
             projection {
                 an_empty_log_gives_the_initial_state

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::matcher::{is_past, matches};
 use crate::{
-    Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, SequencedEvent,
-    Tracking,
+    Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, RecordedCommand,
+    SequencedEvent, Tracking,
 };
 
 #[derive(Debug, Default)]
@@ -14,6 +14,7 @@ pub(super) struct Log {
     /// The event at position `n` is at index `n - 1`.
     events: Vec<SequencedEvent>,
     tracked: HashMap<String, u64>,
+    commands: Vec<RecordedCommand>,
 }
 
 impl Log {
@@ -127,7 +128,22 @@ impl Log {
             self.tracked
                 .insert(tracking.source().to_owned(), tracking.position());
         }
+        if let Some(command) = append.command {
+            self.commands
+                .push(command.into_recorded(first, count as u64, recorded_at));
+        }
         Appended::contiguous(first, count)
+    }
+
+    pub(super) fn commands(&self, after: Option<Position>, limit: u64) -> Vec<RecordedCommand> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let past = |command: &&RecordedCommand| Some(command.position()) > after;
+        self.commands
+            .iter()
+            .filter(past)
+            .take(limit)
+            .cloned()
+            .collect()
     }
 
     fn next_position(&self) -> Position {

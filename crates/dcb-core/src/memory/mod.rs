@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::log::Log;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Limits, Position, ProjectionLimit, Query,
-    ReadOptions,
+    Append, AppendSignal, Appended, Appends, Error, EventStore, EventStream, Limits, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously right rather than fast.
@@ -18,6 +18,7 @@ pub struct MemoryStore {
     limits: Limits,
     projections: Arc<ProjectionLimit>,
     log: Arc<Mutex<Log>>,
+    signal: AppendSignal,
 }
 
 impl MemoryStore {
@@ -50,7 +51,9 @@ impl MemoryStore {
 impl EventStore for MemoryStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         self.limits.check(&append)?;
-        self.log().submit(append)
+        let appended = self.log().submit(append)?;
+        self.signal.announce();
+        Ok(appended)
     }
 
     async fn query_stream(
@@ -80,7 +83,19 @@ impl EventStore for MemoryStore {
         Ok(self.log().tracked(source))
     }
 
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        Ok(self.log().commands(after, limit))
+    }
+
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.projections
+    }
+
+    fn appends(&self) -> Appends {
+        self.signal.appends()
     }
 }

@@ -26,7 +26,10 @@ impl PostgresStore {
                 .await
             {
                 Ok(Verdict::Settled(result)) => {
-                    self.count_conflict(&result);
+                    match &result {
+                        Ok(_) => self.shared.listener.signal().announce(),
+                        Err(_) => self.count_conflict(&result),
+                    }
                     return result;
                 }
                 // Boxed: it is rare, and ten times the size of all else that an append keeps.
@@ -65,22 +68,30 @@ impl PostgresStore {
     /// Answers an append of which at least one id is stored already.
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
         let stored = self.events_by_id(&request.ids).await?;
-        let with_id = |id: &Uuid| stored.iter().find(|event| event.id() == *id);
-        let stored: Vec<Option<&SequencedEvent>> = request.ids.iter().map(with_id).collect();
-        let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
-            let first = stored.iter().flatten().next();
-            return Err(duplicate(first.map_or(request.ids[0], |event| event.id())));
-        };
-        let differs = all
-            .iter()
-            .zip(&request.append.events)
-            .find(|(stored, event)| !stored.has_content_of(event));
-        if let Some((other, _)) = differs {
-            return Err(duplicate(other.id()));
-        }
-        let positions = all.iter().map(|event| event.position()).collect();
-        Appended::found(positions).ok_or_else(|| duplicate(request.ids[0]))
+        found_before(request, &stored)
     }
+}
+
+/// The answer to an append of which `stored` is what the log has under its ids, at least one event.
+pub(super) fn found_before(
+    request: &Request,
+    stored: &[SequencedEvent],
+) -> Result<Appended, Error> {
+    let with_id = |id: &Uuid| stored.iter().find(|event| event.id() == *id);
+    let stored: Vec<Option<&SequencedEvent>> = request.ids.iter().map(with_id).collect();
+    let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
+        let first = stored.iter().flatten().next();
+        return Err(duplicate(first.map_or(request.ids[0], |event| event.id())));
+    };
+    let differs = all
+        .iter()
+        .zip(&request.append.events)
+        .find(|(stored, event)| !stored.has_content_of(event));
+    if let Some((other, _)) = differs {
+        return Err(duplicate(other.id()));
+    }
+    let positions = all.iter().map(|event| event.position()).collect();
+    Appended::found(positions).ok_or_else(|| duplicate(request.ids[0]))
 }
 
 fn duplicate(id: Uuid) -> Error {

@@ -7,8 +7,10 @@ use sqlx::{Postgres, SqlStr};
 use super::column::Element::{Bytea, Int4, Int8, Text, Uuid};
 use super::column::{Column, Element};
 use super::plan::Plan;
+use super::recent::{Last, Recent};
 use super::request::Request;
 use super::selection::for_each_probe;
+use super::tag_key;
 use super::text_form::{write_metadata, write_tags};
 use crate::{AppendCondition, Event, Position, Tracking};
 
@@ -19,10 +21,12 @@ pub(super) struct Batch {
 }
 
 /// The parameters of `dcb.append`, in its order.
-const ELEMENTS: [Element; 15] = [
+const ELEMENTS: [Element; 21] = [
     Int4, Uuid, Text, Text, Text, Bytea, // event: request, id, type, tags, metadata, data
+    Int4, Int8, // tag: event, key
     Int4, Uuid, // known: request, id
-    Int4, Text, Text, Int8, // probe: request, type, tags, after
+    Int4, Text, Text, Int8, Int8, // probe: request, type, tags, after, key
+    Int8, Uuid, Int4, // recent: position and id of the last event known, probes left open
     Int4, Text, Int8, // tracking: request, source, position
 ];
 
@@ -36,20 +40,23 @@ impl Default for Batch {
 
 impl Batch {
     /// Takes over the requests, and of those that the plan does not hold the events.
-    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
+    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &Recent) {
         self.columns.iter_mut().for_each(Column::clear);
+        if let Some(last) = recent.last() {
+            self.add_last(last);
+        }
         for (index, request) in requests.iter().enumerate() {
             let number = i32::try_from(index + 1).expect("a batch is bounded far below");
             if plan.is_sent(index) {
-                for (event, id) in request.append.events.iter().zip(request.ids.iter()) {
-                    self.add_event(number, event, *id);
+                for (event, id, tag_keys) in request.events() {
+                    self.add_event(number, event, id, tag_keys);
                 }
             }
             for id in request.known_ids() {
                 self.add_known_id(number, id);
             }
             if let Some(condition) = &request.append.condition {
-                self.add_condition(number, condition);
+                self.add_condition(number, condition, recent);
             }
             if let Some(tracking) = &request.append.tracking {
                 self.add_tracking(number, tracking);
@@ -62,8 +69,18 @@ impl Batch {
         self.columns.iter().fold(sqlx::query(append), Query::bind)
     }
 
-    fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid) {
-        let [request, id, event_type, tags, metadata, data, ..] = &mut self.columns;
+    fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {
+        let [
+            request,
+            id,
+            event_type,
+            tags,
+            metadata,
+            data,
+            tag_event,
+            tag_key,
+            ..,
+        ] = &mut self.columns;
         request.push_int4(number);
         id.push(event_id.as_bytes());
         event_type.push(event.event_type().as_bytes());
@@ -74,29 +91,60 @@ impl Batch {
             metadata.push_null();
         }
         data.push(event.data());
+        for &key in tag_keys {
+            tag_event.push_int4(request.count());
+            tag_key.push_int8(key);
+        }
     }
 
     fn add_known_id(&mut self, number: i32, known_id: uuid::Uuid) {
-        let [_, _, _, _, _, _, request, id, ..] = &mut self.columns;
+        let [_, _, _, _, _, _, _, _, request, id, ..] = &mut self.columns;
         request.push_int4(number);
         id.push(known_id.as_bytes());
     }
 
-    fn add_condition(&mut self, number: i32, condition: &AppendCondition) {
-        let [_, _, _, _, _, _, _, _, request, event_type, tags, after, ..] = &mut self.columns;
+    fn add_condition(&mut self, number: i32, condition: &AppendCondition, recent: &Recent) {
+        let [
+            ..,
+            request,
+            event_type,
+            tags,
+            after,
+            key,
+            _,
+            _,
+            open,
+            _,
+            _,
+            _,
+        ] = &mut self.columns;
         let position = Position::number_or_zero(condition.after);
-        let position = i64::try_from(position).unwrap_or(i64::MAX);
         for_each_probe(
             &condition.fail_if_events_match,
             |wanted_type, wanted_tags| {
+                let type_bits = wanted_type.map_or(0, tag_key::of_type);
+                let keys = wanted_tags
+                    .iter()
+                    .map(|tag| tag_key::of_tag(tag.as_str()) | type_bits);
+                let glance = recent.glance(position, keys);
                 request.push_int4(number);
                 event_type.push_optional_text(wanted_type);
                 tags.push_with(|buffer| {
                     write_tags(wanted_tags.iter().map(|tag| tag.as_str()), buffer);
                 });
-                after.push_int8(position);
+                after.push_int8(i64::try_from(position).unwrap_or(i64::MAX));
+                key.push_optional_int8(glance.key);
+                if !glance.settled {
+                    open.push_int4(request.count());
+                }
             },
         );
+    }
+
+    fn add_last(&mut self, last: Last) {
+        let [.., position, id, _, _, _, _] = &mut self.columns;
+        position.push_int8(last.position.cast_signed());
+        id.push(last.id.as_bytes());
     }
 
     fn add_tracking(&mut self, number: i32, tracking: &Tracking) {

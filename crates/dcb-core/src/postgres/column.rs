@@ -1,5 +1,8 @@
 //! A parameter that is an array, written element by element in PostgreSQL's binary form.
 //!
+//! An array without any value, empty or all NULL, travels as NULL: `unnest` of several arrays fills
+//! the shorter ones with NULL, and one that is NULL costs the server nothing.
+//!
 //! One buffer a column serves batch after batch, so that a batch allocates nothing for its values.
 
 use sqlx::encode::IsNull;
@@ -35,6 +38,7 @@ impl Element {
 pub(super) struct Column {
     element: Element,
     count: i32,
+    nulls: i32,
     /// Each element: its length in bytes as 4 bytes, big-endian (-1 for NULL), then its bytes.
     elements: Vec<u8>,
 }
@@ -44,13 +48,20 @@ impl Column {
         Self {
             element,
             count: 0,
+            nulls: 0,
             elements: Vec::new(),
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.count = 0;
+        self.nulls = 0;
         self.elements.clear();
+    }
+
+    /// How many elements there are.
+    pub(super) fn count(&self) -> i32 {
+        self.count
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -65,6 +76,13 @@ impl Column {
         self.push(&number.to_be_bytes());
     }
 
+    pub(super) fn push_optional_int8(&mut self, number: Option<i64>) {
+        match number {
+            Some(number) => self.push_int8(number),
+            None => self.push_null(),
+        }
+    }
+
     pub(super) fn push_optional_text(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.push(text.as_bytes()),
@@ -74,6 +92,7 @@ impl Column {
 
     pub(super) fn push_null(&mut self) {
         self.count += 1;
+        self.nulls += 1;
         self.elements.extend_from_slice(&(-1_i32).to_be_bytes());
     }
 
@@ -97,17 +116,18 @@ impl Type<Postgres> for Column {
 
 impl Encode<'_, Postgres> for Column {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        const DIMENSIONS: i32 = 1;
         const HAS_NULLS: i32 = 1;
         const FIRST_SUBSCRIPT: i32 = 1;
-        let dimensions = i32::from(self.count > 0);
-        buffer.extend_from_slice(&dimensions.to_be_bytes());
+        if self.nulls == self.count {
+            return Ok(IsNull::Yes);
+        }
+        buffer.extend_from_slice(&DIMENSIONS.to_be_bytes());
         buffer.extend_from_slice(&HAS_NULLS.to_be_bytes());
         buffer.extend_from_slice(&self.element.oids().0.to_be_bytes());
-        if self.count > 0 {
-            buffer.extend_from_slice(&self.count.to_be_bytes());
-            buffer.extend_from_slice(&FIRST_SUBSCRIPT.to_be_bytes());
-            buffer.extend_from_slice(&self.elements);
-        }
+        buffer.extend_from_slice(&self.count.to_be_bytes());
+        buffer.extend_from_slice(&FIRST_SUBSCRIPT.to_be_bytes());
+        buffer.extend_from_slice(&self.elements);
         Ok(IsNull::No)
     }
 

@@ -8,6 +8,19 @@ use crate::{Limits, ProjectionLimit};
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
     pub url: String,
+    /// A streaming replica of that database, for reads: they are as old as the replica is. A
+    /// decision over an old state is refused as a conflict, never accepted; a read whose `after` the
+    /// replica does not have yet goes to the primary; [`EventStore::wait_for`] waits until reads see
+    /// what was written. Default: none.
+    ///
+    /// [`EventStore::wait_for`]: crate::EventStore::wait_for
+    pub replica_url: Option<String>,
+    /// Whether the URLs lead to a pooler that hands the server's session to another client after
+    /// each transaction, as PgBouncer does with `pool_mode = transaction`. Then each statement has a
+    /// transaction of its own (four round trips instead of one), nothing is prepared under a name,
+    /// no session setting is made, and what other processes append is found by polling. Default:
+    /// off.
+    pub transaction_pooling: bool,
     /// The schema that holds the log's tables and functions: one log a schema, as many as you like
     /// in one database. 1 to 63 characters. Default: `dcb`.
     pub schema: String,
@@ -37,6 +50,8 @@ impl Config {
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
+            replica_url: None,
+            transaction_pooling: false,
             schema: "dcb".to_owned(),
             limits: Limits::default(),
             max_batch_requests: 512,
@@ -48,6 +63,20 @@ impl Config {
             read_connections: 8,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }
+    }
+
+    /// Reads from the replica at this URL.
+    #[must_use]
+    pub fn replica_url(mut self, url: impl Into<String>) -> Self {
+        self.replica_url = Some(url.into());
+        self
+    }
+
+    /// Works behind a pooler in transaction mode.
+    #[must_use]
+    pub fn transaction_pooling(mut self) -> Self {
+        self.transaction_pooling = true;
+        self
     }
 
     /// The log in this schema.

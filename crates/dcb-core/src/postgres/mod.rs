@@ -9,14 +9,22 @@
 
 mod append;
 mod batch;
+mod checkpoint;
 mod column;
+mod commands;
 mod config;
 mod counters;
 mod error;
 mod health;
+mod import_go;
+mod listen;
 mod liveness;
 mod plan;
+mod pooled;
 mod read;
+mod read_model;
+mod readers;
+mod recent;
 mod request;
 mod row;
 mod schema;
@@ -25,10 +33,15 @@ mod session;
 mod statements;
 mod store;
 mod stream;
+mod tag_key;
 mod text_form;
+mod transaction;
 mod writer;
 
 pub use config::Config;
 pub use counters::Stats;
 pub use health::Health;
+pub use import_go::{GoImported, GoLog};
+pub use read_model::{Handler, PostgresReadModel};
+pub use sqlx::PgConnection;
 pub use store::PostgresStore;

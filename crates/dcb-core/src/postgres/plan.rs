@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::recent::{Last, Recent};
 use super::request::Request;
 use crate::{Appended, Error, Position, QueryItem, Tag};
 
@@ -85,6 +86,18 @@ impl Plan {
             }
         });
         settled.collect()
+    }
+
+    /// Notes what was appended.
+    pub(super) fn note_appended(&self, batch: &[Request], answer: &Answer, recent: &mut Recent) {
+        recent.follow(answer.head);
+        let firsts = self.first_positions(batch, answer);
+        let appended = batch.iter().zip(firsts).filter(|&(_, first)| first > 0);
+        for (request, first) in appended {
+            for (position, (_, id, tag_keys)) in (first..).zip(request.events()) {
+                recent.note(Last { position, id }, tag_keys);
+            }
+        }
     }
 
     /// The first position of each request that was appended; 0 of those that were not.

@@ -1,23 +1,20 @@
 //! Reads: each is one statement on one of the readers' connections.
+//!
+//! With a replica, reads go there, and are as old as it is. What it does not have yet is read from
+//! the primary: a read whose `after` is beyond the replica's head. So are the answers that appends
+//! depend on: events by id, and what was tracked.
 
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query as Statement;
+use sqlx::postgres::PgRow;
 use sqlx::{Postgres, Row as _, SqlStr};
-use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::PostgresStore;
 use super::column::{Column, Element};
-use super::error::{Failure, error, failure};
+use super::error::error;
+use super::readers::{Bound, Readers};
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, probes};
 use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
-
-/// A statement with its values.
-pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
 
 /// Binds what [`super::statements::Statements::read`] takes.
 pub(super) fn bind<'q>(
@@ -55,8 +52,51 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
+/// What a read has taken in: the row with the head, then the events.
+struct Answer {
+    head: Option<Option<Position>>,
+    events: Vec<SequencedEvent>,
+    /// How many events are wanted at most.
+    limit: usize,
+    /// Whether the rows are more than the query's events.
+    coarse: bool,
+}
+
+impl Answer {
+    fn of(limit: Option<u64>) -> Self {
+        Self {
+            head: None,
+            events: Vec::new(),
+            limit: limit.map_or(usize::MAX, |limit| {
+                usize::try_from(limit).unwrap_or(usize::MAX)
+            }),
+            coarse: false,
+        }
+    }
+
+    fn take(&mut self, query: &Query, event: SequencedEvent) {
+        if !self.coarse || self.events.len() < self.limit && query.matches(&event) {
+            self.events.push(event);
+        }
+    }
+}
+
 impl PostgresStore {
     pub(super) async fn read(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        match self.read_from(&self.shared.readers, query, options).await {
+            Err(Error::AfterBeyondHead { .. }) if self.shared.reads_a_replica() => {
+                self.read_from(&self.shared.primary, query, options).await
+            }
+            read => read,
+        }
+    }
+
+    async fn read_from(
+        &self,
+        readers: &Readers,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<Events, Error> {
         let selection = Selection::of(query);
         let sql = self
             .shared
@@ -66,20 +106,36 @@ impl PostgresStore {
             .limit
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let bounds = Bounds::of(options);
-        let rows = self
-            .rows(|| bind(sql.clone(), &selection, bounds, limit))
+        let answer = readers
+            .fold(
+                || bind(sql.clone(), &selection, bounds, limit),
+                || Answer::of(options.limit),
+                |answer, row| match answer.head {
+                    None => {
+                        let head = row::head(&row)?;
+                        answer.coarse = selection.is_coarse(bounds, head);
+                        answer.head = Some(head);
+                        Ok(())
+                    }
+                    Some(_) => {
+                        answer.take(query, row::event(&row)?);
+                        Ok(())
+                    }
+                },
+            )
             .await?;
-        let head = rows.first().map(row::head).transpose()?.flatten();
+        let head = answer.head.flatten();
         check_after(options, head)?;
-        let mut events = Vec::with_capacity(rows.len());
-        for row in &rows {
-            events.extend(row::event(row)?);
-        }
-        Ok(Events { events, head })
+        Ok(Events {
+            events: answer.events,
+            head,
+        })
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
         let rows = self
+            .shared
+            .readers
             .rows(|| sqlx::query(self.shared.statements.head.clone()))
             .await?;
         Ok(rows.first().map(row::head).transpose()?.flatten())
@@ -93,6 +149,8 @@ impl PostgresStore {
         let selection = Selection::of(query);
         let sql = self.shared.statements.count(selection.shape);
         let rows = self
+            .shared
+            .readers
             .rows(|| bind(sql.clone(), &selection, Bounds::ALL, None))
             .await?;
         Ok(scalar::<i64>(&rows)?.map_or(0, i64::unsigned_abs))
@@ -105,6 +163,8 @@ impl PostgresStore {
         let (types, tags) = probes(query);
         let sql = &self.shared.statements.exists;
         let rows = self
+            .shared
+            .readers
             .rows(|| sqlx::query(sql.clone()).bind(&types).bind(&tags))
             .await?;
         Ok(scalar(&rows)?.unwrap_or(false))
@@ -112,7 +172,11 @@ impl PostgresStore {
 
     pub(super) async fn last_tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         let sql = &self.shared.statements.tracked;
-        let rows = self.rows(|| sqlx::query(sql.clone()).bind(source)).await?;
+        let rows = self
+            .shared
+            .primary
+            .rows(|| sqlx::query(sql.clone()).bind(source))
+            .await?;
         Ok(scalar::<i64>(&rows)?.map(i64::unsigned_abs))
     }
 
@@ -120,58 +184,12 @@ impl PostgresStore {
         let mut column = Column::new(Element::Uuid);
         ids.iter().for_each(|id| column.push(id.as_bytes()));
         let sql = &self.shared.statements.by_id;
-        let rows = self.rows(|| sqlx::query(sql.clone()).bind(&column)).await?;
-        rows.iter()
-            .filter_map(|row| row::event(row).transpose())
-            .collect()
-    }
-
-    /// All rows of a statement. A connection that turns out to be dead costs one more try.
-    async fn rows<'q>(&self, statement: impl Fn() -> Bound<'q>) -> Result<Vec<PgRow>, Error> {
-        match self.try_rows(statement()).await {
-            Err(failed)
-                if failure(&failed) == Failure::Lost && !self.shared.readers.is_closed() =>
-            {
-                self.shared.liveness.suspect();
-                self.try_rows(statement())
-                    .await
-                    .map_err(|failed| self.read_error(&failed))
-            }
-            rows => rows.map_err(|failed| self.read_error(&failed)),
-        }
-    }
-
-    async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
-        const MARGIN: Duration = Duration::from_secs(1);
-        self.shared.counters.reads.fetch_add(1, Ordering::Relaxed);
-        let mut connection = self.shared.readers.acquire().await?;
-        let limit = self.shared.config.query_timeout + MARGIN;
-        let Ok(rows) = timeout(limit, statement.fetch_all(&mut *connection)).await else {
-            // The answer may still come: nobody else can use this connection.
-            drop(connection.detach());
-            return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
-        };
-        rows
-    }
-
-    /// A failed read in the store's words.
-    pub(super) fn read_error(&self, failed: &sqlx::Error) -> Error {
-        match failed {
-            sqlx::Error::PoolClosed => Error::Closed,
-            // The pool retries a server that refuses connections until the time is over.
-            sqlx::Error::PoolTimedOut if self.shared.readers.size() == 0 => error(failed),
-            sqlx::Error::PoolTimedOut => self.read_timeout(),
-            _ if failure(failed) == Failure::Cancelled => self.read_timeout(),
-            _ => error(failed),
-        }
-    }
-
-    fn read_timeout(&self) -> Error {
-        Error::Timeout {
-            operation: "read",
-            limit: self.shared.config.query_timeout,
-        }
+        let rows = self
+            .shared
+            .primary
+            .rows(|| sqlx::query(sql.clone()).bind(&column))
+            .await?;
+        rows.iter().map(row::event).collect()
     }
 }
 

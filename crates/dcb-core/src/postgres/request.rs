@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::{Append, Appended, Error};
+use super::tag_key;
+use crate::{Append, Appended, Error, Event};
 
 /// An append on its way through the queue, its events all with an id.
 #[derive(Debug)]
@@ -10,6 +11,9 @@ pub(super) struct Request {
     pub(super) append: Append,
     /// The id of each event: the caller's own, or one made for it.
     pub(super) ids: Arc<[Uuid]>,
+    /// The keys of the events' tags, event after event. Made by the caller, so that the one who
+    /// commits for all does not have to.
+    pub(super) tag_keys: Box<[i64]>,
 }
 
 impl Request {
@@ -20,8 +24,20 @@ impl Request {
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
         Self {
             ids: ids.collect(),
+            tag_keys: append.events.iter().flat_map(tag_keys).collect(),
             append,
         }
+    }
+
+    /// Each event with its id and the keys of its tags.
+    pub(super) fn events(&self) -> impl Iterator<Item = (&Event, Uuid, &[i64])> {
+        let mut rest = &*self.tag_keys;
+        let events = self.append.events.iter().zip(self.ids.iter());
+        events.map(move |(event, &id)| {
+            let (own, others) = rest.split_at(event.tags().count());
+            rest = others;
+            (event, id, own)
+        })
     }
 
     /// The request itself, for its caller; an empty one stays behind.
@@ -29,6 +45,7 @@ impl Request {
         let empty = Self {
             append: Append::new([]),
             ids: Arc::default(),
+            tag_keys: Box::default(),
         };
         std::mem::replace(self, empty)
     }
@@ -45,6 +62,13 @@ impl Request {
             .map(|event| event.size_bytes())
             .sum()
     }
+}
+
+fn tag_keys(event: &Event) -> impl Iterator<Item = i64> {
+    let type_bits = tag_key::of_type(event.event_type());
+    event
+        .tags()
+        .map(move |tag| tag_key::of_tag(tag) | type_bits)
 }
 
 /// What became of a request.

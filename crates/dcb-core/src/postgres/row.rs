@@ -8,12 +8,12 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::event::StoredEvent;
-use crate::{Error, Position, SequencedEvent};
+use crate::{Command, Error, Position, RecordedCommand, SequencedEvent};
 
 /// Seconds from the Unix epoch to 2000-01-01, from which PostgreSQL counts.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
 
-/// The head in a row of a read: `None` of an empty log.
+/// The head in the first row of a read: `None` of an empty log.
 pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
     optional(row, 0)?
         .map(int8)
@@ -21,31 +21,41 @@ pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
         .map(|head| head.and_then(Position::new))
 }
 
-/// The event in a row of a read, `None` in the row that only tells the head.
-pub(super) fn event(row: &PgRow) -> Result<Option<SequencedEvent>, Error> {
-    let Some(position) = optional(row, 1)?
-        .map(int8)
-        .transpose()?
-        .and_then(Position::new)
-    else {
-        return Ok(None);
-    };
-    let metadata = optional(row, 6)?
+/// The event in a row.
+pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
+    let position = Position::new(int8(required(row, 0)?)?).ok_or_else(|| malformed("position"))?;
+    let metadata = optional(row, 5)?
         .map(metadata)
         .transpose()?
         .unwrap_or_default();
     let stored = StoredEvent {
         position,
-        recorded_at: moment(required(row, 2)?)?,
-        id: Uuid::from_slice(required(row, 3)?).map_err(|_| malformed("id"))?,
-        event_type: text(required(row, 4)?)?,
-        tags: Texts::new(required(row, 5)?)?,
+        recorded_at: moment(required(row, 1)?)?,
+        id: Uuid::from_slice(required(row, 2)?).map_err(|_| malformed("id"))?,
+        event_type: text(required(row, 3)?)?,
+        tags: Texts::new(required(row, 4)?)?,
         metadata: metadata
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str())),
-        data: required(row, 7)?,
+        data: required(row, 6)?,
     };
-    stored.into_event().map(Some)
+    stored.into_event()
+}
+
+/// The command in a row of the log of commands: position, number of events, time, type, metadata,
+/// data.
+pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {
+    let position = Position::new(int8(required(row, 0)?)?).ok_or_else(|| malformed("position"))?;
+    let metadata = optional(row, 4)?
+        .map(metadata)
+        .transpose()?
+        .unwrap_or_default();
+    let entries = metadata
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    let command = Command::stored(text(required(row, 3)?)?, entries, required(row, 5)?)?;
+    let (events, recorded_at) = (int8(required(row, 1)?)?, moment(required(row, 2)?)?);
+    Ok(command.into_recorded(position, events, recorded_at))
 }
 
 fn optional(row: &PgRow, column: usize) -> Result<Option<&[u8]>, Error> {

@@ -1,4 +1,6 @@
 //! Installs the log's schema, brings an older one up to date, and tells what differs.
+//!
+//! Each statement is sent once, and none is prepared under a name.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
@@ -6,6 +8,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::config::Config;
 use super::error::error;
 use super::session::administrator;
+use super::tag_key;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
@@ -17,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         include_str!("../../schema/postgres/tables/event.sql"),
         include_str!("../../schema/postgres/tables/event_tag.sql"),
         include_str!("../../schema/postgres/tables/tracking.sql"),
+        include_str!("../../schema/postgres/tables/command.sql"),
         include_str!("../../schema/postgres/indexes/event_type_position.sql"),
         include_str!("../../schema/postgres/functions/tag_key.sql"),
         include_str!("../../schema/postgres/functions/tag_keys.sql"),
@@ -24,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         include_str!("../../schema/postgres/functions/first_match.sql"),
         include_str!("../../schema/postgres/functions/refusals.sql"),
         include_str!("../../schema/postgres/functions/append.sql"),
+        include_str!("../../schema/postgres/functions/keep_commands.sql"),
     ],
 }];
 
@@ -71,12 +76,17 @@ impl Schema {
         })
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The name as SQL takes it.
     pub(super) fn quoted(&self) -> String {
         format!("\"{}\"", self.name)
     }
 
-    fn qualify(&self, sql: &str) -> String {
+    /// The SQL of this schema, where it names the schema `dcb`.
+    pub(super) fn qualify(&self, sql: &str) -> String {
         sql.replace("dcb.", &format!("{}.", self.quoted()))
     }
 }
@@ -84,13 +94,24 @@ impl Schema {
 /// Makes sure that the schema is there, of this version, and as it was installed.
 pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
     let mut connection = administrator(config).await?;
-    let found = installed_version(&mut connection, schema).await?;
+    // One transaction, so that it is one session behind a pooler too. READ COMMITTED, so that what
+    // another installer committed during the wait for its lock is seen.
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    let mut transaction = connection
+        .begin_with(begin)
+        .await
+        .map_err(|failed| error(&failed))?;
+    let found = installed_version(&mut transaction, schema).await?;
     if found < newest() {
-        migrate(&mut connection, schema).await?;
+        migrate(&mut transaction, schema).await?;
     } else if found > newest() {
         return Err(too_new(schema, found));
     }
-    verify(&mut connection, schema).await?;
+    verify(&mut transaction, schema).await?;
+    transaction
+        .commit()
+        .await
+        .map_err(|failed| error(&failed))?;
     // The server ends the session all the same if the farewell does not reach it.
     let _ = connection.close().await;
     Ok(())
@@ -114,6 +135,7 @@ async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Re
     let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
                    WHERE schemaname = $1 AND tablename = 'migration')";
     let exists: bool = sqlx::query_scalar(tables)
+        .persistent(false)
         .bind(&schema.name)
         .fetch_one(&mut *connection)
         .await
@@ -123,38 +145,34 @@ async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Re
     }
     let sql = schema.qualify("SELECT coalesce(max(version), 0) FROM dcb.migration");
     sqlx::query_scalar(AssertSqlSafe(sql))
+        .persistent(false)
         .fetch_one(connection)
         .await
         .map_err(|failed| error(&failed))
 }
 
-/// Installs what is missing, in one transaction; several processes that start at once take turns.
-async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    /// Keeps installers apart from appends, whose key begins with another number.
-    const LOCK: i32 = 1_145_262_643;
-    let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
-        .bind(LOCK)
-        .bind(&schema.name)
-        .execute(&mut *transaction)
+/// Installs what is missing; several processes that start at once take turns.
+async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    lock_installation(transaction, schema)
         .await
         .map_err(|failed| error(&failed))?;
-    let found = installed_version(&mut transaction, schema).await?;
+    let found = installed_version(transaction, schema).await?;
     if found == 0 {
         let tables = format!(
             "CREATE SCHEMA IF NOT EXISTS {};{MIGRATION_TABLES}",
             schema.quoted()
         );
-        execute(&mut transaction, schema.qualify(&tables)).await?;
+        execute(transaction, schema.qualify(&tables)).await?;
     }
     for migration in MIGRATIONS
         .iter()
         .filter(|migration| migration.version > found)
     {
         let sql = migration.sql(schema);
-        execute(&mut transaction, sql.clone()).await?;
+        execute(transaction, sql.clone()).await?;
         let record = "INSERT INTO dcb.migration (version, checksum) VALUES ($1, md5($2))";
         sqlx::query(AssertSqlSafe(schema.qualify(record)))
+            .persistent(false)
             .bind(migration.version)
             .bind(&sql)
             .execute(&mut *transaction)
@@ -166,8 +184,24 @@ async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), E
          INSERT INTO dcb.installed_object (kind, name, definition) {}",
         OBJECTS.replace("$1", &format!("'{}'", schema.name))
     );
-    execute(&mut transaction, schema.qualify(&record)).await?;
-    transaction.commit().await.map_err(|failed| error(&failed))
+    execute(transaction, schema.qualify(&record)).await
+}
+
+/// Waits until nobody else installs anything in this schema, and keeps others from it until the
+/// transaction ends.
+pub(super) async fn lock_installation(
+    transaction: &mut PgConnection,
+    schema: &Schema,
+) -> Result<(), sqlx::Error> {
+    /// Keeps installers apart from appends, whose key begins with another number.
+    const LOCK: i32 = 1_145_262_643;
+    sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
+        .persistent(false)
+        .bind(LOCK)
+        .bind(&schema.name)
+        .execute(transaction)
+        .await
+        .map(|_| ())
 }
 
 async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
@@ -188,12 +222,16 @@ async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Er
           WHERE i.definition IS DISTINCT FROM o.definition ORDER BY 1"
     );
     let rows = sqlx::query(AssertSqlSafe(schema.qualify(&sql)))
+        .persistent(false)
         .bind(&schema.name)
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await
         .map_err(|failed| error(&failed))?;
     for row in &rows {
         differences.push(row.try_get(0).map_err(|failed| error(&failed))?);
+    }
+    if differences.is_empty() && !same_keys(connection, schema).await? {
+        differences.push("function tag_key gives other keys than this library".to_owned());
     }
     if differences.is_empty() {
         return Ok(());
@@ -204,6 +242,21 @@ async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Er
     })
 }
 
+/// Whether the server makes the keys that this library makes; a big-endian one does not.
+async fn same_keys(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
+    const TAG: &str = "course_id:course-4711 ✓";
+    const EVENT_TYPE: &str = "CourseOffered";
+    let sql = schema.qualify("SELECT dcb.tag_key($1, $2)");
+    let key: i64 = sqlx::query_scalar(AssertSqlSafe(sql))
+        .persistent(false)
+        .bind(TAG)
+        .bind(EVENT_TYPE)
+        .fetch_one(connection)
+        .await
+        .map_err(|failed| error(&failed))?;
+    Ok(key == tag_key::of(TAG, Some(EVENT_TYPE)))
+}
+
 async fn changed_migrations(
     connection: &mut PgConnection,
     schema: &Schema,
@@ -212,6 +265,7 @@ async fn changed_migrations(
     let same = "SELECT checksum = md5($2) FROM dcb.migration WHERE version = $1";
     for migration in MIGRATIONS {
         let same: Option<bool> = sqlx::query_scalar(AssertSqlSafe(schema.qualify(same)))
+            .persistent(false)
             .bind(migration.version)
             .bind(migration.sql(schema))
             .fetch_optional(&mut *connection)

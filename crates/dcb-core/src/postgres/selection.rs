@@ -77,6 +77,12 @@ impl<'q> Selection<'q> {
             wanted: Wanted::Probes { types, tags },
         }
     }
+
+    /// Whether the rows of this read are more than the query's events, which are for the client to
+    /// pick out (see [`super::statements`]).
+    pub(super) fn is_coarse(&self, bounds: Bounds, head: Option<crate::Position>) -> bool {
+        self.shape == Shape::Probes && bounds.are_short(head)
+    }
 }
 
 /// The types of all items, each once.
@@ -124,7 +130,17 @@ pub(super) struct Bounds {
     pub(super) below: i64,
 }
 
+/// Positions in a range that is read as it stands: to look at so many events costs about as much as
+/// to find twenty of them by an index.
+pub(super) const SHORT_RANGE: i64 = 256;
+
 impl Bounds {
+    /// Whether a log with this head has no more than [`SHORT_RANGE`] positions within.
+    pub(super) fn are_short(self, head: Option<crate::Position>) -> bool {
+        let head = i64::try_from(crate::Position::number_or_zero(head)).unwrap_or(i64::MAX - 1);
+        (head + 1).min(self.below) - self.above <= SHORT_RANGE
+    }
+
     pub(super) const ALL: Self = Self {
         above: 0,
         below: i64::MAX,

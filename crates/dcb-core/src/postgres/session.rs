@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqlSafeStr as _, SqlStr};
 
 use super::config::Config;
 use super::error::error;
@@ -13,48 +13,107 @@ use super::liveness::Liveness;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// The options that both kinds of sessions share.
-fn options(config: &Config) -> Result<PgConnectOptions, Error> {
+/// What all sessions share.
+fn options(config: &Config, url: &str) -> Result<PgConnectOptions, Error> {
     let malformed = |reason: String| invalid("url")(Problem::Malformed { reason });
     // The driver takes any scheme.
-    let scheme = config.url.split_once("://").map(|(scheme, _)| scheme);
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if !matches!(scheme, Some("postgres" | "postgresql")) {
         return Err(malformed("postgres:// is expected at the start".to_owned()));
     }
-    let options = PgConnectOptions::from_str(&config.url)
-        .map_err(|refused| malformed(refused.to_string()))?;
-    Ok(options
+    let options =
+        PgConnectOptions::from_str(url).map_err(|refused| malformed(refused.to_string()))?;
+    let options = options
         .application_name("dcb-core")
-        .disable_statement_logging())
+        .disable_statement_logging();
+    Ok(if config.transaction_pooling {
+        // PgBouncer refuses a start-up parameter that it does not know.
+        options.extra_float_digits(None)
+    } else {
+        options
+    })
 }
 
-/// The session of the writer: READ COMMITTED whatever the database's default is, because
-/// `dcb.append` must see all that was committed before it got the lock.
-pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
-    Ok(options(config)?.options([
-        ("default_transaction_isolation", "read committed".to_owned()),
+/// How a session or, behind a pooler, a transaction is to be.
+type Settings = Vec<(&'static str, String)>;
+
+fn with(options: PgConnectOptions, config: &Config, settings: Settings) -> PgConnectOptions {
+    if config.transaction_pooling {
+        options
+    } else {
+        options.options(settings)
+    }
+}
+
+/// The statement that begins a transaction with these settings; `None` where they are the
+/// session's.
+fn transaction(config: &Config, settings: &Settings) -> Option<SqlStr> {
+    config.transaction_pooling.then(|| {
+        let set = settings
+            .iter()
+            .map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned() + &set.collect::<String>();
+        // Shared, so that a clone is cheap. Names and values are this file's.
+        AssertSqlSafe(Arc::<str>::from(begin)).into_sql_str()
+    })
+}
+
+fn writing(config: &Config) -> Settings {
+    vec![
         // The server gives up before the caller does, so that the caller learns the outcome.
         (
             "statement_timeout",
             milliseconds(config.append_timeout * 4 / 5),
         ),
-    ]))
+    ]
+}
+
+fn reading(config: &Config) -> Settings {
+    let planner = [
+        ("plan_cache_mode", "force_generic_plan"),
+        ("enable_seqscan", "off"),
+        ("enable_bitmapscan", "off"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        ("jit", "off"),
+    ];
+    let mut settings: Settings = planner
+        .into_iter()
+        .map(|(name, value)| (name, value.to_owned()))
+        .collect();
+    settings.push(("statement_timeout", milliseconds(config.query_timeout)));
+    settings
+}
+
+/// The session of the writer: READ COMMITTED whatever the database's default is, because
+/// `dcb.append` must see all that was committed before it got the lock.
+pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
+    let mut settings = writing(config);
+    settings.push(("default_transaction_isolation", "read committed".to_owned()));
+    Ok(with(options(config, &config.url)?, config, settings))
+}
+
+/// What begins a transaction of the writer's, where a session is no longer than that.
+pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
+    let mut settings = writing(config);
+    // The pooler may not notice that this process is gone; the log is locked until it does.
+    settings.push((
+        "idle_in_transaction_session_timeout",
+        milliseconds(config.append_timeout),
+    ));
+    transaction(config, &settings)
 }
 
 /// The pool of the readers. Every statement reads an index in the order of its result; the settings
 /// keep the planner, which has no statistics of a young log, from anything else.
-pub(super) fn readers(config: &Config, liveness: &Arc<Liveness>) -> Result<PgPool, Error> {
+pub(super) fn readers(
+    config: &Config,
+    url: &str,
+    liveness: &Arc<Liveness>,
+) -> Result<PgPool, Error> {
     let liveness = Arc::clone(liveness);
-    let options = options(config)?.options([
-        ("plan_cache_mode", "force_generic_plan".to_owned()),
-        ("enable_seqscan", "off".to_owned()),
-        ("enable_bitmapscan", "off".to_owned()),
-        ("enable_hashjoin", "off".to_owned()),
-        ("enable_mergejoin", "off".to_owned()),
-        ("max_parallel_workers_per_gather", "0".to_owned()),
-        ("jit", "off".to_owned()),
-        ("statement_timeout", milliseconds(config.query_timeout)),
-    ]);
+    let options = with(options(config, url)?, config, reading(config));
     Ok(PgPoolOptions::new()
         .max_connections(config.read_connections.max(1))
         .acquire_timeout(config.query_timeout)
@@ -75,9 +134,25 @@ pub(super) fn readers(config: &Config, liveness: &Arc<Liveness>) -> Result<PgPoo
         .connect_lazy_with(options))
 }
 
+/// What begins a transaction of a reader's, where a session is no longer than that.
+pub(super) fn reading_transaction(config: &Config) -> Option<SqlStr> {
+    transaction(config, &reading(config))
+}
+
+/// The session that listens for what other processes append; `None` where a session can't.
+pub(super) fn listener(config: &Config) -> Result<Option<PgConnectOptions>, Error> {
+    let options = options(config, &config.url)?;
+    Ok((!config.transaction_pooling).then_some(options))
+}
+
+/// A session of the database's own settings.
+pub(super) fn plain(config: &Config) -> Result<PgConnectOptions, Error> {
+    options(config, &config.url)
+}
+
 /// A session that installs or checks the schema.
 pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error> {
-    options(config)?
+    plain(config)?
         .connect()
         .await
         .map_err(|failed| error(&failed))

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
-use super::selection::Shape;
+use super::selection::{SHORT_RANGE, Shape};
 
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) append: SqlStr,
+    /// The same with commands.
+    pub(super) append_with_commands: SqlStr,
+    pub(super) commands: SqlStr,
     pub(super) head: SqlStr,
     pub(super) exists: SqlStr,
     pub(super) tracked: SqlStr,
@@ -23,7 +26,8 @@ const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata
 
 impl Statements {
     /// The statements for the log in this schema, which is a quoted identifier.
-    pub(super) fn new(schema: &str) -> Self {
+    /// `pooled` appends tell their own session and when their transaction began, besides.
+    pub(super) fn new(schema: &str, pooled: bool) -> Self {
         let shapes = [
             Shape::All,
             Shape::Type,
@@ -37,9 +41,14 @@ impl Statements {
             AssertSqlSafe(text).into_sql_str()
         };
         Self {
-            append: sql("SELECT head, refused, reasons, positions FROM dcb.append(\
-                         $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"
-                .to_owned()),
+            append: sql(append(pooled, false)),
+            append_with_commands: sql(append(pooled, true)),
+            commands: sql(
+                "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
+                             FROM dcb.command c JOIN dcb.event e USING (position) \
+                            WHERE c.position > $1 ORDER BY c.position LIMIT $2"
+                    .to_owned(),
+            ),
             head: sql("SELECT max(position) FROM dcb.event".to_owned()),
             exists: sql(
                 "SELECT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) p(type, tags) \
@@ -49,7 +58,7 @@ impl Statements {
             ),
             tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1".to_owned()),
             by_id: sql(format!(
-                "SELECT NULL::bigint, {EVENT} FROM dcb.event e WHERE e.id = ANY ($1)"
+                "SELECT {EVENT} FROM dcb.event e WHERE e.id = ANY ($1)"
             )),
             positions_by_id: sql("SELECT e.id::text, e.position FROM dcb.event e \
                                   WHERE e.id = ANY ($1)"
@@ -60,8 +69,8 @@ impl Statements {
     }
 
     /// Reads events, a row each. `$1` and `$2` bound the position, both exclusive; `$3` is the
-    /// limit, NULL for none; `$4` and `$5` are what the shape needs. The first column is the head
-    /// of the same snapshot; where no event matches there is one row with nothing else in it.
+    /// limit, NULL for none; `$4` and `$5` are what the shape needs. Before the events comes a row
+    /// with nothing but a position, the head of the same snapshot, NULL of an empty log.
     pub(super) fn read(&self, shape: Shape, backwards: bool) -> SqlStr {
         self.read[shape as usize][usize::from(backwards)].clone()
     }
@@ -72,31 +81,80 @@ impl Statements {
     }
 }
 
-fn read(shape: Shape, backwards: bool) -> String {
-    let selected = selected(shape, EVENT, if backwards { "DESC" } else { "ASC" });
-    // A left join to one row: a nested loop, which keeps the order of its inner side.
+fn append(pooled: bool, with_commands: bool) -> String {
+    let session = if pooled {
+        ", pg_backend_pid() AS pid, extract(epoch FROM now())::text AS began"
+    } else {
+        ""
+    };
+    let commands = if with_commands {
+        ", dcb.keep_commands(head, refused, $1, $22, $23, $24, $25)"
+    } else {
+        ""
+    };
     format!(
-        "SELECT h.head, {EVENT} \
-           FROM (SELECT max(position) AS head FROM dcb.event) h LEFT JOIN LATERAL ({selected}) e ON true"
+        "SELECT head, refused, reasons, positions{session}{commands} FROM dcb.append(\
+         $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)"
+    )
+}
+
+/// The head and the events are branches of one statement, so of one snapshot; a server that may not
+/// use parallel workers answers them in turn.
+fn read(shape: Shape, backwards: bool) -> String {
+    const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
+                                NULL::json, NULL::bytea";
+    let order = if backwards { "DESC" } else { "ASC" };
+    let events = match in_short_range(shape) {
+        None => format!("({})", selected(shape, EVENT, order, "")),
+        Some([wanted, limit]) => {
+            const RANGE: &str = "(SELECT least(h.head + 1, $2) - $1 FROM h)";
+            format!(
+                "(SELECT {EVENT} FROM dcb.event e \
+                   WHERE {RANGE} <= {SHORT_RANGE} AND {WITHIN} AND {wanted} \
+                   ORDER BY e.position {order} LIMIT {limit}) \
+                 UNION ALL ({})",
+                selected(shape, EVENT, order, &format!("AND {RANGE} > {SHORT_RANGE}"))
+            )
+        }
+    };
+    format!(
+        "WITH h AS MATERIALIZED (SELECT max(position) AS head FROM dcb.event) \
+         SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL {events}"
     )
 }
 
 fn count(shape: Shape) -> String {
     format!(
         "SELECT count(*) FROM ({}) e",
-        selected(shape, "e.position", "ASC")
+        selected(shape, "e.position", "ASC", "")
     )
 }
 
-fn selected(shape: Shape, columns: &str, order: &str) -> String {
-    const WITHIN: &str = "e.position > $1 AND e.position < $2";
+const WITHIN: &str = "e.position > $1 AND e.position < $2";
+
+/// What an event in a short range is checked for, and how many are enough; `None` where an index
+/// leads to it as directly.
+fn in_short_range(shape: Shape) -> Option<[&'static str; 2]> {
+    match shape {
+        Shape::All | Shape::Type => None,
+        Shape::Types => Some(["e.type = ANY ($4)", "$3"]),
+        Shape::Tag => Some(["e.type = $4 AND $5 = ANY (e.tags)", "$3"]),
+        // NULL stands for any type. The tags are the client's to check: to look through the probes
+        // for each event would cost more than to send it.
+        Shape::Probes => Some(["(e.type = ANY ($4)) IS NOT FALSE", "NULL"]),
+    }
+}
+
+/// The events by index. `unless_short` is one more condition for the shapes that have another way.
+fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> String {
     // OFFSET 0 keeps the planner, which may know the log as empty, from beginning with the events.
     const EVENT_AT_TAG: &str = "CROSS JOIN LATERAL ( \
         SELECT * FROM dcb.event e WHERE e.position = t.position OFFSET 0) e";
     const TAG_WITHIN: &str = "t.position > $1 AND t.position < $2";
     match shape {
         Shape::All => format!(
-            "SELECT {columns} FROM dcb.event e WHERE {WITHIN} ORDER BY e.position {order} LIMIT $3"
+            "SELECT {columns} FROM dcb.event e WHERE {WITHIN} \
+              ORDER BY e.position {order} LIMIT $3"
         ),
         Shape::Type => format!(
             "SELECT {columns} FROM dcb.event e WHERE {} \
@@ -106,7 +164,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
         // Each type finds its own events in order, no more than the limit.
         Shape::Types => format!(
             "SELECT {columns} FROM unnest($4::text[]) u(type) CROSS JOIN LATERAL ( \
-                SELECT {columns} FROM dcb.event e WHERE {} \
+                SELECT {columns} FROM dcb.event e WHERE {} {unless_short} \
                  ORDER BY e.type {order}, e.position {order} LIMIT $3) e \
               ORDER BY e.position {order} LIMIT $3",
             type_within("u.type")
@@ -114,7 +172,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
         // The CASE is for the planner: it hides the type, so that an event is found by position.
         Shape::Tag => format!(
             "SELECT {columns} FROM dcb.event_tag t {EVENT_AT_TAG} \
-              WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} \
+              WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} {unless_short} \
                 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
               ORDER BY t.position {order} LIMIT $3"
         ),
@@ -126,7 +184,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
                        FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p \
               CROSS JOIN LATERAL ( \
                 (SELECT {columns} FROM dcb.event e \
-                  WHERE p.tags = '{{}}' AND {} \
+                  WHERE p.tags = '{{}}' AND {} {unless_short} \
                   ORDER BY e.type {order}, e.position {order} LIMIT $3) \
                 UNION ALL \
                 (SELECT e.* FROM dcb.rarest_tag(p.type, p.tags) d(tag) \
@@ -136,7 +194,7 @@ fn selected(shape: Shape, columns: &str, order: &str) -> String {
                      WHERE t.key = k.key AND {TAG_WITHIN} \
                        AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END \
                      ORDER BY t.position {order} LIMIT $3) e \
-                  WHERE p.tags <> '{{}}') \
+                  WHERE p.tags <> '{{}}' {unless_short}) \
               ) e ORDER BY e.position {order} LIMIT $3",
             type_within("p.type")
         ),

@@ -3,20 +3,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::Queue;
-use sqlx::postgres::PgPool;
 use tracing::instrument;
 
 use super::config::Config;
 use super::counters::{Counters, Stats};
 use super::health::Health;
-use super::liveness::Liveness;
+use super::listen::Listener;
+use super::readers::Readers;
 use super::schema::{Schema, ensure};
 use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Position, ProjectionLimit, Query,
-    ReadOptions,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
+    Query, ReadOptions, RecordedCommand,
 };
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
@@ -28,11 +28,20 @@ pub struct PostgresStore {
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) queue: Queue<Writer>,
-    pub(super) readers: PgPool,
-    pub(super) liveness: Arc<Liveness>,
+    /// Of the server that reads go to.
+    pub(super) readers: Readers,
+    /// Of the server that is appended to: the same ones where there is no replica.
+    pub(super) primary: Readers,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
+    pub(super) listener: Listener,
     projections: ProjectionLimit,
+}
+
+impl Shared {
+    pub(super) fn reads_a_replica(&self) -> bool {
+        self.config.replica_url.is_some()
+    }
 }
 
 impl PostgresStore {
@@ -45,26 +54,35 @@ impl PostgresStore {
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let schema = Schema::new(&config.schema)?;
         ensure(&config, &schema).await?;
-        let statements = Arc::new(Statements::new(&schema.quoted()));
+        let statements = Arc::new(Statements::new(
+            &schema.quoted(),
+            config.transaction_pooling,
+        ));
         let counters = Arc::new(Counters::default());
-        let liveness = Arc::new(Liveness::default());
-        let readers = session::readers(&config, &liveness)?;
+        let primary = Readers::new(&config, &config.url, Arc::clone(&counters))?;
+        let readers = match &config.replica_url {
+            Some(url) => Readers::new(&config, url, Arc::clone(&counters))?,
+            None => primary.clone(),
+        };
         let writer = Writer::new(
             session::writer(&config)?,
             Arc::clone(&statements),
             Arc::clone(&counters),
             config.append_timeout,
+            session::writing_transaction(&config),
         );
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
+        let listener = Listener::new(session::listener(&config)?, &schema);
         let shared = Shared {
             config,
             queue,
             readers,
-            liveness,
+            primary,
             statements,
             counters,
+            listener,
             projections,
         };
         Ok(Self {
@@ -72,7 +90,7 @@ impl PostgresStore {
         })
     }
 
-    /// Asks both kinds of connections for an answer.
+    /// Asks each kind of connection for an answer.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Closed`] where one does not answer.
@@ -112,8 +130,10 @@ impl PostgresStore {
     /// called again, and through any clone.
     pub async fn close(&self) {
         self.shared.queue.close().await;
+        self.shared.listener.stop();
         self.shared.queue.committer().close().await;
         self.shared.readers.close().await;
+        self.shared.primary.close().await;
     }
 }
 
@@ -167,8 +187,22 @@ impl EventStore for PostgresStore {
         self.last_tracked(source).await
     }
 
+    #[instrument(level = "debug", name = "dcb.commands", skip_all)]
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.kept_commands(after, limit).await
+    }
+
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.shared.projections
+    }
+
+    fn appends(&self) -> Appends {
+        self.shared.listener.start();
+        self.shared.listener.signal().appends()
     }
 }
 

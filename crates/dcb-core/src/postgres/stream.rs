@@ -4,15 +4,21 @@
 //! the head that the first page saw. No transaction stays open, and a consumer that stops early has
 //! made the server read one page too many at most.
 
+use std::sync::Arc;
+
 use async_stream::try_stream;
 use futures_core::Stream;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_core::stream::BoxStream;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use super::error::{Failure, failure};
 use super::read::{bind, check_after};
+use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection};
+use super::statements::Statements;
 use crate::{Error, EventStream, Position, Query, ReadOptions, SequencedEvent};
 
 /// Pages grow from the first size to the last, so that who wants little does not read much.
@@ -31,7 +37,23 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        let mut items = Box::pin(self.clone().items(query.clone(), options));
+        match self.stream_from(&self.shared.readers, query, options).await {
+            Err(Error::AfterBeyondHead { .. }) if self.shared.reads_a_replica() => {
+                self.stream_from(&self.shared.primary, query, options).await
+            }
+            stream => stream,
+        }
+    }
+
+    async fn stream_from(
+        &self,
+        readers: &Readers,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        let statements = Arc::clone(&self.shared.statements);
+        let items = items(readers.clone(), statements, query.clone(), options);
+        let mut items = Box::pin(items);
         let head = match items.next().await {
             Some(Ok(Item::Head(head))) => head,
             Some(Err(error)) => return Err(error),
@@ -47,53 +69,78 @@ impl PostgresStore {
         });
         Ok(EventStream::new(head, events))
     }
+}
 
-    /// The head of the snapshot, then its events.
-    fn items(
-        self,
-        query: Query,
-        options: ReadOptions,
-    ) -> impl Stream<Item = Result<Item, Error>> + Send {
-        try_stream! {
-            let selection = Selection::of(&query);
-            let sql = self.shared.statements.read(selection.shape, options.backwards);
-            let mut pages = Pages::new(options);
-            loop {
-                let limit = pages.limit();
-                let mut connection = match self.shared.readers.acquire().await {
+/// The head of the snapshot, then its events.
+fn items(
+    readers: Readers,
+    statements: Arc<Statements>,
+    query: Query,
+    options: ReadOptions,
+) -> impl Stream<Item = Result<Item, Error>> + Send {
+    try_stream! {
+        let selection = Selection::of(&query);
+        let sql = statements.read(selection.shape, options.backwards);
+        let mut pages = Pages::new(options);
+        loop {
+            let limit = pages.limit();
+            let statement = bind(sql.clone(), &selection, pages.bounds, Some(limit));
+            let mut connection;
+            let mut rows: BoxStream<'_, Result<PgRow, sqlx::Error>> = if readers.are_pooled() {
+                at_once(readers.try_rows(statement).await)
+            } else {
+                connection = match readers.acquire().await {
                     Ok(connection) => connection,
-                    Err(failed) => Err(self.read_error(&failed))?,
+                    Err(failed) => Err(readers.error(&failed))?,
                 };
-                let mut rows = bind(sql.clone(), &selection, pages.bounds, Some(limit))
-                    .fetch(&mut *connection);
-                let mut seen = 0;
-                let mut cut = false;
-                loop {
-                    let row = match rows.try_next().await {
-                        Ok(Some(row)) => row,
-                        Ok(None) => break,
-                        Err(failed) if pages.may_retry(failure(&failed), seen) => {
-                            self.shared.liveness.suspect();
-                            cut = true;
-                            break;
-                        }
-                        Err(failed) => Err(self.read_error(&failed))?,
-                    };
-                    let head = if seen == 0 { pages.begin(row::head(&row)?)? } else { None };
-                    if let Some(head) = head {
+                statement.fetch(&mut *connection)
+            };
+            let mut seen = 0;
+            let mut begun = false;
+            let mut coarse = false;
+            let mut cut = false;
+            loop {
+                let row = match rows.try_next().await {
+                    Ok(Some(row)) => row,
+                    Ok(None) => break,
+                    Err(failed) if pages.may_retry(failure(&failed), seen) => {
+                        readers.suspect();
+                        cut = true;
+                        break;
+                    }
+                    Err(failed) => Err(readers.error(&failed))?,
+                };
+                if !std::mem::replace(&mut begun, true) {
+                    let head = row::head(&row)?;
+                    coarse = selection.is_coarse(pages.bounds, head);
+                    if let Some(head) = pages.begin(head)? {
                         yield Item::Head(head);
                     }
-                    let Some(event) = row::event(&row)? else { break };
-                    seen += 1;
-                    pages.passed(event.position());
-                    yield Item::Event(event);
+                    continue;
                 }
-                if !cut && seen < limit || pages.remaining == Some(0) {
-                    break;
+                let event = row::event(&row)?;
+                if coarse && (pages.remaining == Some(0) || !query.matches(&event)) {
+                    continue;
                 }
-                pages.grow();
+                seen += 1;
+                pages.passed(event.position());
+                yield Item::Event(event);
             }
+            if !cut && seen < limit || pages.remaining == Some(0) {
+                break;
+            }
+            pages.grow();
         }
+    }
+}
+
+/// A page that was fetched as a whole.
+fn at_once(
+    page: Result<Vec<PgRow>, sqlx::Error>,
+) -> BoxStream<'static, Result<PgRow, sqlx::Error>> {
+    match page {
+        Ok(rows) => stream::iter(rows.into_iter().map(Ok)).boxed(),
+        Err(failed) => stream::iter([Err(failed)]).boxed(),
     }
 }
 

@@ -7,16 +7,20 @@ use std::time::Duration;
 
 use group_commit::{Commit, CommitError};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
-use sqlx::{ConnectOptions as _, Row as _};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlStr};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use super::batch::Batch;
 use super::column::{Column, Element};
+use super::commands::Commands;
 use super::counters::Counters;
 use super::error::{Failure, error, failure};
 use super::plan::{Answer, Plan, Refusal, Settled};
+use super::pooled;
+use super::readers::Bound;
+use super::recent::Recent;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
 use crate::{Appended, Error, Position};
@@ -27,6 +31,8 @@ pub(super) struct Writer {
     statements: Arc<Statements>,
     counters: Arc<Counters>,
     append_timeout: Duration,
+    /// How a transaction begins, where a session is no longer than that.
+    begin: Option<SqlStr>,
     /// Hardly ever contended: the queue calls `commit` one at a time.
     session: Mutex<Session>,
 }
@@ -37,18 +43,22 @@ struct Session {
     /// A backend that may still be committing what it was sent before its connection broke.
     lost: Option<Backend>,
     batch: Batch,
+    commands: Commands,
+    recent: Recent,
 }
 
 struct Connection {
     connection: PgConnection,
-    backend: Backend,
+    /// Which server process may still commit what it was sent, if this connection breaks.
+    backend: Option<Backend>,
 }
 
-/// A server process, told apart from a later one with the same process id by when it started.
-#[derive(Clone)]
-struct Backend {
-    pid: i32,
-    started: String,
+/// A server process, told apart from a later one with the same process id.
+enum Backend {
+    /// By when it started.
+    Session { pid: i32, started: String },
+    /// By when its transaction began: behind a pooler, what comes after that is another client's.
+    Transaction { pid: i32, began: String },
 }
 
 impl Writer {
@@ -57,12 +67,14 @@ impl Writer {
         statements: Arc<Statements>,
         counters: Arc<Counters>,
         append_timeout: Duration,
+        begin: Option<SqlStr>,
     ) -> Self {
         Self {
             options,
             statements,
             counters,
             append_timeout,
+            begin,
             session: Mutex::default(),
         }
     }
@@ -83,11 +95,24 @@ impl Writer {
             .connected(&mut session)
             .await
             .map_err(|failed| error(&failed))?;
-        sqlx::query_scalar("SELECT current_setting($1)")
-            .bind(name)
-            .fetch_one(&mut connection.connection)
+        let setting = sqlx::query("SELECT current_setting($1)").bind(name);
+        let rows = self
+            .ask(connection, setting)
             .await
+            .map_err(|failed| error(&failed))?;
+        let value = rows.first().ok_or(sqlx::Error::RowNotFound);
+        value
+            .and_then(|row| row.try_get(0))
             .map_err(|failed| error(&failed))
+    }
+
+    /// The rows of a statement that changes nothing.
+    async fn ask(
+        &self,
+        connection: &mut Connection,
+        statement: Bound<'_>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        pooled::rows(&mut connection.connection, self.begin.as_ref(), statement).await
     }
 
     /// Ends the session.
@@ -105,14 +130,14 @@ impl Writer {
     ) -> Result<&'s mut Connection, sqlx::Error> {
         let connection = match session.connection.take() {
             Some(connection) => connection,
-            None => match timeout(self.append_timeout, Connection::open(&self.options)).await {
+            None => match timeout(self.append_timeout, self.open()).await {
                 Ok(opened) => opened?,
                 Err(_) => return Err(no_answer()),
             },
         };
         let connection = session.connection.insert(connection);
         if let Some(lost) = &session.lost {
-            connection.fence(lost).await?;
+            self.fence(connection, lost).await?;
             session.lost = None;
         }
         Ok(connection)
@@ -139,17 +164,17 @@ impl Writer {
         // The server gives up first; the margin is for its answer.
         const MARGIN: Duration = Duration::from_secs(1);
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
-        let query = session.batch.bind(self.statements.append.clone());
-        let row = match timeout(
-            self.append_timeout + MARGIN,
-            query.fetch_one(&mut connection.connection),
-        )
-        .await
-        {
-            Ok(row) => row?,
-            Err(_) => return Err(no_answer()),
+        let append = bind(&self.statements, &session.batch, &session.commands);
+        let sent = async {
+            match &self.begin {
+                None => append.fetch_one(&mut connection.connection).await,
+                Some(begin) => connection.transact(begin, append).await,
+            }
         };
-        answer(&row)
+        match timeout(self.append_timeout + MARGIN, sent).await {
+            Ok(row) => answer(&row?),
+            Err(_) => Err(no_answer()),
+        }
     }
 
     /// Finds out what became of a batch whose connection was lost: makes sure that the old session
@@ -160,7 +185,7 @@ impl Writer {
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         let connection = self.reconnected(session).await?;
-        let stored = connection.positions(&self.statements, batch).await?;
+        let stored = self.positions(connection, batch).await?;
         Ok(batch
             .iter_mut()
             .map(|request| found(request, &stored))
@@ -189,36 +214,54 @@ fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
     }
 }
 
-impl Connection {
-    async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
-        let mut connection = options.connect().await?;
+impl Writer {
+    async fn open(&self) -> Result<Connection, sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        if self.begin.is_some() {
+            return Ok(Connection {
+                connection,
+                backend: None,
+            });
+        }
         let row = sqlx::query(
             "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
         )
         .fetch_one(&mut connection)
         .await?;
-        let backend = Backend {
+        let backend = Backend::Session {
             pid: row.try_get(0)?,
             started: row.try_get(1)?,
         };
-        Ok(Self {
+        Ok(Connection {
             connection,
-            backend,
+            backend: Some(backend),
         })
     }
 
-    /// Ends a session, and waits until it has ended.
-    async fn fence(&mut self, backend: &Backend) -> Result<(), sqlx::Error> {
+    /// Ends a session, or the transaction that was its last, and waits until it has ended.
+    async fn fence(
+        &self,
+        connection: &mut Connection,
+        backend: &Backend,
+    ) -> Result<(), sqlx::Error> {
         const WAIT_MS: i64 = 5000;
-        let ended: Option<bool> = sqlx::query_scalar(
-            "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
-              WHERE pid = $1 AND backend_start::text = $2",
-        )
-        .bind(backend.pid)
-        .bind(&backend.started)
-        .bind(WAIT_MS)
-        .fetch_optional(&mut self.connection)
-        .await?;
+        let (sql, pid, since) = match backend {
+            Backend::Session { pid, started } => (
+                "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
+                  WHERE pid = $1 AND backend_start::text = $2",
+                pid,
+                started,
+            ),
+            Backend::Transaction { pid, began } => (
+                "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
+                  WHERE pid = $1 AND extract(epoch FROM xact_start)::text = $2",
+                pid,
+                began,
+            ),
+        };
+        let statement = sqlx::query(sql).bind(pid).bind(since).bind(WAIT_MS);
+        let rows = self.ask(connection, statement).await?;
+        let ended: Option<bool> = rows.first().map(|row| row.try_get(0)).transpose()?;
         if ended == Some(false) {
             Err(no_answer())
         } else {
@@ -227,18 +270,16 @@ impl Connection {
     }
 
     async fn positions(
-        &mut self,
-        statements: &Statements,
+        &self,
+        connection: &mut Connection,
         batch: &[Request],
     ) -> Result<HashMap<Uuid, Position>, sqlx::Error> {
         let mut ids = Column::new(Element::Uuid);
         for id in batch.iter().flat_map(|request| request.ids.iter()) {
             ids.push(id.as_bytes());
         }
-        let rows = sqlx::query(statements.positions_by_id.clone())
-            .bind(&ids)
-            .fetch_all(&mut self.connection)
-            .await?;
+        let statement = sqlx::query(self.statements.positions_by_id.clone()).bind(&ids);
+        let rows = self.ask(connection, statement).await?;
         let mut stored = HashMap::with_capacity(rows.len());
         for row in &rows {
             let malformed = || sqlx::Error::Decode("a stored id or position".into());
@@ -251,7 +292,47 @@ impl Connection {
     }
 }
 
-fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
+impl Connection {
+    /// Appends in a transaction of its own, behind a pooler.
+    ///
+    /// Until COMMIT is sent nothing can be committed, whatever happens to the connection. Which
+    /// server process has the transaction is told by the answer before it.
+    async fn transact(&mut self, begin: &SqlStr, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
+        self.backend = None;
+        let mut transaction = self.connection.begin_with(begin.clone()).await?;
+        match append.persistent(false).fetch_one(&mut *transaction).await {
+            Ok(row) => {
+                self.backend = Some(Backend::Transaction {
+                    pid: row.try_get("pid")?,
+                    began: row.try_get("began")?,
+                });
+                transaction.commit().await?;
+                Ok(row)
+            }
+            Err(failed) => {
+                // Where that fails too, the session ends, and with it the transaction.
+                let _ = transaction.rollback().await;
+                Err(failed)
+            }
+        }
+    }
+}
+
+/// The statement for a batch, with its values.
+pub(super) fn bind<'b>(
+    statements: &Statements,
+    batch: &'b Batch,
+    commands: &'b Commands,
+) -> Bound<'b> {
+    if commands.is_empty() {
+        batch.bind(statements.append.clone())
+    } else {
+        commands.bind(batch.bind(statements.append_with_commands.clone()))
+    }
+}
+
+/// What the server answered to a batch.
+pub(super) fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     let head: i64 = row.try_get(0)?;
     let Some(refused): Option<Vec<i32>> = row.try_get(1)? else {
         return Ok(Answer {
@@ -301,28 +382,33 @@ impl Commit for Writer {
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let plan = Plan::of(batch);
-        session.batch.fill(batch, &plan);
+        session.batch.fill(batch, &plan, &session.recent);
+        session.commands.fill(batch, &plan);
         match self.send(session).await {
             Ok(answer) => {
+                plan.note_appended(batch, &answer, &mut session.recent);
                 self.counters.committed(batch, &plan, &answer);
                 Ok(verdicts(&plan, batch, &answer))
             }
-            Err(failed) => match failure(&failed) {
-                Failure::Data => Err(CommitError::Refused(error(&failed))),
-                Failure::Refused => Err(CommitError::Failed(error(&failed))),
-                Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
-                    operation: "append",
-                    limit: self.append_timeout,
-                })),
-                Failure::Lost => {
-                    self.counters
-                        .lost_connections
-                        .fetch_add(1, Ordering::Relaxed);
-                    session.lost = session.connection.take().map(|lost| lost.backend);
-                    let resolved = self.resolve(session, batch).await;
-                    resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
+            Err(failed) => {
+                session.recent.forget();
+                match failure(&failed) {
+                    Failure::Data => Err(CommitError::Refused(error(&failed))),
+                    Failure::Refused => Err(CommitError::Failed(error(&failed))),
+                    Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
+                        operation: "append",
+                        limit: self.append_timeout,
+                    })),
+                    Failure::Lost => {
+                        self.counters
+                            .lost_connections
+                            .fetch_add(1, Ordering::Relaxed);
+                        session.lost = session.connection.take().and_then(|lost| lost.backend);
+                        let resolved = self.resolve(session, batch).await;
+                        resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
+                    }
                 }
-            },
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use dcb_core::{
-    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Position,
-    ProjectionLimit, Query, ReadOptions,
+    Append, Appended, Appends, Error, Event, EventStore, EventStream, MemoryStore, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
 /// What is wrong with a store. Each has been a fault of some event store.
@@ -21,6 +21,7 @@ pub(crate) enum Fault {
     ReadsTheHeadLater,
     TakesBeyondTheHeadForUnchanged,
     LimitsBeforeItReverses,
+    DropsCommands,
 }
 
 /// The type of the events that stand for burned positions; reads leave them out.
@@ -41,6 +42,7 @@ impl Faulty {
             Fault::IgnoresAfter => {
                 append.condition = append.condition.map(|condition| condition.after(None));
             }
+            Fault::DropsCommands => append.command = None,
             Fault::ChecksTheFirstItemOnly => {
                 if let Some(condition) = &mut append.condition {
                     condition.fail_if_events_match = first_item(&condition.fail_if_events_match);
@@ -171,7 +173,19 @@ impl EventStore for Faulty {
         self.store.tracked(source).await
     }
 
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.store.commands(after, limit).await
+    }
+
     fn projection_limit(&self) -> &ProjectionLimit {
         self.store.projection_limit()
+    }
+
+    fn appends(&self) -> Appends {
+        self.store.appends()
     }
 }

@@ -12,5 +12,5 @@ WHERE e.position = t.position OFFSET 0) e
 WHERE t.key = k.key AND t.position > $1 AND t.position < $2
 AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END
 ORDER BY t.position ASC LIMIT $3) e
-WHERE p.tags <> '{}') ) e
+WHERE p.tags <> '{}' ) ) e
 ORDER BY e.position ASC LIMIT $3) e

@@ -2,18 +2,17 @@
 
 use dcb_core::conformance::checker::{self, Ledger};
 use dcb_core::conformance::effort;
-use dcb_core::postgres::Config;
 
 use crate::support::events::whole_log;
 use crate::support::tasks::Task;
 use crate::support::workers::Worker;
-use crate::support::{connect, fresh_log};
+use crate::support::{Log, connect, fresh_log};
 
 /// How many callers a killed process has.
 const CALLERS: u64 = 8;
 
 /// Starts a process, kills it after it has said so many ledgers, and returns all that it said.
-async fn told_before_death(log: &Config, seed: u64, enough: usize) -> Vec<Ledger> {
+async fn told_before_death(log: &Log, seed: u64, enough: usize) -> Vec<Ledger> {
     let task = Task::DecideUntilKilled { seed };
     let mut worker = Worker::start(log, &task, (0..CALLERS).collect()).await;
     worker.begin().await;

@@ -7,7 +7,8 @@ use tokio::task::JoinHandle;
 
 use crate::support::events::{head, positions, read, tag, tagged, unless};
 use crate::support::proxy::{Cut, Proxy};
-use crate::support::sql::{LogLock, Sql, wait_until};
+use crate::support::sql::{LogLock, Sql};
+use crate::support::wait::wait_until;
 use crate::support::{connect, fresh_log};
 
 /// A log, and a store that reaches it through a proxy and has appended once.

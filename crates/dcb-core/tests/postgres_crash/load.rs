@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::support::events::{tagged, whole_log};
-use crate::support::sql::wait_until;
+use crate::support::wait::wait_until;
 
 /// An append and what the store answered.
 pub(crate) struct Sent {

@@ -10,7 +10,8 @@ use local_postgres::Durability;
 
 use super::load::{Load, check, settle_unknown};
 use crate::support::events::whole_log;
-use crate::support::sql::{Sql, wait_until};
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
 use crate::support::{connect, log_on, server, server_of_its_own};
 
 /// Two stores, one of which gives up before the server is back.

@@ -7,7 +7,8 @@ use dcb_core::postgres::PostgresStore;
 use dcb_core::{AppendCondition, Event, EventStore as _, Query, ReadOptions};
 
 use crate::million::counters;
-use crate::support::sql::{Sql, wait_until};
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
 use crate::support::{connect, fresh_log};
 
 const EVENTS: i64 = 20_000;

@@ -6,7 +6,8 @@ use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Durability, LocalPostgres};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
-use crate::support::sql::{Sql, wait_until};
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
 use crate::support::{connect, log_on, server_of_its_own};
 
 /// How many events were loaded.

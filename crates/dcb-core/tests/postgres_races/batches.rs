@@ -11,7 +11,8 @@ use local_postgres::Durability;
 use tokio::task::JoinHandle;
 
 use crate::support::events::{event, head, positions, read, tag, tagged, unless, whole_log};
-use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
+use crate::support::sql::{LogLock, Sql};
+use crate::support::wait::{wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log, log_on, server_of_its_own};
 
 type Answer = Result<Appended, Error>;

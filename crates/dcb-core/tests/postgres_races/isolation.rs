@@ -58,7 +58,7 @@ async fn the_function_refuses_any_other_transaction() {
         let mut sql = Sql::connect(database.url()).await;
         let call = format!(
             "SELECT {}.append('{{1}}', ARRAY[gen_random_uuid()], '{{Happened}}', ARRAY['{{}}'], \
-             '{{NULL}}', '{{x}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}')",
+             NULL, '{{x}}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
             log.schema
         );
         let refused = sql.try_run(&call).await.unwrap_err();

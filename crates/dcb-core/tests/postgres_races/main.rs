@@ -4,6 +4,7 @@
 mod batches;
 mod foreign_transactions;
 mod isolation;
+mod recent;
 #[path = "../support/mod.rs"]
 mod support;
 mod two_processes;

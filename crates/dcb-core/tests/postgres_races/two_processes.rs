@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use dcb_core::conformance::{CALLERS, checker, effort};
-use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{EventStore, Position, Query, ReadOptions, SequencedEvent};
 use tokio::sync::watch;
 
 use crate::support::events::{positions, read, tag, whole_log};
 use crate::support::tasks::{PAIR, Report, SHARED, Task, Told, rooms};
 use crate::support::workers::everywhere;
-use crate::support::{connect, fresh_log};
+use crate::support::{Log, Store, connect, fresh_log};
 
 /// In each round exactly one append won, and the others were told where it is.
 fn assert_one_winner_a_round(reports: &[Report], rounds: usize) {
@@ -36,7 +35,7 @@ fn told(reports: &[Report]) -> impl Iterator<Item = &Vec<Told>> {
 }
 
 /// Every place decides, and the log bears out what each decision counted.
-pub(crate) async fn assert_decisions_hold(log: &Config, callers: usize, decisions: usize) {
+pub(crate) async fn assert_decisions_hold(log: &Log, callers: usize, decisions: usize) {
     let seed = callers as u64;
     println!("{callers} callers decide with seed {seed}");
     let decisions = decisions.div_ceil(callers);
@@ -105,7 +104,7 @@ async fn a_decision_counts_what_it_depends_on() {
 
 /// What a reader that pages by position collects until the writers are done and nothing is left.
 async fn follow(
-    store: PostgresStore,
+    store: Store,
     query: Query,
     options: ReadOptions,
     done: watch::Receiver<bool>,

@@ -5,7 +5,8 @@ use dcb_core::{Append, Appended, Error, EventStore as _, Problem, Projector, Que
 use tokio::task::JoinHandle;
 
 use crate::support::events::{head, tagged};
-use crate::support::sql::{LogLock, wait_for_queued, wait_until};
+use crate::support::sql::LogLock;
+use crate::support::wait::{wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log};
 
 type Answer = Result<Appended, Error>;

@@ -5,7 +5,8 @@ use std::pin::pin;
 use dcb_core::{Error, EventStore as _, Query, ReadOptions};
 
 use crate::support::events::{head, tagged};
-use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
+use crate::support::sql::{LogLock, Sql};
+use crate::support::wait::{wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log, log_on, server};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,8 @@ use dcb_core::{Appended, Error, EventStore as _, Query, ReadOptions};
 use tokio::task::JoinHandle;
 
 use crate::support::events::{head, read, tag, tagged};
-use crate::support::sql::{LogLock, Sql, wait_for_queued, wait_until};
+use crate::support::sql::{LogLock, Sql};
+use crate::support::wait::{wait_for_queued, wait_until};
 use crate::support::{connect, fresh_log};
 
 const SHORT: Duration = Duration::from_secs(1);

@@ -3,15 +3,32 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod events;
+pub(crate) mod pgbouncer;
 pub(crate) mod proxy;
 pub(crate) mod sql;
 pub(crate) mod tasks;
+pub(crate) mod wait;
 pub(crate) mod workers;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Durability, LocalPostgres, Options, Source};
+
+/// What the tests that other backends share call a store and the way to its log.
+pub(crate) type Store = PostgresStore;
+pub(crate) type Log = Config;
+
+/// Where a log is, in words for another process: URL and schema.
+pub(crate) type Address = [String; 2];
+
+pub(crate) fn address(log: &Log) -> Address {
+    [log.url.clone(), log.schema.clone()]
+}
+
+pub(crate) fn log_at([url, schema]: Address) -> Log {
+    Config::new(url).schema(schema)
+}
 
 /// This process's server for tests of correctness.
 pub(crate) async fn server() -> &'static LocalPostgres {

@@ -1,22 +1,9 @@
 //! A session beside the store: other users of the database, and looks behind the scenes.
 
-use std::time::Duration;
-
-use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::postgres::Config;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
-use tokio::time::{Instant, sleep};
 
-/// Longer than anything takes; a test waits that long only to fail.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Waits until `done` holds.
-pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) {
-    let give_up = Instant::now() + PATIENCE;
-    while !done().await {
-        assert!(Instant::now() < give_up, "waited in vain until {what}");
-        sleep(Duration::from_millis(2)).await;
-    }
-}
+use super::wait::wait_until;
 
 /// One session of the database.
 pub(crate) struct Sql {
@@ -110,12 +97,4 @@ impl LogLock {
         self.session.run("COMMIT").await;
         self.session.close().await;
     }
-}
-
-/// Waits until so many appends are in the store's queue.
-pub(crate) async fn wait_for_queued(store: &PostgresStore, count: usize) {
-    wait_until("the appends are queued", async || {
-        store.stats().queued_appends == count
-    })
-    .await;
 }

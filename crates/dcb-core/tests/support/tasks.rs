@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use dcb_core::conformance::checker::{self, Ledger, Workload};
-use dcb_core::postgres::PostgresStore;
 use dcb_core::{
     AppendCondition, Appended, DecisionModel, Error, Event, EventStore, Position, Projector, Query,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 
+use super::Store;
 use super::events::{tag, tagged};
 use super::workers::say;
 
@@ -54,7 +54,7 @@ pub(crate) struct Report {
 }
 
 /// Performs the task by these callers, who begin together.
-pub(crate) async fn perform(store: &PostgresStore, task: &Task, callers: &[u64]) -> Report {
+pub(crate) async fn perform(store: &Store, task: &Task, callers: &[u64]) -> Report {
     let barrier = Arc::new(Barrier::new(callers.len()));
     let tasks: Vec<_> = callers
         .iter()
@@ -76,7 +76,7 @@ pub(crate) async fn perform(store: &PostgresStore, task: &Task, callers: &[u64])
     report
 }
 
-async fn call(store: &PostgresStore, task: &Task, number: u64) -> (Vec<Told>, Ledger) {
+async fn call(store: &Store, task: &Task, number: u64) -> (Vec<Told>, Ledger) {
     let mut told = Vec::new();
     let mut ledger = Ledger::default();
     match *task {
@@ -121,7 +121,7 @@ fn told(answer: Result<Appended, Error>) -> Told {
     }
 }
 
-async fn contend(store: &PostgresStore, round: usize, sides: u64, number: u64) -> Told {
+async fn contend(store: &Store, round: usize, sides: u64, number: u64) -> Told {
     let name = |side| format!("side {side} of round {round}");
     let any = (0..sides).map(|side| tag(&name(side))).reduce(Query::or);
     let condition = AppendCondition::fail_if(any.expect("at least one side"));
@@ -148,7 +148,7 @@ pub(crate) fn rooms(round: usize) -> [String; 2] {
     ["left", "right"].map(|side| format!("{side} room of round {round}"))
 }
 
-async fn book(store: &PostgresStore, round: usize, seats: u64, number: u64) -> Told {
+async fn book(store: &Store, round: usize, seats: u64, number: u64) -> Told {
     let rooms = rooms(round);
     let [left, right] = rooms.each_ref().map(|room| Projector::counter(tag(room)));
     let model = DecisionModel::new((left, right)).max_attempts(u32::MAX);
@@ -169,7 +169,7 @@ async fn book(store: &PostgresStore, round: usize, seats: u64, number: u64) -> T
 /// The tag that every second append has.
 pub(crate) const SHARED: &str = "shared";
 
-async fn append(store: &PostgresStore, round: u64, number: u64) -> Told {
+async fn append(store: &Store, round: u64, number: u64) -> Told {
     let own = format!("caller {number}");
     let name = if round.is_multiple_of(2) {
         SHARED
@@ -180,7 +180,7 @@ async fn append(store: &PostgresStore, round: u64, number: u64) -> Told {
     told(store.append(events).await)
 }
 
-async fn decide_until_killed(store: &PostgresStore, seed: u64, number: u64) {
+async fn decide_until_killed(store: &Store, seed: u64, number: u64) {
     for seed in seed.. {
         let workload = Workload { seed, decisions: 1 };
         let ledger = checker::work(store, workload, number).await;
@@ -188,7 +188,7 @@ async fn decide_until_killed(store: &PostgresStore, seed: u64, number: u64) {
     }
 }
 
-async fn keep(store: &PostgresStore, rounds: usize, number: u64) -> Vec<Told> {
+async fn keep(store: &Store, rounds: usize, number: u64) -> Vec<Told> {
     let own = format!("caller {number}");
     let mut after: Option<Position> = None;
     let mut answers = Vec::new();
@@ -207,7 +207,7 @@ async fn keep(store: &PostgresStore, rounds: usize, number: u64) -> Vec<Told> {
 /// The two tags that are always written together.
 pub(crate) const PAIR: [&str; 2] = ["one of two", "two of two"];
 
-async fn pair(store: &PostgresStore, number: u64) -> Told {
+async fn pair(store: &Store, number: u64) -> Told {
     if number.is_multiple_of(2) {
         return told(store.append(PAIR.map(tagged)).await);
     }

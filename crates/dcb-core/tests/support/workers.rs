@@ -6,12 +6,12 @@
 use std::io::{BufRead as _, Write as _};
 use std::process::Stdio;
 
-use dcb_core::postgres::{Config, PostgresStore};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::tasks::{Report, Task, perform};
+use super::{Address, Log, address, connect, log_at};
 
 /// What tells a worker its work.
 const VARIABLE: &str = "REGISTRAR_TEST_WORK";
@@ -20,8 +20,7 @@ const MARK: &str = "@worker ";
 
 #[derive(Serialize, Deserialize)]
 struct Work {
-    url: String,
-    schema: String,
+    log: Address,
     task: Task,
     callers: Vec<u64>,
 }
@@ -35,10 +34,9 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Starts a process that connects to the log and waits there.
-    pub(crate) async fn start(log: &Config, task: &Task, callers: Vec<u64>) -> Self {
+    pub(crate) async fn start(log: &Log, task: &Task, callers: Vec<u64>) -> Self {
         let work = Work {
-            url: log.url.clone(),
-            schema: log.schema.clone(),
+            log: address(log),
             task: task.clone(),
             callers,
         };
@@ -101,8 +99,7 @@ pub(crate) fn serve() {
         .build()
         .expect("a tokio runtime can be started");
     runtime.block_on(async {
-        let log = Config::new(work.url).schema(work.schema);
-        let store = PostgresStore::connect(log).await.expect("a connection");
+        let store = connect(&log_at(work.log)).await;
         // The harness may have left its line unfinished.
         println!();
         say("ready");
@@ -122,10 +119,10 @@ pub(crate) fn say(line: &str) {
 
 /// Performs the task by so many callers, in two processes and here, and returns what each place was
 /// told.
-pub(crate) async fn everywhere(log: &Config, task: &Task, callers: usize) -> Vec<Report> {
+pub(crate) async fn everywhere(log: &Log, task: &Task, callers: usize) -> Vec<Report> {
     const PLACES: usize = 3;
     let of_place = |place| (place as u64..callers as u64).step_by(PLACES).collect();
-    let store = super::connect(log).await;
+    let store = connect(log).await;
     let (mut one, mut other) = tokio::join!(
         Worker::start(log, task, of_place(0)),
         Worker::start(log, task, of_place(1)),

@@ -55,6 +55,15 @@ fn the_messages_are_as_recorded() {
             origin: "upstream".to_owned(),
             tracked: 4,
         },
+        Error::CheckpointMoved {
+            name: "seats".to_owned(),
+            expected: None,
+            actual: Some(at(12)),
+        },
+        Error::Handler {
+            name: "seats".to_owned(),
+            source: Box::<dyn std::error::Error + Send + Sync>::from("no such course").into(),
+        },
         Error::TooManyProjections { max: 5, current: 5 },
         Error::RetriesExhausted {
             attempts: 10,
@@ -83,6 +92,25 @@ fn the_messages_are_as_recorded() {
         },
         Error::Json {
             reason: "expected value".into(),
+        },
+        Error::Upcast {
+            position: at(12),
+            event_type: "Named".into(),
+            version: 1,
+            reason: "missing field".into(),
+        },
+        Error::VersionTooNew {
+            position: at(12),
+            event_type: "Named".into(),
+            found: 3,
+            supported: 2,
+        },
+        Error::Import {
+            entry: "line 7".to_owned(),
+            reason: "missing field".into(),
+        },
+        Error::Io {
+            reason: "disk full".into(),
         },
         Error::Database {
             code: Some("53100".into()),

@@ -17,6 +17,8 @@ const SHAPES: [(Shape, &str); 5] = [
 fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let single = [
         ("append", &statements.append),
+        ("append_with_commands", &statements.append_with_commands),
+        ("commands", &statements.commands),
         ("head", &statements.head),
         ("exists", &statements.exists),
         ("tracked", &statements.tracked),
@@ -60,7 +62,7 @@ fn laid_out(sql: &str) -> String {
 fn statements_are_the_golden_ones() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
-    for (name, sql) in all_statements(&Statements::new("\"log\"")) {
+    for (name, sql) in all_statements(&Statements::new("\"log\"", false)) {
         let file = folder.join(format!("{name}.sql"));
         let text = laid_out(sql.as_str());
         if update {
@@ -75,7 +77,7 @@ fn statements_are_the_golden_ones() {
 #[test]
 fn no_golden_file_is_without_its_statement() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let statements = all_statements(&Statements::new("\"log\""));
+    let statements = all_statements(&Statements::new("\"log\"", false));
     for entry in std::fs::read_dir(folder).expect("the golden folder can be read") {
         let path = entry.expect("the golden folder can be read").path();
         if path.extension().is_none_or(|extension| extension != "sql") {
@@ -91,7 +93,7 @@ fn no_golden_file_is_without_its_statement() {
 
 #[test]
 fn every_object_is_in_the_schema_of_the_log() {
-    for (name, sql) in all_statements(&Statements::new("\"other\"")) {
+    for (name, sql) in all_statements(&Statements::new("\"other\"", false)) {
         let sql = sql.as_str();
         assert!(sql.contains("\"other\"."), "{name}: {sql}");
         assert!(!sql.contains("dcb."), "{name}: {sql}");

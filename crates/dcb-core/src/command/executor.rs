@@ -1,0 +1,78 @@
+use std::future::Future;
+
+use super::Command;
+use crate::decision::Attempts;
+use crate::{Append, Decided, DecisionModel, Error, EventStore};
+
+/// Carries commands out: a handler turns a command into an append, which is committed together with
+/// the command.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), dcb_core::Error> {
+/// use dcb_core::{
+///     Append, AppendCondition, Command, CommandExecutor, Error, Event, EventStore, MemoryStore,
+/// };
+///
+/// let store = MemoryStore::new();
+/// let command = Command::builder("TakeName").json("ada").build()?;
+/// let executor = CommandExecutor::new(store.clone());
+/// executor
+///     .execute(command, |command| async move {
+///         let name: String = command.json()?;
+///         let event = Event::builder("NameTaken").tag_pair("name", &name).build()?;
+///         let free = AppendCondition::fail_if_exists("name", &name)?;
+///         Ok::<_, Error>(Append::new(event).condition(free))
+///     })
+///     .await?;
+/// assert_eq!(store.commands(None, 10).await?[0].command().command_type(), "TakeName");
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct CommandExecutor<S> {
+    store: S,
+    max_attempts: u32,
+}
+
+impl<S: EventStore> CommandExecutor<S> {
+    /// Carries commands out on this store.
+    pub fn new(store: S) -> Self {
+        Self {
+            store,
+            max_attempts: DecisionModel::<()>::DEFAULT_MAX_ATTEMPTS,
+        }
+    }
+
+    /// Calls a handler at most `max_attempts` times for a command, the first included; 0 counts as
+    /// 1.
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        self.max_attempts = max_attempts.max(1);
+        self
+    }
+
+    /// Calls `handle`, and appends what it returns together with the command. After a conflict it
+    /// is called again, so that it reads and decides anew; an append without events appends
+    /// nothing, and leaves no command.
+    ///
+    /// # Errors
+    /// Whatever `handle` refuses with; [`Error::RetriesExhausted`] where every attempt met a
+    /// conflict; else as [`EventStore::submit`]. The command was not kept.
+    pub async fn execute<F, E>(
+        &self,
+        command: Command,
+        mut handle: impl FnMut(Command) -> F,
+    ) -> Result<Decided, E>
+    where
+        F: Future<Output = Result<Append, E>>,
+        E: From<Error>,
+    {
+        let mut attempts = Attempts::at_most(self.max_attempts);
+        loop {
+            let append = handle(command.clone()).await?.command(command.clone());
+            if let Some(decided) = attempts.submit(&self.store, append).await? {
+                return Ok(decided);
+            }
+        }
+    }
+}

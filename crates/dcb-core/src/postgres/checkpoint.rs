@@ -1,0 +1,149 @@
+//! How far a projection has got, in the database of its tables.
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+
+use super::config::Config;
+use super::error::error;
+use super::schema::{Schema, lock_installation};
+use super::session;
+use crate::text::{check, invalid};
+use crate::{Error, Position};
+
+const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
+
+/// The row of one projection.
+pub(super) struct Checkpoint {
+    options: PgConnectOptions,
+    schema: Schema,
+    name: String,
+    /// Whether statements may be prepared under a name.
+    named: bool,
+}
+
+impl Checkpoint {
+    pub(super) fn new(config: &Config, name: String) -> Result<Self, Error> {
+        const MAX_CHARS: usize = 255;
+        check(&name, MAX_CHARS).map_err(invalid("name"))?;
+        Ok(Self {
+            options: session::plain(config)?,
+            schema: Schema::new(&config.schema)?,
+            name,
+            named: !config.transaction_pooling,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens a connection and makes sure that the row is there.
+    pub(super) async fn connect(&self) -> Result<PgConnection, Error> {
+        self.try_connect().await.map_err(|failed| error(&failed))
+    }
+
+    async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        let mut transaction = connection.begin().await?;
+        let known = self.sql("SELECT to_regclass('dcb.checkpoint') IS NOT NULL");
+        let known: bool = sqlx::query_scalar(known)
+            .persistent(false)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if !known {
+            self.install(&mut transaction).await?;
+        }
+        sqlx::query(self.sql(
+            "INSERT INTO dcb.checkpoint (name, position) VALUES ($1, 0) ON CONFLICT DO NOTHING",
+        ))
+        .persistent(false)
+        .bind(&self.name)
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(connection)
+    }
+
+    /// Makes the table; several that begin at once take turns.
+    async fn install(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
+        lock_installation(transaction, &self.schema).await?;
+        let sql = format!(
+            "CREATE SCHEMA IF NOT EXISTS {};{TABLE}",
+            self.schema.quoted()
+        );
+        sqlx::raw_sql(self.sql(&sql)).execute(transaction).await?;
+        Ok(())
+    }
+
+    /// Where it is now, read in a transaction of its own.
+    pub(super) async fn read(
+        &self,
+        connection: &mut PgConnection,
+    ) -> Result<Option<Position>, Error> {
+        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        let stored = self.stored(&mut transaction).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(|failed| error(&failed))?;
+        Ok(stored)
+    }
+
+    async fn stored(&self, connection: &mut PgConnection) -> Result<Option<Position>, Error> {
+        let sql = self.sql("SELECT position FROM dcb.checkpoint WHERE name = $1");
+        let stored: Option<i64> = sqlx::query_scalar(sql)
+            .persistent(self.named)
+            .bind(&self.name)
+            .fetch_optional(connection)
+            .await
+            .map_err(|failed| error(&failed))?;
+        Ok(stored.map(i64::unsigned_abs).and_then(Position::new))
+    }
+
+    /// Moves it on, in a transaction of the caller's; refused where it is not at `from`. Another
+    /// runner that does the same waits here until that transaction has ended.
+    pub(super) async fn advance(
+        &self,
+        transaction: &mut PgConnection,
+        from: Option<Position>,
+        to: Position,
+    ) -> Result<(), Error> {
+        let sql = "UPDATE dcb.checkpoint SET position = $3 WHERE name = $1 AND position = $2";
+        let moved = sqlx::query(self.sql(sql))
+            .persistent(self.named)
+            .bind(&self.name)
+            .bind(number(from))
+            .bind(number(Some(to)))
+            .execute(&mut *transaction)
+            .await
+            .map_err(|failed| error(&failed))?;
+        if moved.rows_affected() == 1 {
+            return Ok(());
+        }
+        Err(Error::CheckpointMoved {
+            name: self.name.clone(),
+            expected: from,
+            actual: self.stored(transaction).await?,
+        })
+    }
+
+    /// Takes it back to the beginning, in a transaction of the caller's.
+    pub(super) async fn reset(&self, transaction: &mut PgConnection) -> Result<(), Error> {
+        sqlx::query(self.sql("UPDATE dcb.checkpoint SET position = 0 WHERE name = $1"))
+            .persistent(self.named)
+            .bind(&self.name)
+            .execute(transaction)
+            .await
+            .map(|_| ())
+            .map_err(|failed| error(&failed))
+    }
+
+    fn sql(&self, text: &str) -> AssertSqlSafe<String> {
+        // Nothing but the schema's name is put in.
+        AssertSqlSafe(self.schema.qualify(text))
+    }
+}
+
+fn number(position: Option<Position>) -> i64 {
+    i64::try_from(Position::number_or_zero(position)).unwrap_or(i64::MAX)
+}

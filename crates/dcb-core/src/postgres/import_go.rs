@@ -1,0 +1,194 @@
+//! The tables of go-crablet, read into a store.
+
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Acquire as _, Row as _};
+
+use super::config::Config;
+use super::error::error;
+use super::session;
+use crate::{Append, Error, Event, EventStore, Tracking};
+
+/// A log that the Go library go-crablet wrote: its table `events` in some database.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GoLog {
+    /// `postgres://user:password@host:port/database`.
+    pub url: String,
+    /// The schema that its tables are in. Default: `public`.
+    pub schema: String,
+    /// What the store tracks the import under. Default: `go-crablet`; two logs that are imported
+    /// into one store need two names.
+    pub source: String,
+    /// The most events of one commit. Default: 500.
+    pub batch_events: usize,
+}
+
+/// How far an import is, and at the end what it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoImported {
+    /// Events appended by this import.
+    pub events: u64,
+    /// Events that there were to append when it began.
+    pub total: u64,
+}
+
+const COLUMNS: &str = "
+    SELECT attname::text FROM pg_catalog.pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped";
+const NEEDED: [&str; 5] = ["type", "tags", "data", "transaction_id", "position"];
+/// The time of an event, by its name of now and of before.
+const TIMES: [&str; 2] = ["occurred_at", "created_at"];
+
+impl GoLog {
+    /// The metadata key of the time that the Go library recorded, as `2026-11-21T03:49:42.123456Z`.
+    pub const OCCURRED_AT: &'static str = "occurredAt";
+
+    /// The log in this database, with the defaults.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            schema: "public".to_owned(),
+            source: "go-crablet".to_owned(),
+            batch_events: 500,
+        }
+    }
+
+    /// The log in this schema.
+    #[must_use]
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.schema = schema.into();
+        self
+    }
+
+    /// Tracked under this name.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = source.into();
+        self
+    }
+
+    /// Appends the events of the table to `store`, by `position`, and reports after each commit.
+    ///
+    /// Type, tags and data are taken as they are; the time goes to the metadata
+    /// ([`Self::OCCURRED_AT`]); ids are made; transaction ids have no use here and are left out, as
+    /// is the table `commands`. Each commit tracks the last position of the table that it holds, so
+    /// that an import which was interrupted goes on where it ended, and one that is done appends
+    /// what has come since.
+    ///
+    /// While it runs it holds a lock that keeps writers of the table waiting: an event that is
+    /// committed late under a low position would be missed.
+    ///
+    /// # Errors
+    /// [`Error::SchemaMismatch`] where the table is not go-crablet's; [`Error::Import`] with the
+    /// position of the first event that the store can't hold; [`Error::AlreadyTracked`] where
+    /// another import of the same source runs; else what either database met.
+    pub async fn import<S: EventStore>(
+        &self,
+        store: &S,
+        mut report: impl FnMut(GoImported),
+    ) -> Result<GoImported, Error> {
+        let mut connection = session::administrator(&Config::new(&self.url)).await?;
+        let table = self.table();
+        let page = page_of(&table, self.time_column(&mut connection).await?);
+        let mut reading = connection.begin().await.map_err(|e| error(&e))?;
+        let lock = format!("LOCK TABLE {table} IN SHARE MODE");
+        let locked = sqlx::query(sqlx::AssertSqlSafe(lock)).execute(&mut *reading);
+        locked.await.map_err(|e| error(&e))?;
+
+        let mut last = self.last_imported(store).await?;
+        let mut imported = GoImported {
+            events: 0,
+            total: count_past(&mut reading, &table, last).await?,
+        };
+        loop {
+            let rows = sqlx::query(sqlx::AssertSqlSafe(page.as_str()))
+                .bind(last)
+                .bind(self.batch_events.max(1) as i64)
+                .fetch_all(&mut *reading);
+            let rows = rows.await.map_err(|e| error(&e))?;
+            let events: Vec<Event> = rows.iter().map(event).collect::<Result<_, _>>()?;
+            let Some(end) = rows.last() else {
+                break;
+            };
+            last = end.try_get("position").map_err(|e| error(&e))?;
+            imported.events += events.len() as u64;
+            let tracking = Tracking::new(&self.source, last.unsigned_abs())?;
+            store.submit(Append::new(events).tracking(tracking)).await?;
+            report(imported);
+        }
+        Ok(imported)
+    }
+
+    fn table(&self) -> String {
+        format!("\"{}\".events", self.schema.replace('"', "\"\""))
+    }
+
+    async fn last_imported(&self, store: &impl EventStore) -> Result<i64, Error> {
+        let tracked = store.tracked(&self.source).await?.unwrap_or(0);
+        // Tracking holds 63 bits.
+        Ok(i64::try_from(tracked).unwrap_or(i64::MAX))
+    }
+
+    async fn time_column(&self, connection: &mut PgConnection) -> Result<&'static str, Error> {
+        let columns: Vec<String> = sqlx::query_scalar(COLUMNS)
+            .bind(self.table())
+            .fetch_all(connection)
+            .await
+            .map_err(|e| error(&e))?;
+        let has = |name: &&str| columns.iter().any(|column| column == name);
+        let lacking = NEEDED.into_iter().filter(|name| !has(name));
+        let mut differences: Vec<String> = lacking
+            .map(|name| format!("no column {name} of table events"))
+            .collect();
+        let time = TIMES.into_iter().find(has);
+        if time.is_none() {
+            differences.push("no column occurred_at of table events".to_owned());
+        }
+        match time {
+            Some(time) if differences.is_empty() => Ok(time),
+            _ => Err(Error::SchemaMismatch {
+                schema: self.schema.clone(),
+                differences,
+            }),
+        }
+    }
+}
+
+fn page_of(table: &str, time: &str) -> String {
+    format!(
+        "SELECT position, type::text AS type, tags::text[] AS tags, data::text AS data,
+                to_char({time} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS time
+           FROM {table} WHERE position > $1 ORDER BY position LIMIT $2"
+    )
+}
+
+async fn count_past(connection: &mut PgConnection, table: &str, last: i64) -> Result<u64, Error> {
+    let count = format!("SELECT count(*) FROM {table} WHERE position > $1");
+    let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count))
+        .bind(last)
+        .fetch_one(connection)
+        .await
+        .map_err(|e| error(&e))?;
+    Ok(count.unsigned_abs())
+}
+
+fn event(row: &PgRow) -> Result<Event, Error> {
+    let position: i64 = row.try_get("position").map_err(|e| error(&e))?;
+    let built = parts(row).map_err(|e| error(&e))?;
+    built.build().map_err(|refused| Error::Import {
+        entry: format!("position {position}"),
+        reason: refused.to_string().into(),
+    })
+}
+
+fn parts(row: &PgRow) -> Result<crate::EventBuilder, sqlx::Error> {
+    let tags: Vec<String> = row.try_get("tags")?;
+    let builder = Event::builder(row.try_get::<String, _>("type")?)
+        .tags(tags)
+        .data(row.try_get::<String, _>("data")?);
+    let time: Option<String> = row.try_get("time")?;
+    Ok(match time {
+        Some(time) => builder.metadata(GoLog::OCCURRED_AT, time),
+        None => builder,
+    })
+}

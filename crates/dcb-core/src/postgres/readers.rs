@@ -1,0 +1,182 @@
+//! The connections that read one server, and what happens when one of them is lost.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
+use sqlx::query::Query as Statement;
+use sqlx::{Connection as _, Postgres, SqlStr};
+use tokio::time::timeout;
+
+use super::config::Config;
+use super::counters::Counters;
+use super::error::{Failure, error, failure};
+use super::liveness::Liveness;
+use super::session;
+use crate::Error;
+
+/// A statement with its values.
+pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
+
+/// Cheap to clone; clones share the connections.
+#[derive(Clone)]
+pub(super) struct Readers {
+    pool: PgPool,
+    liveness: Arc<Liveness>,
+    counters: Arc<Counters>,
+    query_timeout: Duration,
+    /// How each statement's transaction begins, where a session lasts no longer than one.
+    begin: Option<SqlStr>,
+}
+
+impl Readers {
+    /// Of the server at `url`. Connects when it is first used.
+    pub(super) fn new(config: &Config, url: &str, counters: Arc<Counters>) -> Result<Self, Error> {
+        let liveness = Arc::new(Liveness::default());
+        Ok(Self {
+            pool: session::readers(config, url, &liveness)?,
+            liveness,
+            counters,
+            query_timeout: config.query_timeout,
+            begin: session::reading_transaction(config),
+        })
+    }
+
+    /// Whether each statement has a transaction, so that its rows must be fetched at once.
+    pub(super) fn are_pooled(&self) -> bool {
+        self.begin.is_some()
+    }
+
+    /// All rows of a statement.
+    pub(super) async fn rows<'q>(
+        &self,
+        statement: impl Fn() -> Bound<'q>,
+    ) -> Result<Vec<PgRow>, Error> {
+        self.fold(statement, Vec::new, |rows, row| {
+            rows.push(row);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes the rows of a statement in as they arrive. A connection that turns out to be dead
+    /// costs one more try, from the start.
+    pub(super) async fn fold<'q, T>(
+        &self,
+        statement: impl Fn() -> Bound<'q>,
+        start: impl Fn() -> T,
+        take: impl Fn(&mut T, PgRow) -> Result<(), Error>,
+    ) -> Result<T, Error> {
+        let mut folded = start();
+        let answer = match self.try_fold(statement(), &mut folded, &take).await {
+            Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
+                self.liveness.suspect();
+                folded = start();
+                self.try_fold(statement(), &mut folded, &take).await
+            }
+            answer => answer,
+        };
+        answer.map_err(|failed| self.error(&failed))??;
+        Ok(folded)
+    }
+
+    /// All rows of a statement, tried once.
+    pub(super) async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut rows = Vec::new();
+        let keep = |rows: &mut Vec<PgRow>, row| {
+            rows.push(row);
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = self.try_fold(statement, &mut rows, keep).await?;
+        Ok(rows)
+    }
+
+    async fn try_fold<T, E>(
+        &self,
+        statement: Bound<'_>,
+        folded: &mut T,
+        take: impl Fn(&mut T, PgRow) -> Result<(), E>,
+    ) -> Result<Result<(), E>, sqlx::Error> {
+        // The server gives up first; the margin is for its answer.
+        const MARGIN: Duration = Duration::from_secs(1);
+        let mut connection = self.acquire().await?;
+        let limit = self.query_timeout + MARGIN;
+        let folding = async {
+            match &self.begin {
+                None => fold_rows(&mut connection, statement, folded, take).await,
+                Some(begin) => {
+                    let mut transaction = connection.begin_with(begin.clone()).await?;
+                    let statement = statement.persistent(false);
+                    let done = fold_rows(&mut transaction, statement, folded, take).await;
+                    transaction.rollback().await?;
+                    done
+                }
+            }
+        };
+        match timeout(limit, folding).await {
+            Ok(done) => done,
+            Err(_elapsed) => {
+                // The answer may still come: nobody else can use this connection.
+                drop(connection.detach());
+                Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+            }
+        }
+    }
+
+    /// A connection for one statement.
+    pub(super) async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        self.counters.reads.fetch_add(1, Ordering::Relaxed);
+        self.pool.acquire().await
+    }
+
+    /// Every connection that is open now may be dead.
+    pub(super) fn suspect(&self) {
+        self.liveness.suspect();
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        self.pool.size()
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// A failed read in the store's words.
+    pub(super) fn error(&self, failed: &sqlx::Error) -> Error {
+        match failed {
+            sqlx::Error::PoolClosed => Error::Closed,
+            // The pool retries a server that refuses connections until the time is over.
+            sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
+            sqlx::Error::PoolTimedOut => self.timeout(),
+            _ if failure(failed) == Failure::Cancelled => self.timeout(),
+            _ => error(failed),
+        }
+    }
+
+    fn timeout(&self) -> Error {
+        Error::Timeout {
+            operation: "read",
+            limit: self.query_timeout,
+        }
+    }
+}
+
+async fn fold_rows<T, E>(
+    connection: &mut PgConnection,
+    statement: Bound<'_>,
+    folded: &mut T,
+    take: impl Fn(&mut T, PgRow) -> Result<(), E>,
+) -> Result<Result<(), E>, sqlx::Error> {
+    let mut rows = statement.fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        if let Err(error) = take(folded, row) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,141 @@
+//! The tags of the events that this process appended last, to answer conditions that ask only
+//! about those. Pure: no I/O.
+//!
+//! Most conditions are of a decision that was made a moment ago: their `after` is a few hundred
+//! events behind the head. If the last event of the log is the last one noted here, then every
+//! event since the first one noted was noted too, for positions have no gaps and the log never
+//! changes. The server compares that last event under the log's lock, so nothing rests on what is
+//! remembered: where another process appended in between, each condition is looked up.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use uuid::Uuid;
+
+use super::tag_key;
+
+/// Tags noted before the older half is forgotten: about 4,000 events with two tags.
+const TAGS_OF_A_HALF: usize = 8192;
+
+/// The last events, in two halves: the older one is forgotten when the newer one is full.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    older: Half,
+    newer: Half,
+    last: Option<Last>,
+}
+
+/// The last event that was noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Last {
+    pub(super) position: u64,
+    pub(super) id: Uuid,
+}
+
+/// What to ask the server for one alternative of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Glance {
+    /// The key that was met least lately, `None` where there is no tag.
+    pub(super) key: Option<i64>,
+    /// Whether no event since `after` can match, if the last event is still the last.
+    pub(super) settled: bool,
+}
+
+#[derive(Debug, Default)]
+struct Half {
+    /// The events up to here are not in it.
+    base: u64,
+    tags: usize,
+    /// Where each key occurs last, under the event's type and under any.
+    last: HashMap<i64, u64, BuildHasherDefault<Spread>>,
+}
+
+impl Recent {
+    /// Forgets everything, as after a batch whose outcome is not known.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The last event noted.
+    pub(super) fn last(&self) -> Option<Last> {
+        self.last
+    }
+
+    /// Prepares for the events of a batch that was appended behind this head.
+    pub(super) fn follow(&mut self, head: u64) {
+        if self.last.is_none_or(|last| last.position != head) {
+            self.forget();
+            self.older.base = head;
+            self.newer.base = head;
+        } else if self.newer.tags >= TAGS_OF_A_HALF {
+            std::mem::swap(&mut self.older, &mut self.newer);
+            self.newer.clear(head);
+        }
+    }
+
+    /// Notes the next event.
+    pub(super) fn note(&mut self, event: Last, keys: &[i64]) {
+        for &key in keys {
+            self.newer.last.insert(key, event.position);
+            self.newer
+                .last
+                .insert(tag_key::of_any_type(key), event.position);
+        }
+        self.newer.tags += keys.len();
+        self.last = Some(event);
+    }
+
+    /// What to ask for one alternative with these keys, of which an event must carry all.
+    pub(super) fn glance(&self, after: u64, keys: impl Iterator<Item = i64>) -> Glance {
+        let least = keys
+            .map(|key| (self.last_position(key), key))
+            .min_by_key(|&(position, _)| position);
+        let known =
+            self.last.is_some_and(|last| after <= last.position) && after >= self.older.base;
+        Glance {
+            key: least.map(|(_, key)| key),
+            settled: known && least.is_some_and(|(position, _)| position <= after),
+        }
+    }
+
+    /// Where the key was noted last, 0 if it was not.
+    fn last_position(&self, key: i64) -> u64 {
+        let halves = [&self.newer, &self.older];
+        let mut found = halves.iter().filter_map(|half| half.last.get(&key));
+        found.next().copied().unwrap_or(0)
+    }
+}
+
+impl Half {
+    fn clear(&mut self, base: u64) {
+        self.base = base;
+        self.tags = 0;
+        self.last.clear();
+    }
+}
+
+/// Keys are hashes already, but those of one type share their low bits.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_i64(i64::from(byte));
+        }
+    }
+
+    fn write_i64(&mut self, key: i64) {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0 ^ key.cast_unsigned())
+            .wrapping_mul(ODD)
+            .rotate_left(26);
+    }
+}
+
+#[cfg(test)]
+mod tests;

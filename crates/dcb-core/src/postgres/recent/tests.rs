@@ -1,0 +1,94 @@
+use super::super::tag_key;
+use super::*;
+
+fn key(tag: &str) -> i64 {
+    tag_key::of(tag, Some("Happened"))
+}
+
+fn last(position: u64) -> Last {
+    Last {
+        position,
+        id: Uuid::from_u128(position.into()),
+    }
+}
+
+/// A log of which the events after 100 are known: `hot` in each, and `at:N` in the Nth.
+fn known(count: u64) -> Recent {
+    let mut recent = Recent::default();
+    recent.follow(100);
+    for position in 101..=100 + count {
+        recent.follow(position - 1);
+        recent.note(
+            last(position),
+            &[key("hot"), key(&format!("at:{position}"))],
+        );
+    }
+    recent
+}
+
+fn settled(recent: &Recent, after: u64, tags: &[&str]) -> bool {
+    recent
+        .glance(after, tags.iter().map(|tag| key(tag)))
+        .settled
+}
+
+#[test]
+fn a_tag_that_does_not_occur_since_after_settles_it() {
+    let recent = known(10);
+    assert!(settled(&recent, 105, &["absent"]));
+    assert!(settled(&recent, 105, &["hot", "absent"]));
+    assert!(settled(&recent, 105, &["at:105"]));
+    assert!(settled(&recent, 110, &["hot"]));
+    assert!(!settled(&recent, 105, &["at:106"]));
+    assert!(!settled(&recent, 105, &["hot", "at:108"]));
+    assert!(!settled(&recent, 105, &[]));
+}
+
+#[test]
+fn nothing_is_settled_outside_of_what_is_known() {
+    let recent = known(10);
+    assert!(settled(&recent, 100, &["absent"]));
+    assert!(!settled(&recent, 99, &["absent"]));
+    assert!(!settled(&recent, 111, &["absent"]));
+    assert!(!settled(&Recent::default(), 0, &["absent"]));
+}
+
+#[test]
+fn another_type_is_another_key_but_any_type_is_noted_too() {
+    let recent = known(10);
+    let other = tag_key::of("hot", Some("Other"));
+    assert!(recent.glance(105, [other].into_iter()).settled);
+    let any = tag_key::of("hot", None);
+    assert!(!recent.glance(105, [any].into_iter()).settled);
+}
+
+#[test]
+fn another_head_than_the_last_noted_forgets_all() {
+    let mut recent = known(10);
+    recent.follow(111);
+    assert_eq!(recent.last(), None);
+    assert!(!settled(&recent, 105, &["absent"]));
+    recent.note(last(112), &[key("hot")]);
+    assert!(settled(&recent, 111, &["absent"]));
+    assert!(!settled(&recent, 110, &["absent"]));
+}
+
+#[test]
+fn the_older_half_goes_when_the_newer_one_is_full() {
+    let count = TAGS_OF_A_HALF as u64 / 2;
+    let recent = known(count + 10);
+    assert!(settled(&recent, 101, &["absent"]));
+    assert!(!settled(&recent, 101, &["at:102"]));
+    let recent = known(2 * count + 10);
+    assert!(!settled(&recent, 101, &["absent"]));
+    assert!(settled(&recent, 100 + count, &["absent"]));
+}
+
+#[test]
+fn the_tag_met_least_lately_is_the_one_to_glance_at() {
+    let recent = known(10);
+    let glance = |tags: &[&str]| recent.glance(0, tags.iter().map(|tag| key(tag))).key;
+    assert_eq!(glance(&["hot", "absent"]), Some(key("absent")));
+    assert_eq!(glance(&["at:109", "at:103", "hot"]), Some(key("at:103")));
+    assert_eq!(glance(&[]), None);
+}

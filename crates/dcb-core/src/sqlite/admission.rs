@@ -1,0 +1,108 @@
+//! Whether a request can be appended, in the order of checks that every backend keeps.
+
+use rusqlite::{Connection, OptionalExtension as _, Result};
+use uuid::Uuid;
+
+use super::first_match::first_match;
+use super::request::{Request, Verdict};
+use super::row;
+use super::statements::{BY_ID, TRACKED};
+use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking};
+
+/// The verdict on a request that must not be written to a log with this head; `None` where it may.
+pub(super) fn verdict(
+    connection: &Connection,
+    request: &Request,
+    head: i64,
+) -> Result<Option<Verdict>> {
+    if let Some(verdict) = stored(connection, request)? {
+        return Ok(Some(verdict));
+    }
+    let condition = request.append.condition.as_ref();
+    if let Some(error) = condition.and_then(|condition| beyond(condition, head)) {
+        return Ok(Some(Err(error)));
+    }
+    if let Some(tracking) = &request.append.tracking
+        && let Some(error) = tracked_before(connection, tracking)?
+    {
+        return Ok(Some(Err(error)));
+    }
+    match condition {
+        Some(condition) => conflict(connection, condition, head),
+        None => Ok(None),
+    }
+}
+
+/// The answer to an append of which at least one id is in the log.
+fn stored(connection: &Connection, request: &Request) -> Result<Option<Verdict>> {
+    let events = &request.append.events;
+    if events.iter().all(|event| event.id().is_none()) {
+        return Ok(None);
+    }
+    let with_id = |id: Option<Uuid>| id.map_or(Ok(None), |id| by_id(connection, id));
+    let stored: Vec<Option<SequencedEvent>> = events
+        .iter()
+        .map(|event| with_id(event.id()))
+        .collect::<Result<_>>()?;
+    let Some(first) = stored.iter().flatten().next() else {
+        return Ok(None);
+    };
+    let other = stored.iter().zip(events).find_map(|(stored, event)| {
+        let stored = stored.as_ref()?;
+        (!stored.has_content_of(event)).then_some(stored)
+    });
+    let duplicate = |event: &SequencedEvent| Error::DuplicateEventId { id: event.id() };
+    let all = stored.iter().all(Option::is_some);
+    let verdict = match other {
+        _ if !all => Err(duplicate(first)),
+        Some(other) => Err(duplicate(other)),
+        None => {
+            let positions = stored.iter().flatten().map(SequencedEvent::position);
+            Appended::found(positions.collect()).ok_or_else(|| duplicate(first))
+        }
+    };
+    Ok(Some(verdict))
+}
+
+fn by_id(connection: &Connection, id: Uuid) -> Result<Option<SequencedEvent>> {
+    connection
+        .prepare_cached(BY_ID)?
+        .query_row([id.as_bytes()], row::event)
+        .optional()
+}
+
+fn beyond(condition: &AppendCondition, head: i64) -> Option<Error> {
+    let head = Position::new(head.unsigned_abs());
+    let after = condition.after?;
+    (head < Some(after)).then_some(Error::AfterBeyondHead { after, head })
+}
+
+fn tracked_before(connection: &Connection, tracking: &Tracking) -> Result<Option<Error>> {
+    let tracked = tracked(connection, tracking.source())?;
+    Ok(tracked
+        .filter(|tracked| tracking.position() <= *tracked)
+        .map(|tracked| Error::AlreadyTracked {
+            origin: tracking.source().to_owned(),
+            tracked,
+        }))
+}
+
+/// The last upstream position of `source`.
+pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u64>> {
+    let tracked: Option<i64> = connection
+        .prepare_cached(TRACKED)?
+        .query_row([source], |row| row.get(0))
+        .optional()?;
+    Ok(tracked.map(i64::unsigned_abs))
+}
+
+fn conflict(
+    connection: &Connection,
+    condition: &AppendCondition,
+    head: i64,
+) -> Result<Option<Verdict>> {
+    let after = Position::number_or_zero(condition.after).cast_signed();
+    let first = first_match(connection, &condition.fail_if_events_match, after, head)?;
+    let position = first.and_then(|first| Position::new(first.unsigned_abs()));
+    Ok(position.map(|position| Err(Error::Conflict { position })))
+}

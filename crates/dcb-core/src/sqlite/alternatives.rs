@@ -1,0 +1,112 @@
+//! A query as the tag index is searched for it. Pure: no I/O.
+
+use super::keys::{EVERY_EVENT, tag_bits, type_bits};
+use crate::{EventType, Query, ReadOptions, Tag};
+
+/// One type (`None`: any) and some tags (none: any). A query is a list of them; [`Query::all`] has
+/// none and is told apart before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alternative<'q> {
+    pub(super) event_type: Option<&'q EventType>,
+    pub(super) tags: &'q [Tag],
+}
+
+/// The alternatives of a query: one for each item and type.
+pub(super) fn alternatives(query: &Query) -> impl Iterator<Item = Alternative<'_>> {
+    query.items().iter().flat_map(|item| {
+        let tags = item.tags();
+        let any_type = item.types().is_empty().then_some(None);
+        let types = item.types().iter().map(Some);
+        any_type
+            .into_iter()
+            .chain(types)
+            .map(move |event_type| Alternative { event_type, tags })
+    })
+}
+
+/// The keys that have all events of some tags and one type in common: one a tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trail<'q> {
+    tags: &'q [Tag],
+    type_bits: i64,
+}
+
+impl<'q> Trail<'q> {
+    /// The events with these tags (none: any) and a type with these bits.
+    pub(super) fn new(tags: &'q [Tag], type_bits: i64) -> Self {
+        Self { tags, type_bits }
+    }
+
+    /// The events with these tags (none: any) and this type.
+    pub(super) fn typed(tags: &'q [Tag], event_type: &EventType) -> Self {
+        Self::new(tags, type_bits(event_type.as_str()))
+    }
+
+    /// How many keys there are, at least one.
+    pub(super) fn len(&self) -> usize {
+        self.tags.len().max(1)
+    }
+
+    pub(super) fn key(&self, index: usize) -> i64 {
+        let tag = self.tags.get(index).map_or(EVERY_EVENT, Tag::as_str);
+        tag_bits(tag) | self.type_bits
+    }
+}
+
+/// The positions that a read covers, both ends exclusive, and in which direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) above: i64,
+    pub(super) below: i64,
+    pub(super) backwards: bool,
+}
+
+impl Bounds {
+    pub(super) fn of(options: ReadOptions) -> Self {
+        let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
+        let after = options.after.map(number);
+        let from = options.from.map(number);
+        let mut bounds = Self::forwards_after(0);
+        bounds.backwards = options.backwards;
+        if options.backwards {
+            let from = from.map_or(i64::MAX, |from| from.saturating_add(1));
+            bounds.below = after.unwrap_or(i64::MAX).min(from);
+        } else {
+            bounds.above = after.unwrap_or(0).max(from.map_or(0, |from| from - 1));
+        }
+        bounds
+    }
+
+    /// Everything after a position.
+    pub(super) const fn forwards_after(above: i64) -> Self {
+        Self {
+            above,
+            below: i64::MAX,
+            backwards: false,
+        }
+    }
+
+    /// What is left of them from `position` on, itself included.
+    pub(super) fn from(self, position: i64) -> Self {
+        self.past(if self.backwards {
+            position + 1
+        } else {
+            position - 1
+        })
+    }
+
+    /// What is left once the read has passed `position`.
+    pub(super) fn past(self, position: i64) -> Self {
+        if self.backwards {
+            Self {
+                below: position,
+                ..self
+            }
+        } else {
+            Self {
+                above: position,
+                ..self
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What conditions and reads cost on a log of a million events, in steps of SQLite's machine and not
+//! in time.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rusqlite::{Connection, StatementStatus};
+use uuid::Uuid;
+
+use super::alternatives::Bounds;
+use super::first_match::first_match;
+use super::insert::Inserter;
+use super::row::is_event_match;
+use super::scan::scan;
+use super::statements::{FIRST_KEY, OF_KEY, POSITIONS_OF_KEY, RANGE, TYPE_AND_TAGS};
+use super::{Config, schema, session};
+use crate::{Event, Position, Query, ReadOptions};
+
+const EVENTS: i64 = 1_000_000;
+/// A tag of every tenth event, of all three types.
+const HOT: &str = "hot";
+/// A tag of ten events, none of them with [`HOT`].
+const COLD: &str = "cold:7";
+/// A tag of ten events, all of them with [`HOT`].
+const COLD_AND_HOT: &str = "cold:10";
+/// The type of every third event.
+const TYPE: &str = "Type1";
+const NEVER: &str = "Never";
+const UNKNOWN: &str = "username:new";
+
+/// The log, for one test at a time: they all look at the same counters.
+fn million() -> MutexGuard<'static, Connection> {
+    static MILLION: OnceLock<Mutex<Connection>> = OnceLock::new();
+    let million = MILLION.get_or_init(|| Mutex::new(load()));
+    million.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load() -> Connection {
+    let config = Config::memory();
+    let connection = session::writer(&config).unwrap();
+    schema::ensure(&connection, &config).unwrap();
+    connection.execute_batch("BEGIN").unwrap();
+    let mut inserter = Inserter::new(&connection).unwrap();
+    for number in 1..=EVENTS {
+        let event = Event::builder(format!("Type{}", number % 3))
+            .tag_pair("cold", number * 7919 % 100_000)
+            .tags((number % 10 == 0).then_some(HOT));
+        let id = Uuid::from_u128(number.unsigned_abs().into());
+        inserter
+            .insert(&event.build().unwrap(), id, number, 0)
+            .unwrap();
+    }
+    drop(inserter);
+    connection.execute_batch("COMMIT").unwrap();
+    connection
+}
+
+/// The steps that the statements of a search took since they were last asked.
+fn steps(connection: &Connection) -> i32 {
+    let both =
+        [&RANGE, &OF_KEY, &POSITIONS_OF_KEY].map(|ways| [ways.towards(false), ways.towards(true)]);
+    both.into_iter()
+        .flatten()
+        .chain([FIRST_KEY, TYPE_AND_TAGS])
+        .map(|sql| {
+            let statement = connection.prepare_cached(sql).unwrap();
+            statement.reset_status(StatementStatus::VmStep)
+        })
+        .sum()
+}
+
+fn query(types: &[&str], tags: &[&str]) -> Query {
+    let query = Query::builder()
+        .event_types(types.iter().copied())
+        .tags(tags.iter().copied());
+    query.build().unwrap()
+}
+
+struct Condition {
+    name: &'static str,
+    query: Query,
+    after: i64,
+    conflicts: bool,
+}
+
+/// The steps of a condition, once its statements are prepared.
+fn cost(connection: &Connection, condition: &Condition) -> i32 {
+    let find = || first_match(connection, &condition.query, condition.after, EVENTS).unwrap();
+    assert_eq!(find().is_some(), condition.conflicts, "{}", condition.name);
+    steps(connection);
+    find();
+    steps(connection)
+}
+
+fn conditions() -> Vec<Condition> {
+    // Behind all matches but some; far from them; before all.
+    let (near, far, none) = (EVENTS - 1000, 1000, 0);
+    let condition = |name, (types, tags): (&[&str], &[&str]), after, conflicts| Condition {
+        name,
+        query: query(types, tags),
+        after,
+        conflicts,
+    };
+    vec![
+        condition("hot tag, rejected", (&[TYPE], &[HOT]), none, true),
+        condition("hot tag, rejected, far", (&[TYPE], &[HOT]), far, true),
+        condition("hot tag, rejected, near", (&[TYPE], &[HOT]), near, true),
+        condition("hot tag, no type, rejected", (&[], &[HOT]), none, true),
+        condition("hot tag, no type, near", (&[], &[HOT]), near, true),
+        condition("hot tag, other type", (&[NEVER], &[HOT]), none, false),
+        condition("hot tag, other type, near", (&[NEVER], &[HOT]), near, false),
+        condition("hot and cold", (&[TYPE], &[HOT, COLD]), none, false),
+        condition("hot and cold, far", (&[TYPE], &[HOT, COLD]), far, false),
+        condition("hot and cold, no type", (&[], &[HOT, COLD]), none, false),
+        condition("met", (&[TYPE], &[HOT, COLD_AND_HOT]), none, true),
+        condition("hot and unknown", (&[TYPE], &[HOT, UNKNOWN]), none, false),
+        condition("unknown, no type", (&[], &[UNKNOWN]), none, false),
+        condition("type, rejected, near", (&[TYPE], &[]), near, true),
+        condition("other type", (&[NEVER], &[]), none, false),
+    ]
+}
+
+/// A condition on a cold tag with the same number of types and tags would be walked ten events far
+/// at most; none of these may take more steps than that.
+#[test]
+fn every_condition_reads_as_little_as_one_on_a_cold_tag() {
+    let million = million();
+    let cold = Condition {
+        name: "cold tags",
+        query: query(&[], &[COLD, COLD_AND_HOT]),
+        after: 0,
+        conflicts: false,
+    };
+    let most = 2 * cost(&million, &cold);
+    let mut excessive = Vec::new();
+    for condition in conditions() {
+        let steps = cost(&million, &condition);
+        println!("{:28} {steps:5} steps, at most {most}", condition.name);
+        if steps > most {
+            excessive.push((condition.name, steps));
+        }
+    }
+    assert!(excessive.is_empty(), "{excessive:?}, at most {most}");
+}
+
+#[test]
+fn a_condition_behind_the_head_reads_nothing() {
+    let million = million();
+    for query in [Query::all(), query(&[], &[HOT]), query(&[TYPE], &[])] {
+        steps(&million);
+        assert_eq!(first_match(&million, &query, EVENTS, EVENTS).unwrap(), None);
+        assert_eq!(steps(&million), 0);
+    }
+}
+
+fn queries() -> Vec<(&'static str, Query)> {
+    vec![
+        ("all", Query::all()),
+        ("type", query(&[TYPE], &[])),
+        ("hot tag", query(&[TYPE], &[HOT])),
+        ("hot tag, no type", query(&[], &[HOT])),
+        ("hot tag, two types", query(&["Type0", TYPE], &[HOT])),
+        ("hot and cold", query(&[], &[HOT, COLD_AND_HOT])),
+        (
+            "two items",
+            query(&[TYPE], &[HOT]).or(query(&["Type2"], &[])),
+        ),
+    ]
+}
+
+/// Reads so many events, and returns the steps.
+fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usize) -> i32 {
+    let once = || {
+        let mut found = 0;
+        scan(connection, query, Bounds::of(options), |row| {
+            found += usize::from(query.is_all() || is_event_match(query, row)?);
+            Ok(match found < limit {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })
+        .unwrap();
+        assert!(found > 0, "{query:?} {options:?}");
+    };
+    once();
+    steps(connection);
+    once();
+    steps(connection)
+}
+
+#[test]
+fn a_limited_read_reads_no_more_than_it_wants() {
+    const LIMIT: usize = 10;
+    /// For each event; and for the first look at the index, 32 positions of each of three types.
+    const STEPS: i32 = 40 * LIMIT as i32 + 3 * 32 * 6;
+    let million = million();
+    let middle = Position::new(EVENTS.unsigned_abs() / 2);
+    let sides = [
+        ReadOptions::new(),
+        ReadOptions::new().after(middle),
+        ReadOptions::new().backwards(),
+        ReadOptions::new().after(middle).backwards(),
+    ];
+    for (name, query) in queries() {
+        for options in sides {
+            let steps = read(&million, &query, options, LIMIT);
+            println!("{name}, {options:?}: {steps} steps");
+            assert!(steps <= STEPS, "{name}, {options:?}: {steps} steps");
+        }
+    }
+}
+
+#[test]
+fn a_long_read_reads_each_event_once() {
+    const LIMIT: usize = 2000;
+    const STEPS_PER_EVENT: i32 = 40;
+    let million = million();
+    for (name, query) in queries() {
+        let steps = read(&million, &query, ReadOptions::new(), LIMIT);
+        println!("{name}: {steps} steps");
+        let most = STEPS_PER_EVENT * LIMIT as i32;
+        assert!(steps <= most, "{name}: {steps} steps");
+    }
+}

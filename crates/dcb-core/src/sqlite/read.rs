@@ -1,0 +1,88 @@
+//! What reads of every kind are made of.
+
+use std::ops::ControlFlow;
+
+use rusqlite::{Connection, Result};
+
+use super::alternatives::Bounds;
+use super::first_match::first_match;
+use super::row::{self, is_event_match};
+use super::scan::scan;
+use super::statements::{BEGIN_READ, COMMANDS, COMMIT, HEAD, ROLLBACK};
+use crate::{Error, Position, Query, ReadOptions, RecordedCommand};
+
+/// The number of the last position, 0 of an empty log.
+pub(super) fn head(connection: &Connection) -> Result<i64> {
+    let head: Option<i64> = connection
+        .prepare_cached(HEAD)?
+        .query_row([], |row| row.get(0))?;
+    Ok(head.unwrap_or(0))
+}
+
+/// A head as callers see it.
+pub(super) fn position(head: i64) -> Option<Position> {
+    Position::new(head.unsigned_abs())
+}
+
+/// Calls `work` while all that it reads is of one moment.
+pub(super) fn at_one_moment<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let run = |sql| connection.prepare_cached(sql)?.execute([]);
+    // Left behind by a panic.
+    if !connection.is_autocommit() {
+        run(ROLLBACK)?;
+    }
+    run(BEGIN_READ)?;
+    let done = work();
+    let ended = run(if done.is_ok() { COMMIT } else { ROLLBACK });
+    done.and_then(|done| ended.map(|_| done))
+}
+
+/// Refuses a forward read that starts beyond the head.
+pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Result<(), Error> {
+    match options.after {
+        Some(after) if !options.backwards && head < Some(after) => {
+            Err(Error::AfterBeyondHead { after, head })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many events match.
+pub(super) fn count(connection: &Connection, query: &Query) -> Result<u64> {
+    if query.is_all() {
+        // Positions are dense.
+        return head(connection).map(i64::unsigned_abs);
+    }
+    at_one_moment(connection, || {
+        let mut count = 0;
+        scan(connection, query, Bounds::forwards_after(0), |row| {
+            count += u64::from(is_event_match(query, row)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(count)
+    })
+}
+
+/// Whether any event matches.
+pub(super) fn exists(connection: &Connection, query: &Query) -> Result<bool> {
+    at_one_moment(connection, || {
+        let head = head(connection)?;
+        first_match(connection, query, 0, head).map(|first| first.is_some())
+    })
+}
+
+/// At most `limit` commands whose events are after `after`.
+pub(super) fn commands(
+    connection: &Connection,
+    after: Option<Position>,
+    limit: u64,
+) -> Result<Vec<RecordedCommand>> {
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let after = number(Position::number_or_zero(after));
+    let mut commands = connection.prepare_cached(COMMANDS)?;
+    let rows = commands.query_map((after, number(limit)), row::command)?;
+    rows.collect()
+}

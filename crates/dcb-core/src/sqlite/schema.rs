@@ -1,0 +1,117 @@
+//! Installs the log's schema, brings an older one up to date, and tells what differs.
+
+use std::time::Instant;
+
+use rusqlite::{Connection, OptionalExtension as _, Result};
+
+use super::config::Config;
+use super::error::error;
+use super::session::retry;
+use super::statements::{BEGIN_WRITE, COMMIT, ROLLBACK};
+use crate::Error;
+
+/// The changes that lead from nothing to the present schema, in order: version 1, 2 and so on. One
+/// that was ever released is never changed: a later one changes what it made.
+const MIGRATIONS: &[&[&str]] = &[&[
+    include_str!("../../schema/sqlite/tables/dcb_migration.sql"),
+    include_str!("../../schema/sqlite/tables/dcb_event.sql"),
+    include_str!("../../schema/sqlite/tables/dcb_event_tag.sql"),
+    include_str!("../../schema/sqlite/tables/dcb_tracking.sql"),
+    include_str!("../../schema/sqlite/tables/dcb_command.sql"),
+    include_str!("../../schema/sqlite/indexes/dcb_event_id.sql"),
+]];
+
+const NEWEST: i32 = MIGRATIONS.len() as i32;
+
+const OBJECTS: &str = "SELECT type, name, sql FROM sqlite_schema \
+    WHERE name LIKE 'dcb\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY type DESC, name";
+
+/// Makes sure that the schema is there, of this version, and as it is installed.
+pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Error> {
+    let deadline = Instant::now() + config.query_timeout;
+    let found =
+        retry(deadline, || installed_version(connection)).map_err(|failed| error(&failed))?;
+    if found > NEWEST {
+        return Err(Error::SchemaTooNew {
+            schema: config.name(),
+            found,
+            supported: NEWEST,
+        });
+    }
+    if found < NEWEST {
+        migrate(connection, deadline).map_err(|failed| error(&failed))?;
+    }
+    let differences = differences(connection).map_err(|failed| error(&failed))?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::SchemaMismatch {
+        schema: config.name(),
+        differences,
+    })
+}
+
+/// The newest migration that was installed, 0 where none was.
+fn installed_version(connection: &Connection) -> Result<i32> {
+    let exists = connection
+        .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dcb_migration'")?
+        .exists([])?;
+    if !exists {
+        return Ok(0);
+    }
+    let newest = "SELECT max(version) FROM dcb_migration";
+    let version: Option<i32> = connection.query_row(newest, [], |row| row.get(0))?;
+    Ok(version.unwrap_or(0))
+}
+
+/// Installs what is missing, in one transaction; several processes that start at once take turns.
+fn migrate(connection: &Connection, deadline: Instant) -> Result<()> {
+    retry(deadline, || connection.execute_batch(BEGIN_WRITE))?;
+    let installed = install(connection);
+    let end = if installed.is_ok() { COMMIT } else { ROLLBACK };
+    let ended = connection.execute_batch(end);
+    installed.and(ended)
+}
+
+fn install(connection: &Connection) -> Result<()> {
+    // Another process may have been faster.
+    let found = installed_version(connection)?;
+    for (migration, version) in MIGRATIONS.iter().zip(1..) {
+        if version > found {
+            for object in *migration {
+                connection.execute_batch(object)?;
+            }
+            let record = "INSERT INTO dcb_migration (version) VALUES (?1)";
+            connection.execute(record, [version])?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the log's objects with those that an empty log gets.
+fn differences(connection: &Connection) -> Result<Vec<String>> {
+    let fresh = Connection::open_in_memory()?;
+    install(&fresh)?;
+    let mut differences = Vec::new();
+    for (kind, name, expected) in objects(&fresh)? {
+        let sql = "SELECT sql FROM sqlite_schema WHERE type = ?1 AND name = ?2";
+        let found: Option<String> = connection
+            .query_row(sql, (&kind, &name), |row| row.get(0))
+            .optional()?;
+        match found {
+            None => differences.push(format!("{kind} {name} is missing")),
+            Some(found) if found != expected => {
+                differences.push(format!("{kind} {name} differs from what was installed"));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(differences)
+}
+
+/// The objects that the log consists of: kind, name, definition.
+fn objects(connection: &Connection) -> Result<Vec<(String, String, String)>> {
+    let mut objects = connection.prepare(OBJECTS)?;
+    let rows = objects.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}

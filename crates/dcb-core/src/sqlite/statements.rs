@@ -1,0 +1,92 @@
+//! The SQL that the store sends. Values are always bound; each connection prepares a statement once.
+
+/// How many statements a connection keeps: all of them.
+pub(super) const COUNT: usize = 32;
+
+pub(super) const BEGIN_READ: &str = "BEGIN";
+/// Takes the file's write lock at once, so that what is read next is the last commit of any process.
+pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
+pub(super) const COMMIT: &str = "COMMIT";
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+
+pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
+
+pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
+    (position, recorded_at, id, type, tags, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+pub(super) const INSERT_TAG: &str = "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2)";
+pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \
+    ON CONFLICT (source) DO UPDATE SET position = excluded.position";
+pub(super) const INSERT_COMMAND: &str = "INSERT INTO dcb_command \
+    (position, events, type, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5)";
+pub(super) const COMMANDS: &str = "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, \
+    c.data FROM dcb_command c CROSS JOIN dcb_event e ON e.position = c.position \
+    WHERE c.position > ?1 ORDER BY c.position LIMIT ?2";
+pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source = ?1";
+
+/// The columns of an event, in the order that [`super::row`] decodes them.
+macro_rules! event {
+    () => {
+        "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data"
+    };
+}
+
+pub(super) const BY_ID: &str = concat!("SELECT ", event!(), " FROM dcb_event e WHERE e.id = ?1");
+pub(super) const TYPE_AND_TAGS: &str = "SELECT type, tags FROM dcb_event WHERE position = ?1";
+
+/// A statement for each direction of a read.
+pub(super) struct BothWays {
+    forwards: &'static str,
+    backwards: &'static str,
+}
+
+impl BothWays {
+    pub(super) const fn towards(&self, backwards: bool) -> &'static str {
+        if backwards {
+            self.backwards
+        } else {
+            self.forwards
+        }
+    }
+}
+
+/// The events with `?1 < position < ?2`.
+pub(super) const RANGE: BothWays = BothWays {
+    forwards: concat!(
+        "SELECT ",
+        event!(),
+        " FROM dcb_event e WHERE e.position > ?1 AND e.position < ?2 ORDER BY e.position"
+    ),
+    backwards: concat!(
+        "SELECT ",
+        event!(),
+        " FROM dcb_event e WHERE e.position > ?1 AND e.position < ?2 ORDER BY e.position DESC"
+    ),
+};
+
+/// The events under the key `?3` with `?1 < position < ?2`. CROSS JOIN keeps the order of the tables.
+pub(super) const OF_KEY: BothWays = BothWays {
+    forwards: concat!(
+        "SELECT ",
+        event!(),
+        " FROM dcb_event_tag t CROSS JOIN dcb_event e ON e.position = t.position \
+          WHERE t.key = ?3 AND t.position > ?1 AND t.position < ?2 ORDER BY t.position"
+    ),
+    backwards: concat!(
+        "SELECT ",
+        event!(),
+        " FROM dcb_event_tag t CROSS JOIN dcb_event e ON e.position = t.position \
+          WHERE t.key = ?3 AND t.position > ?1 AND t.position < ?2 ORDER BY t.position DESC"
+    ),
+};
+
+/// The positions under the key `?3` with `?1 < position < ?2`.
+pub(super) const POSITIONS_OF_KEY: BothWays = BothWays {
+    forwards: "SELECT position FROM dcb_event_tag \
+                WHERE key = ?3 AND position > ?1 AND position < ?2 ORDER BY position",
+    backwards: "SELECT position FROM dcb_event_tag \
+                 WHERE key = ?3 AND position > ?1 AND position < ?2 ORDER BY position DESC",
+};
+
+/// The first key from `?1` to `?2`.
+pub(super) const FIRST_KEY: &str = "SELECT key FROM dcb_event_tag \
+    WHERE key >= ?1 AND key <= ?2 ORDER BY key, position LIMIT 1";

@@ -1,0 +1,184 @@
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::stream::try_unfold;
+use group_commit::Queue;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use tracing::instrument;
+
+use super::background::run;
+use super::blocking;
+use super::committer::{Committer, queue_limits, unsettled};
+use super::config::Config;
+use super::counters::Stats;
+use super::health::Health;
+use super::pages::Pages;
+use super::request::Request;
+use crate::{
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
+    Query, ReadOptions, RecordedCommand,
+};
+
+/// A log in SQLite for async callers. Cheap to clone; clones share connections and the queue.
+///
+/// What waits for a disk or another process is done on tokio's blocking pool; see the
+/// [module](super) for what that costs.
+#[derive(Clone)]
+pub struct SqliteStore {
+    blocking: blocking::SqliteStore,
+    queue: Arc<Queue<Committer>>,
+}
+
+impl SqliteStore {
+    /// As [`blocking::SqliteStore::open`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open(config: Config) -> Result<Self, Error> {
+        let opened = spawn_blocking(move || blocking::SqliteStore::open(config)).await;
+        let blocking = opened.map_err(|_| Error::Closed)??;
+        let log = &blocking.log;
+        let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
+        Ok(Self {
+            queue: Arc::new(queue),
+            blocking,
+        })
+    }
+
+    /// The same log for threads, over the same connections.
+    pub fn blocking(&self) -> &blocking::SqliteStore {
+        &self.blocking
+    }
+
+    /// As [`blocking::SqliteStore::health`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn health(&self) -> Result<Health, Error> {
+        self.call(blocking::SqliteStore::health).await
+    }
+
+    /// What the store has done so far, through both of its faces.
+    pub fn stats(&self) -> Stats {
+        let queue = self.queue.stats();
+        let mut stats = self.blocking.stats();
+        stats.largest_batch = stats.largest_batch.max(queue.largest_batch);
+        stats.queued_appends += queue.queued;
+        stats
+    }
+
+    /// As [`blocking::SqliteStore::close`].
+    pub async fn close(&self) {
+        self.queue.close().await;
+        let closed = self.call(|store| {
+            store.close();
+            Ok(())
+        });
+        // A runtime that is shut down closes the connections with the last clone.
+        let _ = closed.await;
+    }
+
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&blocking::SqliteStore) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let store = self.blocking.clone();
+        run(&self.blocking.log, move |_| work(&store))
+            .await
+            .unwrap_or(Err(Error::Closed))
+    }
+}
+
+impl EventStore for SqliteStore {
+    #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
+    async fn submit(&self, append: Append) -> Result<Appended, Error> {
+        let config = &self.blocking.log.config;
+        config.limits.check(&append)?;
+        let deadline = pin!(sleep(config.append_timeout));
+        let request = Request::new(append);
+        let ids = Arc::clone(&request.ids);
+        match self.queue.submit_until(request, deadline).await {
+            Ok(verdict) => verdict,
+            Err(failed) => Err(unsettled(failed, &ids, config)),
+        }
+    }
+
+    #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        let query = query.clone();
+        let first = self.call(move |store| {
+            let mut pages = Pages::new(query, options);
+            let page = pages.next(&store.log)?;
+            Ok((pages, page.into_iter()))
+        });
+        let (pages, page) = first.await?;
+        let head = pages.head();
+        let store = self.clone();
+        let events = try_unfold(
+            (store, pages, page),
+            async |(store, mut pages, mut page)| {
+                if page.len() == 0 {
+                    let next = store.call(move |store| {
+                        let page = pages.next(&store.log)?;
+                        Ok((pages, page.into_iter()))
+                    });
+                    (pages, page) = next.await?;
+                }
+                Ok(page.next().map(|event| (event, (store, pages, page))))
+            },
+        );
+        Ok(EventStream::new(head, events))
+    }
+
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        let query = query.clone();
+        self.call(move |store| store.query(&query, options)).await
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        self.call(blocking::SqliteStore::head).await
+    }
+
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        let query = query.clone();
+        self.call(move |store| store.count(&query)).await
+    }
+
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        let query = query.clone();
+        self.call(move |store| store.exists(&query)).await
+    }
+
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        let source = source.to_owned();
+        self.call(move |store| store.tracked(&source)).await
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.call(move |store| store.commands(after, limit)).await
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        &self.blocking.log.projections
+    }
+
+    fn appends(&self) -> Appends {
+        self.blocking.log.signal.appends()
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.blocking.fmt(formatter)
+    }
+}

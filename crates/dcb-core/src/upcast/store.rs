@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+
+use super::Upcasts;
+use crate::{
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
+    Query, ReadOptions, RecordedCommand,
+};
+
+/// A store whose events are all read as of the current versions of their types.
+///
+/// Appends, conditions and counts are the store's own: what is in the log stays as it is, and an
+/// event is appended with the version that it was built with. An event of the current version costs
+/// a look-up of its type; an older one is decoded and encoded once.
+#[derive(Clone, Debug)]
+pub struct Upcasting<S> {
+    store: S,
+    upcasts: Arc<Upcasts>,
+}
+
+impl<S> Upcasting<S> {
+    /// `store`, read through `upcasts`.
+    pub fn new(store: S, upcasts: Upcasts) -> Self {
+        Self {
+            store,
+            upcasts: Arc::new(upcasts),
+        }
+    }
+
+    /// The store with its events as they were appended.
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+}
+
+impl<S: EventStore> EventStore for Upcasting<S> {
+    async fn submit(&self, append: Append) -> Result<Appended, Error> {
+        self.store.submit(append).await
+    }
+
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        let stream = self.store.query_stream(query, options).await?;
+        let upcasts = Arc::clone(&self.upcasts);
+        let head = stream.head();
+        let events = stream.map(move |event| upcasts.apply(event?));
+        Ok(EventStream::new(head, events))
+    }
+
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        let Events { events, head } = self.store.query(query, options).await?;
+        let events = events.into_iter().map(|event| self.upcasts.apply(event));
+        Ok(Events {
+            events: events.collect::<Result<_, _>>()?,
+            head,
+        })
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        self.store.head().await
+    }
+
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.store.count(query).await
+    }
+
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        self.store.exists(query).await
+    }
+
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        self.store.tracked(source).await
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.store.commands(after, limit).await
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        self.store.projection_limit()
+    }
+
+    fn appends(&self) -> Appends {
+        self.store.appends()
+    }
+}

@@ -1,0 +1,45 @@
+//! Reading what was written: waiting until a store shows a position.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::subscription::Backoff;
+use crate::{Error, EventStore, Position};
+
+/// Without an announcement it looks this often: a replica tells nobody when it has caught up.
+const POLL: Duration = Duration::from_millis(5);
+
+pub(crate) async fn wait_for<S>(
+    store: &S,
+    position: Position,
+    limit: Duration,
+) -> Result<Position, Error>
+where
+    S: EventStore + ?Sized,
+{
+    let waited = timeout(limit, shown(store, position)).await;
+    waited.unwrap_or(Err(Error::Timeout {
+        operation: "wait",
+        limit,
+    }))
+}
+
+async fn shown<S>(store: &S, position: Position) -> Result<Position, Error>
+where
+    S: EventStore + ?Sized,
+{
+    let mut appends = store.appends();
+    let mut backoff = Backoff::default();
+    loop {
+        appends.mark_seen();
+        match store.head().await {
+            Ok(Some(head)) if head >= position => return Ok(head),
+            Ok(_) => {
+                appends.announced(POLL).await;
+            }
+            Err(error) if error.is_transient() => backoff.pause().await,
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! One runner or two, failures of the handler, rebuilding.
+
+use std::time::Duration;
+
+use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::{Error, EventStore as _, ProjectionRunner, Query, ReadModel as _, SubscribeOptions};
+use tokio::time::timeout;
+
+use crate::support::events::{at, tag, tagged};
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
+use crate::support::{connect, fresh_log};
+use crate::tally::{Tally, expected};
+
+/// A log with events at even and odd positions, `a` and `b`.
+async fn log_of(pairs: usize) -> (Config, PostgresStore) {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    Tally::install(&log).await;
+    for _ in 0..pairs {
+        store.append(vec![tagged("a"), tagged("b")]).await.unwrap();
+    }
+    (log, store)
+}
+
+fn small() -> SubscribeOptions {
+    SubscribeOptions::new().batch_size(4)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_catches_up_and_goes_on_where_it_was() {
+    let (log, store) = log_of(10).await;
+    let run = async || {
+        let model = Tally::of(&log).model(&log);
+        let mut runner = ProjectionRunner::new(store.clone(), tag("a"), model).options(small());
+        let progress = runner.progress();
+        let state_at = runner.catch_up().await.unwrap();
+        assert_eq!((progress.position(), progress.lag()), (state_at, 0));
+        state_at
+    };
+    assert_eq!(run().await, Some(at(20)));
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    store.append(tagged("a")).await.unwrap();
+    // Of events that do not match, only how far the log was read is kept.
+    store.append(tagged("b")).await.unwrap();
+    assert_eq!(run().await, Some(at(22)));
+    assert_eq!(run().await, Some(at(22)));
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    let mut model = Tally::of(&log).model(&log);
+    assert_eq!(model.checkpoint().await.unwrap(), Some(at(22)));
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_follows_the_log_until_it_is_dropped() {
+    let (log, store) = log_of(3).await;
+    let mut runner = ProjectionRunner::new(store.clone(), tag("a"), Tally::of(&log).model(&log));
+    let progress = runner.progress();
+    let running = tokio::spawn(async move { runner.run().await });
+    for _ in 0..20 {
+        let appended = store.append(vec![tagged("b"), tagged("a")]).await.unwrap();
+        wait_until("the state has it", async || {
+            progress.position() >= Some(appended.last())
+        })
+        .await;
+        assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    }
+    running.abort();
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_handler_writes_nothing_and_ends_the_run() {
+    let (log, store) = log_of(10).await;
+    let mut tally = Tally::of(&log);
+    tally.stumbles_at = Some(11);
+    let mut runner =
+        ProjectionRunner::new(store.clone(), tag("a"), tally.model(&log)).options(small());
+    let failed = runner.catch_up().await.unwrap_err();
+    assert!(
+        matches!(&failed, Error::Handler { name, source } if name == "tally" && source.to_string() == "stumbled"),
+        "{failed:?}"
+    );
+    // Batches of four: 1 3 5 7 are in, 9 11 13 15 are not.
+    assert_eq!(Tally::seen(&log).await, [1, 3, 5, 7]);
+    runner.catch_up().await.unwrap();
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_was_lost_comes_again() {
+    let (log, store) = log_of(10).await;
+    let mut tally = Tally::of(&log);
+    tally.refusals = 3;
+    let mut runner =
+        ProjectionRunner::new(store.clone(), tag("a"), tally.model(&log)).options(small());
+    runner.catch_up().await.unwrap();
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_runners_take_each_event_in_once() {
+    let (log, store) = log_of(100).await;
+    let runners: Vec<_> = (0..4)
+        .map(|_| {
+            let model = Tally::of(&log).model(&log);
+            let mut runner = ProjectionRunner::new(store.clone(), tag("a"), model).options(small());
+            tokio::spawn(async move { runner.catch_up().await })
+        })
+        .collect();
+    for _ in 0..50 {
+        store.append(vec![tagged("a"), tagged("b")]).await.unwrap();
+    }
+    for runner in runners {
+        runner.await.unwrap().unwrap();
+    }
+    let mut last = ProjectionRunner::new(store.clone(), tag("a"), Tally::of(&log).model(&log));
+    last.catch_up().await.unwrap();
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rebuild_begins_again_also_under_a_runner() {
+    let (log, store) = log_of(50).await;
+    let model = || Tally::of(&log).model(&log);
+    let mut follower = ProjectionRunner::new(store.clone(), tag("a"), model()).options(small());
+    let following = tokio::spawn(async move { follower.run().await });
+    let mut rebuilder = ProjectionRunner::new(store.clone(), tag("a"), model()).options(small());
+    for _ in 0..5 {
+        store.append(tagged("a")).await.unwrap();
+        rebuilder.rebuild().await.unwrap();
+        assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    }
+    following.abort();
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_run_leaves_state_and_checkpoint_together() {
+    let (log, store) = log_of(60).await;
+    let mut runner = ProjectionRunner::new(store.clone(), tag("a"), Tally::of(&log).model(&log))
+        .options(small());
+    for micros in (0..).step_by(150) {
+        let run = timeout(Duration::from_micros(micros), runner.catch_up());
+        if let Ok(done) = run.await {
+            done.unwrap();
+            break;
+        }
+    }
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shortened_log_is_told() {
+    let (log, store) = log_of(5).await;
+    let mut runner = ProjectionRunner::new(store.clone(), tag("a"), Tally::of(&log).model(&log));
+    runner.catch_up().await.unwrap();
+    let mut sql = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    sql.run(&format!(
+        "DELETE FROM {schema}.event_tag WHERE position > 6; \
+         DELETE FROM {schema}.event WHERE position > 6"
+    ))
+    .await;
+    let told = runner.run().await.unwrap_err();
+    assert!(
+        matches!(told, Error::AfterBeyondHead { after, head } if (after, head) == (at(10), Some(at(6)))),
+        "{told:?}"
+    );
+    runner.rebuild().await.unwrap();
+    assert_eq!(Tally::seen(&log).await, expected(&store).await);
+    sql.close().await;
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_of_everything_is_as_good_as_any() {
+    let (log, store) = log_of(3).await;
+    let mut runner =
+        ProjectionRunner::new(store.clone(), Query::all(), Tally::of(&log).model(&log));
+    runner.catch_up().await.unwrap();
+    assert_eq!(Tally::seen(&log).await, [1, 2, 3, 4, 5, 6]);
+    store.close().await;
+}

@@ -1,0 +1,182 @@
+//! Projections kept in SQLite: in the log's file, and in another.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use dcb_core::conformance::effort;
+use dcb_core::sqlite::{Config, Handler, SqliteReadModel, SqliteStore, Transaction};
+use dcb_core::{
+    Error, EventStore as _, HandlerError, ProjectionRunner, SequencedEvent, SubscribeOptions,
+};
+use rusqlite::Connection;
+use tokio::process::Command;
+use tokio::time::{sleep, timeout};
+
+use crate::support::events::{positions, tag, tagged};
+use crate::tally::expected;
+
+const FOLDER: &str = "REGISTRAR_TEST_RUNNER_FOLDER";
+
+/// Keeps the positions that it was handed, in the order of arrival.
+struct Seen {
+    stumbles_at: Option<u64>,
+}
+
+impl Handler for Seen {
+    fn handle(
+        &mut self,
+        transaction: &Transaction<'_>,
+        events: &[SequencedEvent],
+    ) -> Result<(), HandlerError> {
+        let mut insert = transaction.prepare_cached("INSERT INTO seen (position) VALUES (?1)")?;
+        for position in positions(events) {
+            insert.execute([position as i64])?;
+            if self.stumbles_at.take_if(|at| *at == position).is_some() {
+                return Err("stumbled".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self, transaction: &Transaction<'_>) -> Result<(), HandlerError> {
+        transaction.execute("DELETE FROM seen", [])?;
+        Ok(())
+    }
+}
+
+fn install(file: &Path) {
+    let connection = Connection::open(file).unwrap();
+    connection
+        .execute_batch("CREATE TABLE seen (ordinal INTEGER PRIMARY KEY AUTOINCREMENT, position)")
+        .unwrap();
+}
+
+fn seen(file: &Path) -> Vec<u64> {
+    let connection = Connection::open(file).unwrap();
+    let mut select = connection
+        .prepare("SELECT position FROM seen ORDER BY ordinal")
+        .unwrap();
+    let rows = select.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+    rows.map(|position| position.unwrap().unsigned_abs())
+        .collect()
+}
+
+fn runner(
+    store: &SqliteStore,
+    file: &Path,
+    stumbles_at: Option<u64>,
+) -> ProjectionRunner<SqliteStore, SqliteReadModel<Seen>> {
+    let model = SqliteReadModel::new(Config::file(file), "seen", Seen { stumbles_at }).unwrap();
+    ProjectionRunner::new(store.clone(), tag("a"), model)
+        .options(SubscribeOptions::new().batch_size(4))
+}
+
+async fn append_pairs(store: &SqliteStore, pairs: usize) {
+    for _ in 0..pairs {
+        store.append(vec![tagged("a"), tagged("b")]).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_and_checkpoint_move_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.db");
+    for file in [log.clone(), folder.path().join("other.db")] {
+        let store = SqliteStore::open(Config::file(&log)).await.unwrap();
+        install(&file);
+        append_pairs(&store, 10).await;
+        let mut failing = runner(&store, &file, Some(11));
+        let failed = failing.catch_up().await.unwrap_err();
+        assert!(
+            matches!(&failed, Error::Handler { name, .. } if name == "seen"),
+            "{failed:?}"
+        );
+        assert_eq!(seen(&file), [1, 3, 5, 7]);
+        failing.catch_up().await.unwrap();
+        assert_eq!(seen(&file), expected(&store).await);
+        append_pairs(&store, 3).await;
+        let mut another = runner(&store, &file, None);
+        another.catch_up().await.unwrap();
+        assert_eq!(seen(&file), expected(&store).await);
+        another.rebuild().await.unwrap();
+        assert_eq!(seen(&file), expected(&store).await);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runners_that_are_dropped_and_several_at_once_take_each_event_in_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let store = SqliteStore::open(Config::file(&file)).await.unwrap();
+    install(&file);
+    append_pairs(&store, 60).await;
+    let runners: Vec<_> = (0..3)
+        .map(|_| {
+            let mut runner = runner(&store, &file, None);
+            tokio::spawn(async move {
+                for micros in (0..).step_by(200) {
+                    let run = timeout(Duration::from_micros(micros), runner.catch_up());
+                    if let Ok(done) = run.await {
+                        return done;
+                    }
+                }
+                unreachable!("the numbers do not end")
+            })
+        })
+        .collect();
+    append_pairs(&store, 30).await;
+    for runner in runners {
+        runner.await.unwrap().unwrap();
+    }
+    runner(&store, &file, None).catch_up().await.unwrap();
+    assert_eq!(seen(&file), expected(&store).await);
+    store.close().await;
+}
+
+/// What the test `worker` does, where it is told a folder: runs the projection until it is killed.
+pub(crate) fn serve() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a tokio runtime can be started");
+    runtime.block_on(async {
+        let folder = Path::new(&folder);
+        let store = SqliteStore::open(Config::file(folder.join("log.db")))
+            .await
+            .unwrap();
+        let ended = runner(&store, &folder.join("state.db"), None).run().await;
+        eprintln!("the runner ended: {ended:?}");
+    });
+}
+
+/// A second process follows a file that this one appends to, and is killed again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_takes_each_event_in_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state.db");
+    let store = SqliteStore::open(Config::file(folder.path().join("log.db")))
+        .await
+        .unwrap();
+    install(&state);
+    for round in 0..effort(6) as u64 {
+        let mut process = Command::new(std::env::current_exe().expect("the path of this test"))
+            .args(["worker", "--exact", "--ignored", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("a test can run itself");
+        append_pairs(&store, 30).await;
+        sleep(Duration::from_millis(20 + round * 17 % 60)).await;
+        process.kill().await.expect("it can be killed");
+    }
+    runner(&store, &state, None).catch_up().await.unwrap();
+    assert_eq!(seen(&state), expected(&store).await);
+    store.close().await;
+}

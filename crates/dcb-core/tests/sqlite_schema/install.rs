@@ -1,0 +1,110 @@
+//! How a log gets into a file.
+
+use std::fs;
+
+use dcb_core::sqlite::{Config, SqliteStore};
+use dcb_core::{Error, EventStore as _};
+
+use crate::support::events::{head, tagged};
+use crate::support::files::foreign;
+use crate::support::{connect, fresh_log};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_is_found_again() {
+    let log = fresh_log().await;
+    for expected in 1..=3 {
+        let store = connect(&log).await;
+        assert_eq!(
+            store.append(tagged("a")).await.unwrap().first().get(),
+            expected
+        );
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_may_open_a_new_file_at_once() {
+    for _ in 0..10 {
+        let log = fresh_log().await;
+        let tasks: Vec<_> = (0..8)
+            .map(|_| {
+                let log = log.clone();
+                tokio::spawn(async move {
+                    let store = connect(&log).await;
+                    store.append(tagged("a")).await.unwrap();
+                    store
+                })
+            })
+            .collect();
+        let mut stores = Vec::new();
+        for task in tasks {
+            stores.push(task.await.unwrap());
+        }
+        assert_eq!(head(&stores[0]).await, 8);
+        for store in stores {
+            store.close().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tables_of_others_stay_as_they_are() {
+    let log = fresh_log().await;
+    let sql = foreign(&log);
+    sql.execute_batch("CREATE TABLE event (name TEXT); INSERT INTO event VALUES ('theirs')")
+        .unwrap();
+    let store = connect(&log).await;
+    store.append(tagged("a")).await.unwrap();
+    let name: String = sql
+        .query_row("SELECT name FROM event", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(name, "theirs");
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_and_metadata_are_found_by_sql() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let event = dcb_core::Event::builder("Happened")
+        .tags(["a\"b", "c"])
+        .correlation_id("x\ny")
+        .build();
+    store.append(event.unwrap()).await.unwrap();
+    let found: (i64, String) = foreign(&log)
+        .query_row(
+            "SELECT position, metadata ->> 'correlationId' FROM dcb_event, json_each(tags) \
+              WHERE json_each.value = 'a\"b'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!(found, (1, "x\ny".to_owned()));
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.db");
+    fs::write(
+        &text,
+        "not a database, but longer than its header would be".repeat(100),
+    )
+    .unwrap();
+    let missing = folder.path().join("missing").join("log.db");
+    for path in [text, missing, folder.path().to_owned()] {
+        let refused = SqliteStore::open(Config::file(&path)).await.unwrap_err();
+        assert!(matches!(refused, Error::Unavailable { .. }), "{refused:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_in_memory_are_apart() {
+    let open = async || SqliteStore::open(Config::memory()).await.unwrap();
+    let (one, other) = (open().await, open().await);
+    one.append(tagged("a")).await.unwrap();
+    assert_eq!((head(&one).await, head(&other).await), (1, 0));
+    one.close().await;
+    other.close().await;
+}

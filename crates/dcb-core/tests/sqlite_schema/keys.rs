@@ -1,0 +1,48 @@
+//! Tags whose keys in the index are the same.
+
+use dcb_core::{EventStore as _, Query, ReadOptions};
+
+use crate::support::events::{at, event, positions, read, tag, unless};
+use crate::support::files::foreign;
+use crate::support::{connect, fresh_log};
+
+/// Keys are hashes, so that an event can be found under the key of a tag that it does not carry.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_event_itself_has_the_last_word() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    for name in ["a", "b"] {
+        store.append(event("Happened", &[name])).await.unwrap();
+    }
+    foreign(&log)
+        .execute_batch(
+            "INSERT OR IGNORE INTO dcb_event_tag SELECT key, 3 - position FROM dcb_event_tag",
+        )
+        .unwrap();
+    let typed = |name: &str| {
+        let query = Query::builder().event_type("Happened").tag(name);
+        query.build().unwrap()
+    };
+    for (query, own) in [
+        (tag("a"), 1),
+        (typed("a"), 1),
+        (tag("b"), 2),
+        (typed("b"), 2),
+    ] {
+        assert_eq!(positions(&read(&store, &query).await), [own], "{query:?}");
+        let backwards = ReadOptions::new().backwards().limit(1);
+        let last = store.query(&query, backwards).await.unwrap();
+        assert_eq!(positions(&last.events), [own], "{query:?}");
+        assert_eq!(store.count(&query).await.unwrap(), 1, "{query:?}");
+    }
+    let both = Query::builder().tags(["a", "b"]).build().unwrap();
+    assert!(read(&store, &both).await.is_empty());
+    assert!(!store.exists(&both).await.unwrap());
+    // Nothing with the tag follows.
+    let condition = unless("a").after(at(1));
+    store
+        .append_if(event("Happened", &["c"]), condition)
+        .await
+        .unwrap();
+    store.close().await;
+}

@@ -1,0 +1,5 @@
+-- What was installed, and when.
+CREATE TABLE dcb_migration (
+    version      INTEGER NOT NULL PRIMARY KEY,
+    installed_at TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP
+) STRICT;
