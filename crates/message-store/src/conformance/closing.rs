@@ -1,0 +1,32 @@
+use super::Subject;
+use super::fixture::{ANY, assert_refused, at, fill, global, message, name};
+use crate::{CategoryRead, Error, MessageStore, StreamRead};
+
+pub(super) async fn a_closed_store_answers_nothing(store: &Subject<impl MessageStore>) {
+    let account = name("account-1");
+    fill(&**store, "account-1", 1).await;
+    store.health().await.unwrap();
+    store.close().await;
+    let written = store.write_message(&account, message(0), ANY).await;
+    assert_refused!(written, Error::Closed);
+    let read = store.get_stream_messages(&account, StreamRead::new()).await;
+    assert_refused!(read, Error::Closed);
+    let options = CategoryRead::new().batch_size(None);
+    let read = store
+        .get_category_messages(&crate::Category::all(), options)
+        .await;
+    assert_refused!(read, Error::Closed);
+    assert_refused!(store.stream_version(&account).await, Error::Closed);
+    assert_refused!(store.head().await, Error::Closed);
+    assert_refused!(store.truncate_stream(&account, at(1)).await, Error::Closed);
+    assert_refused!(
+        store.save_checkpoint("mailer", global(1)).await,
+        Error::Closed
+    );
+    assert_refused!(store.health().await, Error::Closed);
+}
+
+pub(super) async fn it_may_be_closed_twice(store: &Subject<impl MessageStore>) {
+    store.close().await;
+    store.close().await;
+}

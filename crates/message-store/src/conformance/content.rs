@@ -1,0 +1,111 @@
+use super::fixture::{ANY, assert_refused, message, name, stream, write};
+use super::{Json, Subject};
+use crate::{Error, Message, MessageStore, RecordedMessage, same_json};
+
+fn with(data: &str, metadata: Option<&str>) -> Message {
+    let builder = Message::builder("Happened").data_json(data);
+    match metadata {
+        Some(metadata) => builder.metadata_json(metadata),
+        None => builder,
+    }
+    .build()
+    .unwrap()
+}
+
+/// Writes these texts as data and as metadata, and passes where both come back.
+async fn comes_back(store: &Subject<impl MessageStore>, text: &str) {
+    write(&**store, "account-1", with(text, Some(text))).await;
+    let stored = last(store).await;
+    for found in [stored.data_json(), stored.metadata_json().unwrap()] {
+        match store.json {
+            Json::Bytes => assert_eq!(found, text),
+            Json::Values => assert!(same_json(found, text), "{found} for {text}"),
+        }
+    }
+}
+
+async fn last(store: &Subject<impl MessageStore>) -> RecordedMessage {
+    let last = store
+        .get_last_stream_message(&name("account-1"), None)
+        .await;
+    last.unwrap().unwrap()
+}
+
+pub(super) async fn json_comes_back(store: &Subject<impl MessageStore>) {
+    for text in [
+        "null",
+        "true",
+        "\"\"",
+        "[]",
+        "{}",
+        " { \"b\" : 1 , \"a\" : [ 1.50, -0.0 ] }\n",
+        r#"{"a":1,"a":{"a":2},"a":3}"#,
+        r#"{"é😀":"\u00e9\ud83d\ude00\n\"\\\/"}"#,
+        r#"{"';":"'); DROP TABLE messages; --"}"#,
+    ] {
+        comes_back(store, text).await;
+    }
+}
+
+pub(super) async fn integers_of_any_size_survive(store: &Subject<impl MessageStore>) {
+    for text in [
+        "9007199254740993",
+        "-9223372036854775809",
+        "18446744073709551617",
+        "123456789012345678901234567890.123456789012345678901234567890",
+    ] {
+        comes_back(store, text).await;
+        assert_eq!(last(store).await.data_json(), text);
+    }
+}
+
+pub(super) async fn large_payloads_come_back(store: &Subject<impl MessageStore>) {
+    // Around the size from which texts are compressed, and far above it.
+    for size in [2040, 2047, 2048, 2049, 2050, 100_000] {
+        let words = "sixteen letters ".repeat(size / 16 + 1);
+        comes_back(store, &format!("\"{}\"", &words[..size - 2])).await;
+        let mut noise = super::random::Random::new(size as u64);
+        let numbers: Vec<u64> = (0..size / 20).map(|_| noise.number()).collect();
+        comes_back(store, &serde_json::to_string(&numbers).unwrap()).await;
+    }
+    assert_eq!(stream(&**store, "account-1").await.len(), 12);
+}
+
+pub(super) async fn text_of_any_characters_comes_back(store: &Subject<impl MessageStore>) {
+    for text in [
+        "\u{1}\u{7f}",
+        "\u{feff}\u{202e}",
+        "e\u{301} 🏴‍☠️",
+        "%_'\"`\\;--/*",
+    ] {
+        let written = Message::builder("Happened").data(text).build().unwrap();
+        write(&**store, "account-1", written).await;
+        assert_eq!(last(store).await.data::<String>().unwrap(), text);
+    }
+}
+
+pub(super) async fn metadata_may_be_absent_or_null(store: &Subject<impl MessageStore>) {
+    write(&**store, "account-1", message(0)).await;
+    assert_eq!(last(store).await.metadata_json(), None);
+    write(&**store, "account-1", with("1", Some("null"))).await;
+    assert_eq!(last(store).await.metadata_json(), Some("null"));
+}
+
+pub(super) async fn an_escaped_nul_is_kept_or_refused(store: &Subject<impl MessageStore>) {
+    let nul = r#"{"a":"b\u0000c"}"#;
+    match store.json {
+        Json::Bytes => comes_back(store, nul).await,
+        Json::Values => {
+            let account = name("account-1");
+            let refused = store.write_message(&account, with(nul, None), ANY).await;
+            assert_refused!(refused, Error::Invalid { field, .. } if field.ends_with("data"));
+            let refused = store
+                .write_message(&account, with("1", Some(nul)), ANY)
+                .await;
+            assert_refused!(refused, Error::Invalid { field, .. } if field.ends_with("metadata"));
+            assert!(stream(&**store, "account-1").await.is_empty());
+        }
+    }
+    // A backslash before it is no escape.
+    comes_back(store, r#""\\u0000""#).await;
+}

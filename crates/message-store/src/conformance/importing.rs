@@ -1,0 +1,117 @@
+use uuid::Uuid;
+
+use super::Subject;
+use super::fixture::{
+    all, assert_refused, at, fill, global, message, name, positions, stream, write,
+};
+use crate::{Error, MessageStore, RecordedMessage, RecordedParts};
+
+/// A message of this stream, position and global position; its id follows from the latter.
+fn recorded(stream_name: &str, position: u64, global_position: u64) -> RecordedMessage {
+    let parts = RecordedParts {
+        id: Uuid::from_u128(global_position.into()),
+        stream_name,
+        message_type: "Happened",
+        position: at(position),
+        global_position: global(global_position),
+        data: r#"{"a":1}"#,
+        metadata: Some(r#"{"b":2}"#),
+        time_us: 1_600_000_000_123_456,
+    };
+    RecordedMessage::new(parts)
+}
+
+pub(super) async fn messages_keep_their_places(store: &Subject<impl MessageStore>) {
+    let messages = vec![
+        recorded("a-1", 0, 3),
+        recorded("b-1", 0, 4),
+        recorded("a-1", 1, 10),
+    ];
+    assert_eq!(store.import_messages(messages.clone()).await.unwrap(), 3);
+    let stored = all(&**store).await;
+    for (stored, message) in stored.iter().zip(&messages) {
+        assert_eq!(stored.id(), message.id());
+        assert_eq!(stored.stream_name(), message.stream_name());
+        assert_eq!(stored.position(), message.position());
+        assert_eq!(stored.global_position(), message.global_position());
+        assert_eq!(stored.time(), message.time());
+        assert!(crate::same_json(stored.data_json(), message.data_json()));
+    }
+    assert_eq!(stored.len(), 3);
+    assert_eq!(store.head().await.unwrap(), Some(global(10)));
+}
+
+pub(super) async fn what_is_stored_is_skipped(store: &Subject<impl MessageStore>) {
+    let messages = vec![recorded("a-1", 0, 3), recorded("b-1", 0, 4)];
+    store.import_messages(messages.clone()).await.unwrap();
+    let more = [messages, vec![recorded("a-1", 1, 5)]].concat();
+    assert_eq!(store.import_messages(more.clone()).await.unwrap(), 1);
+    assert_eq!(store.import_messages(more).await.unwrap(), 0);
+    assert_eq!(store.import_messages(Vec::new()).await.unwrap(), 0);
+    assert_eq!(all(&**store).await.len(), 3);
+}
+
+pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl MessageStore>) {
+    store
+        .import_messages(vec![recorded("a-1", 0, 3)])
+        .await
+        .unwrap();
+    for (wrong, at) in [
+        (vec![recorded("b-1", 0, 2)], 2),
+        (vec![recorded("b-1", 0, 3)], 3),
+        (vec![recorded("a-1", 2, 4)], 4),
+        (vec![recorded("a-1", 0, 4)], 4),
+        (vec![recorded("b-1", 0, 5), recorded("b-1", 1, 4)], 4),
+        (vec![recorded("b-1", 0, 5), recorded("b-1", 1, 5)], 5),
+    ] {
+        let refused = store.import_messages(wrong).await;
+        assert_refused!(
+            refused,
+            Error::ImportConflict { global_position, .. } if global_position.get() == at
+        );
+        assert_eq!(all(&**store).await.len(), 1);
+    }
+    let taken = Uuid::from_u128(3);
+    let empty = store.import_messages(vec![recorded("b-1", 0, 4)]).await;
+    assert_eq!(empty.unwrap(), 1);
+    let written = write(&**store, "c-1", message(0)).await;
+    let next = written.global_position.get() + 1;
+    let parts = recorded("d-1", 0, next);
+    let with_taken_id = RecordedMessage::new(RecordedParts {
+        id: taken,
+        stream_name: parts.stream_name(),
+        message_type: parts.message_type(),
+        position: parts.position(),
+        global_position: parts.global_position(),
+        data: parts.data_json(),
+        metadata: None,
+        time_us: parts.time_us(),
+    });
+    let refused = store.import_messages(vec![with_taken_id]).await;
+    assert_refused!(refused, Error::ImportConflict { .. });
+}
+
+pub(super) async fn a_stream_may_begin_anywhere(store: &Subject<impl MessageStore>) {
+    store
+        .import_messages(vec![recorded("a-1", 7, 3)])
+        .await
+        .unwrap();
+    assert_eq!(
+        store.stream_version(&name("a-1")).await.unwrap(),
+        Some(at(7))
+    );
+    fill(&**store, "a-1", 1).await;
+    assert_eq!(positions(&stream(&**store, "a-1").await), [7, 8]);
+}
+
+pub(super) async fn writes_go_on_after_the_head(store: &Subject<impl MessageStore>) {
+    fill(&**store, "a-1", 1).await;
+    store
+        .import_messages(vec![recorded("b-1", 0, 1000)])
+        .await
+        .unwrap();
+    let written = write(&**store, "b-1", message(0)).await;
+    assert_eq!(written.position, at(1));
+    assert!(written.global_position > global(1000));
+    assert_eq!(all(&**store).await.len(), 3);
+}

@@ -1,0 +1,39 @@
+//! Seeded randomness, the same on every machine.
+
+use uuid::Uuid;
+
+/// The SplitMix64 generator of Steele, Lea and Flood (2014): a few lines, and good enough to
+/// choose test cases.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number less than `bound`, which is not 0.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.number() % bound
+    }
+
+    /// True once in `times` on average.
+    pub(super) fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of the choices.
+    pub(super) fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize].clone()
+    }
+
+    pub(super) fn id(&mut self) -> Uuid {
+        Uuid::from_u64_pair(self.number(), self.number())
+    }
+}

@@ -1,0 +1,54 @@
+use crate::stream_name::cardinal_id_of;
+use crate::text::invalid;
+use crate::{Error, Problem, hash_64};
+
+/// One member of a group of consumers that share a category: each stream is read by exactly one of
+/// them, and so are all streams with the same cardinal id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConsumerGroup {
+    member: u32,
+    size: u32,
+}
+
+impl ConsumerGroup {
+    /// Member `member`, counted from 0, of a group of `size`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `consumer_group.size` or `consumer_group.member`.
+    pub fn new(member: i64, size: i64) -> Result<Self, Error> {
+        let size = in_range("consumer_group.size", size, 1, u32::MAX.into())?;
+        let member = in_range("consumer_group.member", member, 0, i64::from(size) - 1)?;
+        Ok(Self { member, size })
+    }
+
+    /// The member's number, from 0.
+    pub fn member(self) -> u32 {
+        self.member
+    }
+
+    /// How many members the group has.
+    pub fn size(self) -> u32 {
+        self.size
+    }
+
+    /// Whether this member reads the stream of this name.
+    pub fn includes(self, stream_name: &str) -> bool {
+        let hash = hash_64(cardinal_id_of(stream_name)).unsigned_abs();
+        hash % u64::from(self.size) == u64::from(self.member)
+    }
+}
+
+fn in_range(field: &str, actual: i64, min: i64, max: i64) -> Result<u32, Error> {
+    let problem = if actual < min {
+        Problem::TooSmall { min, actual }
+    } else if actual > max {
+        Problem::TooLarge {
+            max: max.unsigned_abs(),
+            actual: actual.unsigned_abs(),
+        }
+    } else {
+        // The bounds of both fields lie within 32 bits.
+        return Ok(actual as u32);
+    };
+    Err(invalid(field)(problem))
+}

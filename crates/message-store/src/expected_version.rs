@@ -1,0 +1,68 @@
+use std::fmt;
+
+use crate::text::invalid;
+use crate::{Error, Position, Problem};
+
+/// Where a stream must be for a write to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpectedVersion {
+    /// Anywhere.
+    #[default]
+    Any,
+    /// It has no message yet.
+    NoStream,
+    /// Its last message is at this position.
+    Exact(Position),
+}
+
+impl ExpectedVersion {
+    /// The version of the last read, so that nothing has come between it and the write.
+    pub fn from_version(version: Option<Position>) -> Self {
+        version.map_or(Self::NoStream, Self::Exact)
+    }
+
+    /// The form of Message DB: none for any, -1 for no stream.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `expected_version` below -1.
+    pub fn from_number(number: Option<i64>) -> Result<Self, Error> {
+        match number {
+            None => Ok(Self::Any),
+            Some(-1) => Ok(Self::NoStream),
+            Some(number) => match u64::try_from(number) {
+                Ok(number) => Ok(Self::Exact(Position::new(number))),
+                Err(_) => Err(invalid("expected_version")(Problem::TooSmall {
+                    min: -1,
+                    actual: number,
+                })),
+            },
+        }
+    }
+
+    /// The form of Message DB.
+    pub fn number(self) -> Option<i64> {
+        match self {
+            Self::Any => None,
+            Self::NoStream => Some(-1),
+            Self::Exact(position) => Some(Position::number_or_minus_one(Some(position))),
+        }
+    }
+
+    /// Whether a stream of this version is where it must be.
+    pub fn allows(self, version: Option<Position>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::NoStream => version.is_none(),
+            Self::Exact(position) => version == Some(position),
+        }
+    }
+}
+
+impl fmt::Display for ExpectedVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number() {
+            None => formatter.write_str("any"),
+            Some(number) => number.fmt(formatter),
+        }
+    }
+}

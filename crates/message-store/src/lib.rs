@@ -1,0 +1,60 @@
+#![cfg_attr(feature = "sqlite", doc = include_str!("../README.md"))]
+// The README's example runs on SQLite.
+#![cfg_attr(
+    not(feature = "sqlite"),
+    doc = "A message store: streams, categories and consumer groups on SQLite and PostgreSQL."
+)]
+
+mod category;
+mod consumer_group;
+mod error;
+mod expected_version;
+mod hash;
+mod health;
+mod json;
+mod limits;
+mod listing;
+mod message;
+mod namespace;
+mod ndjson;
+mod notifications;
+mod position;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+mod read;
+mod recorded;
+mod stats;
+mod store;
+mod stream_name;
+mod subscription;
+mod text;
+mod time;
+mod write;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+pub use category::Category;
+pub use consumer_group::ConsumerGroup;
+pub use error::{Error, Problem};
+pub use expected_version::ExpectedVersion;
+pub use hash::hash_64;
+pub use health::Health;
+pub use json::same_json;
+pub use limits::Limits;
+pub use listing::{CategoryInfo, ListStreams, StoreInfo, StreamInfo};
+pub use message::{Message, MessageBuilder};
+pub use namespace::{Namespace, NamespaceName, Namespaces};
+pub use ndjson::{ExportOptions, Imported, export_ndjson, import_ndjson};
+pub use notifications::{Notifications, Notifier};
+pub use position::{GlobalPosition, Position};
+pub use read::{CategoryRead, StreamRead};
+pub use recorded::{RecordedMessage, RecordedParts};
+pub use stats::Stats;
+pub use store::MessageStore;
+pub use stream_name::StreamName;
+pub use subscription::{SubscribeOptions, Subscription};
+pub use write::{StreamWrite, Written};

@@ -1,0 +1,92 @@
+use std::io::Write;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts, json};
+
+/// A message as a line has it.
+#[derive(Serialize, Deserialize)]
+struct Line<'a> {
+    id: Uuid,
+    #[serde(borrow)]
+    stream: std::borrow::Cow<'a, str>,
+    #[serde(rename = "type", borrow)]
+    message_type: std::borrow::Cow<'a, str>,
+    pos: u64,
+    gpos: u64,
+    #[serde(borrow)]
+    data: &'a RawValue,
+    /// Absent where there is none; `null` is metadata.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        borrow,
+        deserialize_with = "some"
+    )]
+    meta: Option<&'a RawValue>,
+    time: Timestamp,
+}
+
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Appends the line of a message, with its line feed. Data and metadata go as they are, but for
+/// line feeds between their values, which become spaces.
+pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(), Error> {
+    let start = line.len();
+    let encoded = Line {
+        id: message.id(),
+        stream: message.stream_name().into(),
+        message_type: message.message_type().into(),
+        pos: message.position().get(),
+        gpos: message.global_position().get(),
+        data: raw(message.data_json())?,
+        meta: message.metadata_json().map(raw).transpose()?,
+        time: Timestamp::from_microsecond(message.time_us()).map_err(|error| Error::Json {
+            reason: error.to_string().into(),
+        })?,
+    };
+    serde_json::to_writer(&mut *line, &encoded).map_err(|error| Error::Io {
+        reason: error.to_string().into(),
+    })?;
+    // Within a JSON string they are always escaped.
+    for byte in &mut line[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    Ok(line.write_all(b"\n")?)
+}
+
+fn raw(text: &str) -> Result<&RawValue, Error> {
+    serde_json::from_str(text).map_err(|error| Error::Json {
+        reason: error.to_string().into(),
+    })
+}
+
+/// The message of a line.
+pub(super) fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    for (field, name) in [("stream", &line.stream), ("type", &line.message_type)] {
+        if name.contains('\0') {
+            return Err(format!("{field} contains a NUL character"));
+        }
+    }
+    for text in [Some(line.data), line.meta].into_iter().flatten() {
+        json::check(text.get()).map_err(|problem| problem.to_string())?;
+    }
+    Ok(RecordedMessage::new(RecordedParts {
+        id: line.id,
+        stream_name: &line.stream,
+        message_type: &line.message_type,
+        position: Position::new(line.pos),
+        global_position: GlobalPosition::new(line.gpos),
+        data: line.data.get(),
+        metadata: line.meta.map(RawValue::get),
+        time_us: line.time.as_microsecond(),
+    }))
+}

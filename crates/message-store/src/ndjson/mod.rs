@@ -1,0 +1,8 @@
+//! Messages as lines of JSON: `{id, stream, type, pos, gpos, data, meta, time}`.
+
+mod export;
+mod import;
+mod line;
+
+pub use export::{ExportOptions, export_ndjson};
+pub use import::{Imported, import_ndjson};

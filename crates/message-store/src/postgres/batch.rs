@@ -1,0 +1,96 @@
+//! A batch of requests as the parameters of `message_store.write_batch`.
+
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Postgres, SqlStr};
+use uuid::Uuid;
+
+use super::column::Column;
+use super::column::Element::{self, Int4, Int8, Text, Uuid as Id};
+use super::plan::Plan;
+use super::request::Request;
+use crate::{Message, StreamWrite};
+
+/// The columns of a batch, kept from one to the next for their buffers.
+#[derive(Debug)]
+pub(super) struct Batch {
+    columns: [Column; ELEMENTS.len()],
+    entries: i32,
+}
+
+/// The array parameters of `message_store.write_batch`, in its order.
+const ELEMENTS: [Element; 11] = [
+    Int4, Text, Int8, Int8, // entry: request, stream, lock, expected
+    Int4, Id, Text, Text, Text, // message: entry, id, type, data, metadata
+    Int4, Id, // known: request, id
+];
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            columns: ELEMENTS.map(Column::new),
+            entries: 0,
+        }
+    }
+}
+
+impl Batch {
+    /// Takes over the ids that callers chose, and of the requests that the plan sends all.
+    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
+        self.columns.iter_mut().for_each(Column::clear);
+        self.entries = 0;
+        for (index, request) in requests.iter().enumerate() {
+            let number = i32::try_from(index + 1).expect("a batch is bounded far below");
+            for id in request.known_ids() {
+                self.add_known_id(number, id);
+            }
+            if !plan.is_sent(index) {
+                continue;
+            }
+            let mut ids = request.ids.iter();
+            for (write, lock) in request.writes.iter().zip(&request.locks) {
+                self.add_entry(number, write, *lock);
+                for (message, id) in write.messages.iter().zip(&mut ids) {
+                    self.add_message(message, *id);
+                }
+            }
+        }
+    }
+
+    /// The statement with its parameters.
+    pub(super) fn bind<'q>(
+        &'q self,
+        write: SqlStr,
+        patient: bool,
+        channel: Option<&'q str>,
+    ) -> Query<'q, Postgres, PgArguments> {
+        let statement = sqlx::query(write);
+        let statement = self.columns.iter().fold(statement, Query::bind);
+        statement.bind(patient).bind(channel)
+    }
+
+    fn add_entry(&mut self, number: i32, write: &StreamWrite, key: i64) {
+        let [request, stream, lock, expected, ..] = &mut self.columns;
+        request.push_int4(number);
+        stream.push(write.stream.as_str().as_bytes());
+        lock.push_int8(key);
+        let version = write.expected_version.number().map(i64::to_be_bytes);
+        expected.push_optional(version.as_ref().map(|bytes| bytes.as_slice()));
+        self.entries += 1;
+    }
+
+    fn add_message(&mut self, message: &Message, message_id: Uuid) {
+        let [_, _, _, _, entry, id, message_type, data, metadata, ..] = &mut self.columns;
+        entry.push_int4(self.entries);
+        id.push(message_id.as_bytes());
+        message_type.push(message.message_type().as_bytes());
+        data.push(message.data_json().as_bytes());
+        metadata.push_optional(message.metadata_json().map(str::as_bytes));
+    }
+
+    fn add_known_id(&mut self, number: i32, known_id: Uuid) {
+        let [.., request, id] = &mut self.columns;
+        request.push_int4(number);
+        id.push(known_id.as_bytes());
+    }
+}

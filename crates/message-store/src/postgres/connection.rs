@@ -1,0 +1,91 @@
+//! A writer's connection, and the server process at its other end.
+
+use std::collections::HashMap;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions as _, Row as _};
+use uuid::Uuid;
+
+use super::column::{Column, Element};
+use super::statements::Statements;
+use crate::{GlobalPosition, Position, Written};
+
+pub(super) struct Connection {
+    pub(super) connection: PgConnection,
+    pub(super) backend: Backend,
+}
+
+/// A server process, told apart from a later one with the same process id by when it started.
+#[derive(Clone)]
+pub(super) struct Backend {
+    pid: i32,
+    started: String,
+}
+
+impl Connection {
+    pub(super) async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
+        let mut connection = options.connect().await?;
+        let row = sqlx::query(
+            "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        )
+        .fetch_one(&mut connection)
+        .await?;
+        let backend = Backend {
+            pid: row.try_get(0)?,
+            started: row.try_get(1)?,
+        };
+        Ok(Self {
+            connection,
+            backend,
+        })
+    }
+
+    /// Ends another session, and waits until it has ended.
+    pub(super) async fn end_other(&mut self, other: &Backend) -> Result<(), sqlx::Error> {
+        const WAIT_MS: i64 = 5000;
+        let ended: Option<bool> = sqlx::query_scalar(
+            "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
+              WHERE pid = $1 AND backend_start::text = $2",
+        )
+        .bind(other.pid)
+        .bind(&other.started)
+        .bind(WAIT_MS)
+        .fetch_optional(&mut self.connection)
+        .await?;
+        if ended == Some(false) {
+            Err(no_answer())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Where the messages with these ids are stored.
+    pub(super) async fn places(
+        &mut self,
+        statements: &Statements,
+        ids: impl Iterator<Item = &Uuid>,
+    ) -> Result<HashMap<Uuid, Written>, sqlx::Error> {
+        let mut column = Column::new(Element::Uuid);
+        ids.for_each(|id| column.push(id.as_bytes()));
+        let rows = sqlx::query(statements.places_by_id.clone())
+            .bind(&column)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut places = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let id = Uuid::parse_str(row.try_get(0)?)
+                .map_err(|_| sqlx::Error::Decode("a stored id".into()))?;
+            let [position, global_position]: [i64; 2] = [row.try_get(1)?, row.try_get(2)?];
+            let place = Written {
+                position: Position::new(position.unsigned_abs()),
+                global_position: GlobalPosition::new(global_position.unsigned_abs()),
+            };
+            places.insert(id, place);
+        }
+        Ok(places)
+    }
+}
+
+pub(super) fn no_answer() -> sqlx::Error {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time").into()
+}

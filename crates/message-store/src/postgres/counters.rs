@@ -1,0 +1,63 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::request::Verdict;
+use crate::{Error, Stats};
+
+/// What the store counts while it works.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    commits: AtomicU64,
+    writes: AtomicU64,
+    messages_written: AtomicU64,
+    conflicts: AtomicU64,
+    reads: AtomicU64,
+    messages_read: AtomicU64,
+    lost_connections: AtomicU64,
+}
+
+impl Counters {
+    /// Counts what a commit did for each of its requests.
+    pub(super) fn committed(&self, verdicts: &[Verdict]) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Settled(Ok(written)) => {
+                    self.writes.fetch_add(1, Ordering::Relaxed);
+                    let messages = written.len() as u64;
+                    self.messages_written.fetch_add(messages, Ordering::Relaxed);
+                }
+                Verdict::Settled(Err(Error::WrongExpectedVersion { .. })) => {
+                    self.conflicts.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn read(&self, messages: usize) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.messages_read
+            .fetch_add(messages as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn lost_connection(&self) {
+        self.lost_connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counters of this moment, beside those of the queues.
+    pub(super) fn stats(&self, queues: [group_commit::Stats; 2]) -> Stats {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let largest = queues.iter().map(|queue| queue.largest_batch).max();
+        Stats {
+            commits: load(&self.commits),
+            writes: load(&self.writes),
+            messages_written: load(&self.messages_written),
+            conflicts: load(&self.conflicts),
+            reads: load(&self.reads),
+            messages_read: load(&self.messages_read),
+            lost_connections: load(&self.lost_connections),
+            largest_batch: largest.unwrap_or_default() as u64,
+            queued_writes: queues.iter().map(|queue| queue.queued as u64).sum(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What the driver reports, told in the store's own words. The one place that knows SQLSTATEs.
+
+use sqlx::postgres::PgDatabaseError;
+
+use crate::Error;
+
+/// What a failed statement means for whoever sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The connection is gone; whether the statement took effect is unknown.
+    Lost,
+    /// The data is at fault, or too much for one transaction: parts of it may succeed.
+    Data,
+    /// An id is stored that was not when it was looked up.
+    IdTaken,
+    /// It was chosen to end a deadlock; it had no effect. The same statement may succeed.
+    Deadlock,
+    /// It was cancelled by its timeout; it had no effect.
+    Cancelled,
+    /// The server refused it; it had no effect.
+    Refused,
+}
+
+/// The meaning of an error that came from a statement.
+pub(super) fn failure(error: &sqlx::Error) -> Failure {
+    let Some(database) = error.as_database_error() else {
+        return match error {
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
+                Failure::Refused
+            }
+            _ => Failure::Lost,
+        };
+    };
+    let code = database.code().unwrap_or_default();
+    match code.as_ref() {
+        "23505" if database.constraint() == Some("messages_id") => Failure::IdTaken,
+        "40P01" => Failure::Deadlock,
+        // The table of locks is full: half as many categories may fit.
+        "53200" => Failure::Data,
+        "57014" => Failure::Cancelled,
+        // The session was ended by an administrator, a shutdown or a crash elsewhere.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost,
+        code => match code.get(..2) {
+            Some("08") => Failure::Lost,
+            Some("22" | "23" | "54") => Failure::Data,
+            _ => Failure::Refused,
+        },
+    }
+}
+
+/// An error of a statement that had no effect, or whose effect does not matter.
+pub(super) fn error(error: &sqlx::Error) -> Error {
+    match (failure(error), error.as_database_error()) {
+        (Failure::Lost, _) => Error::Unavailable {
+            reason: error.to_string().into(),
+        },
+        (_, Some(database)) => Error::Database {
+            code: database.code().map(|code| code.as_ref().into()),
+            message: message(database.downcast_ref::<PgDatabaseError>()),
+        },
+        (_, None) => Error::Database {
+            code: None,
+            message: error.to_string().into(),
+        },
+    }
+}
+
+fn message(error: &PgDatabaseError) -> std::sync::Arc<str> {
+    match error.detail() {
+        Some(detail) => format!("{}: {detail}", error.message()).into(),
+        None => error.message().into(),
+    }
+}

@@ -1,0 +1,242 @@
+//! Storing messages as they were recorded elsewhere.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Connection as _, SqlStr};
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::column::Column;
+use super::column::Element::{Int8, Text, Timestamp, Uuid as Id};
+use super::error::{Failure, error, failure};
+use super::read::{number, position};
+use super::row::{self, POSTGRES_EPOCH_US};
+use super::session::administrator;
+use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
+
+impl PostgresStore {
+    pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
+        self.pools()?; // while the store is open
+        let mut connection = administrator(&self.shared.config).await?;
+        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        self.lock_out_writers(&mut transaction, messages).await?;
+        let stored = self.stored(&mut transaction, messages).await?;
+        let new = stored.new_messages(messages)?;
+        if let Some(last) = new.last() {
+            let last = number(last.global_position().get());
+            self.insert(&mut transaction, &new).await?;
+            let advance = sqlx::query(self.shared.statements.set_last_position.clone()).bind(last);
+            run(advance, &mut transaction).await?;
+        }
+        let committed = transaction.commit().await;
+        committed.map_err(|failed| unsettled(&failed, &new))?;
+        self.shared.notifier.notify();
+        Ok(new.len() as u64)
+    }
+
+    /// No other transaction is writing from here on. The categories come first, as in every write;
+    /// then the table, which keeps out all others until the end: they would draw positions that
+    /// this import brings with it.
+    async fn lock_out_writers(
+        &self,
+        connection: &mut PgConnection,
+        messages: &[RecordedMessage],
+    ) -> Result<(), Error> {
+        let categories: HashSet<&str> = messages.iter().map(RecordedMessage::category).collect();
+        let mut keys = Column::new(Int8);
+        for category in categories {
+            keys.push_int8(self.shared.schema.lock_key(category));
+        }
+        let statements = &self.shared.statements;
+        let locks = sqlx::query(statements.acquire_locks.clone()).bind(&keys);
+        run(locks, connection).await?;
+        run(sqlx::query(statements.lock_table.clone()), connection).await
+    }
+
+    async fn stored(
+        &self,
+        connection: &mut PgConnection,
+        messages: &[RecordedMessage],
+    ) -> Result<Stored, Error> {
+        let statements = &self.shared.statements;
+        let mut ids = Column::new(Id);
+        let mut positions = Column::new(Int8);
+        let mut names = Column::new(Text);
+        let streams: HashSet<&str> = messages.iter().map(RecordedMessage::stream_name).collect();
+        let streams: Vec<&str> = streams.into_iter().collect();
+        for message in messages {
+            ids.push(message.id().as_bytes());
+            positions.push_int8(number(message.global_position().get()));
+        }
+        streams.iter().for_each(|name| names.push(name.as_bytes()));
+        let by_id = self.select(connection, &statements.by_id, &ids).await?;
+        let by_position = self
+            .select(connection, &statements.by_position, &positions)
+            .await?;
+        let versions = sqlx::query(statements.versions.clone())
+            .bind(&names)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|failed| error(&failed))?;
+        let mut version_of = HashMap::new();
+        for (name, version) in streams.into_iter().zip(&versions) {
+            let version = row::optional_number(version, 0)?.map(Position::new);
+            version_of.insert(name.to_owned(), version);
+        }
+        let head = sqlx::query(statements.last_position.clone())
+            .fetch_all(connection)
+            .await
+            .map_err(|failed| error(&failed))?;
+        Ok(Stored {
+            head: position(&head)?,
+            versions: version_of,
+            ids: by_id.iter().map(RecordedMessage::id).collect(),
+            messages: by_position
+                .into_iter()
+                .map(|message| (message.global_position(), message))
+                .collect(),
+        })
+    }
+
+    async fn select(
+        &self,
+        connection: &mut PgConnection,
+        sql: &SqlStr,
+        keys: &Column,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        let rows = sqlx::query(sql.clone()).bind(keys);
+        let rows = rows.fetch_all(connection).await;
+        let rows = rows.map_err(|failed| error(&failed))?;
+        rows.iter().map(row::message).collect()
+    }
+
+    async fn insert(
+        &self,
+        connection: &mut PgConnection,
+        messages: &[&RecordedMessage],
+    ) -> Result<(), Error> {
+        let mut columns = [Id, Text, Text, Int8, Int8, Text, Text, Timestamp].map(Column::new);
+        for message in messages {
+            let [
+                id,
+                stream,
+                kind,
+                position,
+                global_position,
+                data,
+                metadata,
+                time,
+            ] = &mut columns;
+            id.push(message.id().as_bytes());
+            stream.push(message.stream_name().as_bytes());
+            kind.push(message.message_type().as_bytes());
+            position.push_int8(number(message.position().get()));
+            global_position.push_int8(number(message.global_position().get()));
+            data.push(message.data_json().as_bytes());
+            metadata.push_optional(message.metadata_json().map(str::as_bytes));
+            time.push_int8(message.time_us().saturating_sub(POSTGRES_EPOCH_US));
+        }
+        let statement = sqlx::query(self.shared.statements.import.clone());
+        let statement = columns
+            .iter()
+            .fold(statement, |bound, column| bound.bind(column));
+        run(statement, connection).await
+    }
+}
+
+async fn run(
+    statement: super::pools::Bound<'_>,
+    connection: &mut PgConnection,
+) -> Result<(), Error> {
+    let done = statement.execute(connection).await;
+    done.map(|_| ()).map_err(|failed| error(&failed))
+}
+
+/// What a failed commit means: where the connection is gone, the messages may be stored.
+fn unsettled(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
+    match failure(failed) {
+        Failure::Lost => Error::OutcomeUnknown {
+            ids: new.iter().map(|message| message.id()).collect(),
+        },
+        _ => error(failed),
+    }
+}
+
+/// What is in the store of the messages of an import, and of their streams.
+struct Stored {
+    head: Option<GlobalPosition>,
+    versions: HashMap<String, Option<Position>>,
+    ids: HashSet<Uuid>,
+    messages: HashMap<GlobalPosition, RecordedMessage>,
+}
+
+impl Stored {
+    /// The messages that are not stored, each of which continues what is.
+    fn new_messages(
+        mut self,
+        messages: &[RecordedMessage],
+    ) -> Result<Vec<&RecordedMessage>, Error> {
+        let mut new = Vec::new();
+        for message in messages {
+            if Some(message.global_position()) <= self.head {
+                let stored = self.messages.get(&message.global_position());
+                if !stored.is_some_and(|stored| is_same(stored, message)) {
+                    return Err(conflict(message, "the store is past this global position"));
+                }
+                continue;
+            }
+            self.append(message)?;
+            new.push(message);
+        }
+        Ok(new)
+    }
+
+    fn append(&mut self, message: &RecordedMessage) -> Result<(), Error> {
+        let version = self.versions.entry(message.stream_name().to_owned());
+        let version = version.or_default();
+        if version.is_some_and(|version| version.next() != message.position()) {
+            let version = Position::number_or_minus_one(*version);
+            return Err(conflict(
+                message,
+                format!("its stream is at position {version}"),
+            ));
+        }
+        if !self.ids.insert(message.id()) {
+            return Err(conflict(message, format!("id {} is taken", message.id())));
+        }
+        if i64::try_from(
+            message
+                .global_position()
+                .get()
+                .max(message.position().get()),
+        )
+        .is_err()
+        {
+            return Err(conflict(message, "a position is beyond 63 bits"));
+        }
+        *version = Some(message.position());
+        self.head = Some(message.global_position());
+        Ok(())
+    }
+}
+
+fn is_same(stored: &RecordedMessage, message: &RecordedMessage) -> bool {
+    stored.id() == message.id()
+        && stored.stream_name() == message.stream_name()
+        && stored.position() == message.position()
+        && stored.message_type() == message.message_type()
+        && stored.time_us() == message.time_us()
+        && same_json(stored.data_json(), message.data_json())
+        && match (stored.metadata_json(), message.metadata_json()) {
+            (Some(stored), Some(other)) => same_json(stored, other),
+            (stored, other) => stored == other,
+        }
+}
+
+fn conflict(message: &RecordedMessage, reason: impl Into<String>) -> Error {
+    Error::ImportConflict {
+        global_position: message.global_position(),
+        reason: reason.into().into(),
+    }
+}

@@ -1,0 +1,56 @@
+//! What is in the store.
+
+use super::PostgresStore;
+use super::read::number;
+use super::row;
+use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
+
+impl PostgresStore {
+    pub(super) async fn streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
+        let after = list.after.as_deref().unwrap_or_default();
+        let statement = || {
+            sqlx::query(self.shared.statements.streams.clone())
+                .bind(&list.prefix)
+                .bind(after)
+                .bind(number(list.limit))
+        };
+        let rows = self.pools()?.primary.rows(statement).await?;
+        let streams = rows.iter().map(|row| {
+            Ok(StreamInfo {
+                stream_name: row::string(row, 0)?,
+                version: Position::new(row::number(row, 1)?),
+                last_activity: row::time(row, 2)?,
+            })
+        });
+        streams.collect()
+    }
+
+    pub(super) async fn categories(&self) -> Result<Vec<CategoryInfo>, Error> {
+        let statement = || sqlx::query(self.shared.statements.categories.clone());
+        let rows = self.pools()?.primary.rows(statement).await?;
+        let categories = rows.iter().map(|row| {
+            Ok(CategoryInfo {
+                category: row::string(row, 0)?,
+                stream_count: row::number(row, 1)?,
+                message_count: row::number(row, 2)?,
+            })
+        });
+        categories.collect()
+    }
+
+    pub(super) async fn store_info(&self) -> Result<StoreInfo, Error> {
+        let statement = || sqlx::query(self.shared.statements.info.clone());
+        let rows = self.pools()?.primary.rows(statement).await?;
+        let Some(row) = rows.first() else {
+            return Ok(StoreInfo::default());
+        };
+        Ok(StoreInfo {
+            stream_count: row::number(row, 0)?,
+            message_count: row::number(row, 1)?,
+            last_activity: match row::is_null(row, 2)? {
+                true => None,
+                false => Some(row::time(row, 2)?),
+            },
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Reads: each is one statement.
+
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::column::{Column, Element};
+use super::pools::{Bound, Pool};
+use super::row;
+use crate::{
+    Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,
+    StreamRead,
+};
+
+impl PostgresStore {
+    pub(super) async fn read_stream(
+        &self,
+        stream: &StreamName,
+        read: StreamRead,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        let statement = || {
+            sqlx::query(self.shared.statements.stream.clone())
+                .bind(stream.as_str())
+                .bind(number(read.position.get()))
+                .bind(read.batch_size.map(number))
+        };
+        self.messages(self.pools()?.reads(), statement).await
+    }
+
+    pub(super) async fn read_category(
+        &self,
+        category: &Category,
+        read: &CategoryRead,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        if category.is_all() {
+            return self.read_all(read).await;
+        }
+        let correlation = (!read.correlation.is_all()).then_some(read.correlation.as_str());
+        let group = read.consumer_group;
+        let sql = &self.shared.statements;
+        let sql = sql.category(correlation.is_some(), group.is_some());
+        let statement = || {
+            let mut statement = sqlx::query(sql.clone())
+                .bind(category.as_str())
+                .bind(number(read.position.get()))
+                .bind(read.batch_size.map(number));
+            if let Some(correlation) = correlation {
+                statement = statement.bind(correlation);
+            }
+            if let Some(group) = group {
+                statement = statement.bind(i64::from(group.member()));
+                statement = statement.bind(i64::from(group.size()));
+            }
+            statement
+        };
+        self.messages(self.pools()?.reads(), statement).await
+    }
+
+    async fn read_all(&self, read: &CategoryRead) -> Result<Vec<RecordedMessage>, Error> {
+        let correlation = (!read.correlation.is_all()).then_some(read.correlation.as_str());
+        let statement = || {
+            sqlx::query(self.shared.statements.all.clone())
+                .bind(number(read.position.get()))
+                .bind(read.batch_size.map(number))
+                .bind(correlation)
+                .bind(read.consumer_group.map(|group| i64::from(group.member())))
+                .bind(read.consumer_group.map(|group| i64::from(group.size())))
+        };
+        self.messages(&self.pools()?.primary, statement).await
+    }
+
+    pub(super) async fn read_last(
+        &self,
+        stream: &StreamName,
+        message_type: Option<&str>,
+    ) -> Result<Option<RecordedMessage>, Error> {
+        let sql = &self.shared.statements;
+        let statement = || match message_type {
+            None => sqlx::query(sql.last.clone()).bind(stream.as_str()),
+            Some(message_type) => sqlx::query(sql.last_of_type.clone())
+                .bind(stream.as_str())
+                .bind(message_type),
+        };
+        let messages = self.messages(self.pools()?.reads(), statement).await?;
+        Ok(messages.into_iter().next())
+    }
+
+    pub(super) async fn read_version(
+        &self,
+        stream: &StreamName,
+    ) -> Result<Option<Position>, Error> {
+        let sql = &self.shared.statements.version;
+        let statement = || sqlx::query(sql.clone()).bind(stream.as_str());
+        let rows = self.pools()?.reads().rows(statement).await?;
+        self.shared.counters.read(0);
+        let version = rows.first().map(|row| row::number(row, 0)).transpose()?;
+        Ok(version.map(Position::new))
+    }
+
+    pub(super) async fn read_head(&self) -> Result<Option<GlobalPosition>, Error> {
+        let statement = || sqlx::query(self.shared.statements.head.clone());
+        let rows = self.pools()?.primary.rows(statement).await?;
+        position(&rows)
+    }
+
+    /// The messages with these ids, as the writer knows them.
+    pub(super) async fn messages_by_id(&self, ids: &[Uuid]) -> Result<Vec<RecordedMessage>, Error> {
+        let mut column = Column::new(Element::Uuid);
+        ids.iter().for_each(|id| column.push(id.as_bytes()));
+        let statement = || sqlx::query(self.shared.statements.by_id.clone()).bind(&column);
+        self.messages(&self.pools()?.primary, statement).await
+    }
+
+    async fn messages<'q>(
+        &self,
+        pool: &Pool,
+        statement: impl Fn() -> Bound<'q>,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        let rows = pool.rows(statement).await?;
+        self.shared.counters.read(rows.len());
+        rows.iter().map(row::message).collect()
+    }
+}
+
+/// A global position in the first row, if it is not NULL.
+pub(super) fn position(rows: &[PgRow]) -> Result<Option<GlobalPosition>, Error> {
+    let position = rows.first().map(|row| row::optional_number(row, 0));
+    Ok(position.transpose()?.flatten().map(GlobalPosition::new))
+}
+
+/// A number as PostgreSQL takes it; one that is too large stands behind everything there is.
+pub(super) fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,91 @@
+//! Deleting what is no longer wanted. The last message of a stream stays: its version is known by it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::PostgresStore;
+use super::column::{Column, Element};
+use super::read::number;
+use super::row::POSTGRES_EPOCH_US;
+use crate::{Category, Error, ListStreams, Position, StreamName};
+
+/// So many streams lose their old messages in one transaction.
+const STREAMS_AT_ONCE: u64 = 500;
+
+impl PostgresStore {
+    pub(super) async fn truncate(
+        &self,
+        stream: &StreamName,
+        before: Position,
+    ) -> Result<u64, Error> {
+        let statement = sqlx::query(self.shared.statements.truncate.clone())
+            .bind(stream.as_str())
+            .bind(number(before.get()));
+        self.pools()?.primary.execute(statement).await
+    }
+
+    pub(super) async fn expire(
+        &self,
+        category: &Category,
+        before: SystemTime,
+    ) -> Result<u64, Error> {
+        let mut deleted = 0;
+        let mut list = ListStreams::new()
+            .prefix(category.as_str())
+            .limit(STREAMS_AT_ONCE);
+        loop {
+            let page = self.streams(&list).await?;
+            let Some(last) = page.last() else {
+                return Ok(deleted);
+            };
+            list = list.after(last.stream_name.as_str());
+            let names = page.iter().map(|stream| stream.stream_name.as_str());
+            let names = names.filter(|name| category.includes(name));
+            deleted += self.expire_streams(names, before).await?;
+        }
+    }
+
+    async fn expire_streams(
+        &self,
+        names: impl Iterator<Item = &str>,
+        before: SystemTime,
+    ) -> Result<u64, Error> {
+        let mut column = Column::new(Element::Text);
+        names.for_each(|name| column.push(name.as_bytes()));
+        let statement = sqlx::query(self.shared.statements.expire.clone())
+            .bind(&column)
+            .bind(Timestamp(before));
+        self.pools()?.primary.execute(statement).await
+    }
+}
+
+/// A time as a parameter of type `timestamp`.
+struct Timestamp(SystemTime);
+
+impl Timestamp {
+    fn postgres_us(&self) -> i64 {
+        let micros =
+            |distance: std::time::Duration| i64::try_from(distance.as_micros()).unwrap_or(i64::MAX);
+        let unix_us = match self.0.duration_since(UNIX_EPOCH) {
+            Ok(after) => micros(after),
+            Err(before) => -micros(before.duration()),
+        };
+        unix_us.saturating_sub(POSTGRES_EPOCH_US)
+    }
+}
+
+impl sqlx::Type<sqlx::Postgres> for Timestamp {
+    fn type_info() -> sqlx::postgres::PgTypeInfo {
+        const TIMESTAMP: u32 = 1114;
+        sqlx::postgres::PgTypeInfo::with_oid(sqlx::postgres::types::Oid(TIMESTAMP))
+    }
+}
+
+impl sqlx::Encode<'_, sqlx::Postgres> for Timestamp {
+    fn encode_by_ref(
+        &self,
+        buffer: &mut sqlx::postgres::PgArgumentBuffer,
+    ) -> Result<sqlx::encode::IsNull, sqlx::error::BoxDynError> {
+        buffer.extend_from_slice(&self.postgres_us().to_be_bytes());
+        Ok(sqlx::encode::IsNull::No)
+    }
+}

@@ -1,0 +1,187 @@
+//! The SQL that the store sends, made once for its schema. Values are always bound.
+
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+
+use super::row::COLUMNS;
+use super::schema::Schema;
+
+#[derive(Debug)]
+pub(super) struct Statements {
+    pub(super) write_batch: SqlStr,
+    pub(super) places_by_id: SqlStr,
+    pub(super) by_id: SqlStr,
+    pub(super) by_position: SqlStr,
+    pub(super) stream: SqlStr,
+    pub(super) all: SqlStr,
+    pub(super) last: SqlStr,
+    pub(super) last_of_type: SqlStr,
+    pub(super) version: SqlStr,
+    pub(super) head: SqlStr,
+    pub(super) is_replayed: SqlStr,
+    pub(super) log_position: SqlStr,
+    pub(super) streams: SqlStr,
+    pub(super) categories: SqlStr,
+    pub(super) info: SqlStr,
+    pub(super) truncate: SqlStr,
+    pub(super) expire: SqlStr,
+    pub(super) checkpoint: SqlStr,
+    pub(super) save_checkpoint: SqlStr,
+    pub(super) delete_checkpoint: SqlStr,
+    pub(super) acquire_locks: SqlStr,
+    pub(super) lock_table: SqlStr,
+    pub(super) versions: SqlStr,
+    pub(super) last_position: SqlStr,
+    pub(super) import: SqlStr,
+    pub(super) set_last_position: SqlStr,
+    category: [[SqlStr; 2]; 2],
+}
+
+impl Statements {
+    pub(super) fn new(schema: &Schema) -> Self {
+        // Shared, so that a clone is cheap. Nothing but the schema's name is put in.
+        let sql = |text: &str| -> SqlStr {
+            let text: Arc<str> = schema.qualify(text).into();
+            AssertSqlSafe(text).into_sql_str()
+        };
+        let messages = |rest: &str| {
+            sql(&format!(
+                "SELECT {COLUMNS} FROM message_store.messages m {rest}"
+            ))
+        };
+        Self {
+            write_batch: sql("SELECT versions, global_positions, refused, reasons \
+                 FROM message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)"),
+            places_by_id: sql("SELECT m.id::text, m.position, m.global_position \
+                 FROM message_store.messages m WHERE m.id = ANY ($1)"),
+            by_id: messages("WHERE m.id = ANY ($1)"),
+            by_position: messages("WHERE m.global_position = ANY ($1)"),
+            stream: messages(
+                "WHERE m.stream_name = $1 AND m.position >= $2 ORDER BY m.position LIMIT $3",
+            ),
+            all: sql(&format!(
+                "SELECT {COLUMNS} FROM message_store.get_all_messages($1, $2, $3, $4, $5) m"
+            )),
+            last: messages("WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
+            last_of_type: messages(
+                "WHERE m.stream_name = $1 AND m.type = $2 ORDER BY m.position DESC LIMIT 1",
+            ),
+            version: sql("SELECT m.position FROM message_store.messages m \
+                 WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
+            head: sql("SELECT message_store.head()"),
+            is_replayed: sql("SELECT EXISTS (SELECT FROM message_store.messages m \
+                 WHERE m.global_position = $1) OR pg_last_wal_replay_lsn() >= $2::pg_lsn"),
+            log_position: sql("SELECT pg_current_wal_lsn()::text"),
+            streams: sql(STREAMS),
+            categories: sql(CATEGORIES),
+            info: sql(INFO),
+            truncate: sql(TRUNCATE),
+            expire: sql(EXPIRE),
+            checkpoint: sql("SELECT position FROM message_store.checkpoint WHERE consumer = $1"),
+            save_checkpoint: sql(SAVE_CHECKPOINT),
+            delete_checkpoint: sql("DELETE FROM message_store.checkpoint WHERE consumer = $1"),
+            acquire_locks: sql("SELECT pg_advisory_xact_lock(l.key) \
+                 FROM (SELECT DISTINCT key FROM unnest($1::bigint[]) key ORDER BY key) l"),
+            lock_table: sql("LOCK TABLE message_store.messages IN SHARE ROW EXCLUSIVE MODE"),
+            versions: sql(VERSIONS),
+            last_position: sql("SELECT max(global_position) FROM message_store.messages"),
+            import: sql(IMPORT),
+            set_last_position: sql(
+                "SELECT setval('message_store.messages_global_position_seq', \
+                 greatest($1, pg_sequence_last_value('message_store.messages_global_position_seq')))",
+            ),
+            category: [false, true].map(|correlation| {
+                [false, true].map(|group| messages(&category(correlation, group)))
+            }),
+        }
+    }
+
+    /// Reads a category. `$1` is its name, `$2` the first position, `$3` the limit, NULL for none;
+    /// then the correlation, then a member and the size of its group, as far as they are asked for.
+    pub(super) fn category(&self, correlation: bool, group: bool) -> SqlStr {
+        self.category[usize::from(correlation)][usize::from(group)].clone()
+    }
+}
+
+/// Category and position are compared as a row: of each on its own, a planner can make a walk over
+/// all positions that leaves out the other categories.
+fn category(correlation: bool, group: bool) -> String {
+    let mut text = "WHERE (message_store.category(m.stream_name), m.global_position) >= ($1, $2) \
+         AND message_store.category(m.stream_name) <= $1"
+        .to_owned();
+    if correlation {
+        text += " AND message_store.category(m.metadata->>'correlationStreamName') = $4";
+    }
+    if group {
+        let (member, size) = if correlation { (5, 6) } else { (4, 5) };
+        text += &format!(
+            " AND abs(message_store.hash_64(coalesce(message_store.cardinal_id(m.stream_name), \
+                                                     m.stream_name))) % ${size} = ${member}"
+        );
+    }
+    text + " ORDER BY message_store.category(m.stream_name), m.global_position LIMIT $3"
+}
+
+/// Skips from name to name: two descents of an index for each stream. `$1` is the prefix, `$2` the
+/// name after which to begin, `$3` the limit.
+const STREAMS: &str = "\
+    WITH RECURSIVE names(name) AS ( \
+        (SELECT m.stream_name FROM message_store.messages m \
+          WHERE m.stream_name >= $1 AND m.stream_name > $2 \
+          ORDER BY m.stream_name LIMIT 1) \
+        UNION ALL \
+        SELECT (SELECT m.stream_name FROM message_store.messages m \
+                 WHERE m.stream_name > n.name ORDER BY m.stream_name LIMIT 1) \
+          FROM names n WHERE starts_with(n.name, $1)) \
+    SELECT n.name, l.position, l.time FROM names n \
+     CROSS JOIN LATERAL ( \
+        SELECT m.position, m.time FROM message_store.messages m \
+         WHERE m.stream_name = n.name ORDER BY m.position DESC LIMIT 1) l \
+     WHERE starts_with(n.name, $1) LIMIT $3";
+
+/// Counts in the index of the streams alone.
+const CATEGORIES: &str = "\
+    SELECT message_store.category(s.stream_name) AS category, count(*), sum(s.messages)::bigint \
+      FROM (SELECT m.stream_name, count(*) AS messages FROM message_store.messages m \
+             GROUP BY m.stream_name) s \
+     GROUP BY category ORDER BY category";
+
+const INFO: &str = "\
+    SELECT count(*), coalesce(sum(s.messages), 0)::bigint, \
+           (SELECT m.time FROM message_store.messages m ORDER BY m.global_position DESC LIMIT 1) \
+      FROM (SELECT count(*) AS messages FROM message_store.messages m GROUP BY m.stream_name) s";
+
+const TRUNCATE: &str = "\
+    DELETE FROM message_store.messages m WHERE m.stream_name = $1 \
+       AND m.position < least($2, (SELECT l.position FROM message_store.messages l \
+            WHERE l.stream_name = $1 ORDER BY l.position DESC LIMIT 1))";
+
+/// Of each stream of `$1`, what comes before the first message as young as `$2`.
+const EXPIRE: &str = "\
+    DELETE FROM message_store.messages m \
+     USING (SELECT u.name, coalesce( \
+                (SELECT y.position FROM message_store.messages y \
+                  WHERE y.stream_name = u.name AND y.time >= $2 ORDER BY y.position LIMIT 1), \
+                (SELECT l.position FROM message_store.messages l \
+                  WHERE l.stream_name = u.name ORDER BY l.position DESC LIMIT 1)) AS kept \
+              FROM unnest($1::text[]) u(name) OFFSET 0) s \
+     WHERE m.stream_name = s.name AND m.position < s.kept";
+
+const SAVE_CHECKPOINT: &str = "\
+    INSERT INTO message_store.checkpoint AS c (consumer, position) VALUES ($1, $2) \
+        ON CONFLICT (consumer) DO UPDATE SET position = greatest(c.position, excluded.position) \
+    RETURNING position";
+
+const VERSIONS: &str = "\
+    SELECT (SELECT m.position FROM message_store.messages m \
+             WHERE m.stream_name = u.name ORDER BY m.position DESC LIMIT 1) \
+      FROM unnest($1::text[]) WITH ORDINALITY u(name, ordinal) ORDER BY u.ordinal";
+
+const IMPORT: &str = "\
+    INSERT INTO message_store.messages \
+        (id, stream_name, type, position, global_position, data, metadata, time) \
+    SELECT u.id, u.stream_name, u.type, u.position, u.global_position, u.data::jsonb, \
+           u.metadata::jsonb, u.time \
+      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) \
+           u(id, stream_name, type, position, global_position, data, metadata, time)";

@@ -1,0 +1,305 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use group_commit::Queue;
+use sqlx::Connection as _;
+use tracing::instrument;
+
+use super::config::Config;
+use super::counters::Counters;
+use super::json::Place;
+use super::listen::Listening;
+use super::pools::Pools;
+use super::schema::{Schema, ensure};
+use super::session;
+use super::statements::Statements;
+use super::writer::Writer;
+use crate::{
+    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
+    ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage, Stats,
+    StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
+};
+
+/// A store in PostgreSQL. Cheap to clone; clones share connections and queues.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) config: Config,
+    pub(super) schema: Schema,
+    pub(super) queue: Queue<Writer>,
+    /// For writes to categories that another transaction holds.
+    pub(super) patient_queue: Queue<Writer>,
+    pools: Arc<Pools>,
+    /// Whether nobody else uses the pools.
+    owns_pools: bool,
+    pub(super) statements: Arc<Statements>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) notifier: Arc<Notifier>,
+    listening: Listening,
+}
+
+impl PostgresStore {
+    /// Connects, installs the schema where it is missing or older, and checks that it is as it was
+    /// installed. Several processes may do so at once.
+    ///
+    /// The role `message_store` is made and given its rights where the connecting role may do so,
+    /// and the schema is the default one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`, [`Error::Unavailable`],
+    /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    pub async fn connect(config: Config) -> Result<Self, Error> {
+        let schema = Schema::new(&config.schema)?;
+        let mut connection = session::administrator(&config).await?;
+        ensure(&mut connection, &schema).await?;
+        // The server ends the session all the same if the farewell does not reach it.
+        let _ = connection.close().await;
+        let pools = Arc::new(Pools::new(&config)?);
+        let store = Self::over(config, schema, pools, true)?;
+        store.shared.queue.committer().connect().await?;
+        Ok(store)
+    }
+
+    /// The store in a schema that is installed, with pools of its own or another's.
+    pub(super) fn over(
+        config: Config,
+        schema: Schema,
+        pools: Arc<Pools>,
+        owns_pools: bool,
+    ) -> Result<Self, Error> {
+        let statements = Arc::new(Statements::new(&schema));
+        let counters = Arc::new(Counters::default());
+        let notifier = Arc::new(Notifier::default());
+        let options = session::writer(&config)?;
+        let writer = |patient| Writer {
+            options: options.clone(),
+            statements: Arc::clone(&statements),
+            counters: Arc::clone(&counters),
+            notifier: Arc::clone(&notifier),
+            write_timeout: config.write_timeout,
+            channel: config.notify.then(|| schema.name().to_owned()),
+            patient,
+            session: tokio::sync::Mutex::default(),
+        };
+        let listener = session::options(&config.url, "url")?;
+        let shared = Shared {
+            queue: Queue::new(writer(false), config.queue_limits()),
+            patient_queue: Queue::new(writer(true), config.queue_limits()),
+            listening: Listening::new(listener, schema.name().to_owned()),
+            config,
+            schema,
+            pools,
+            owns_pools,
+            statements,
+            counters,
+            notifier,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The connections for reads, until the store is closed.
+    pub(super) fn pools(&self) -> Result<&Pools, Error> {
+        if self.shared.queue.is_closed() {
+            return Err(Error::Closed);
+        }
+        Ok(&self.shared.pools)
+    }
+
+    /// Ends all that this store does not share with others.
+    pub(super) async fn close_own(&self) {
+        let shared = &self.shared;
+        // In this order: the first hands over to the second.
+        for queue in [&shared.queue, &shared.patient_queue] {
+            queue.close().await;
+            queue.committer().close().await;
+        }
+        shared.listening.end();
+    }
+}
+
+impl MessageStore for PostgresStore {
+    #[instrument(level = "debug", name = "messages.write_streams", skip_all, fields(streams = writes.len()))]
+    async fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
+        self.shared.config.limits.check_streams(&writes)?;
+        let counts: Vec<usize> = writes.iter().map(|write| write.messages.len()).collect();
+        let name = |place: Place| {
+            let Place {
+                stream,
+                message,
+                field,
+            } = place;
+            format!("streams[{stream}].messages[{message}].{field}")
+        };
+        let mut written = self.commit(writes, name).await?.into_iter();
+        let of_stream = |count| written.by_ref().take(count).collect();
+        Ok(counts.into_iter().map(of_stream).collect())
+    }
+
+    #[instrument(level = "debug", name = "messages.write_batch", skip_all, fields(messages = messages.len()))]
+    async fn write_batch(
+        &self,
+        stream: &StreamName,
+        messages: Vec<Message>,
+        expected_version: ExpectedVersion,
+    ) -> Result<Vec<Written>, Error> {
+        self.shared.config.limits.check_batch(&messages)?;
+        let write = StreamWrite::new(stream.clone(), messages).expected_version(expected_version);
+        let name = |place: Place| format!("messages[{}].{}", place.message, place.field);
+        self.commit(vec![write], name).await
+    }
+
+    #[instrument(level = "debug", name = "messages.write", skip_all)]
+    async fn write_message(
+        &self,
+        stream: &StreamName,
+        message: Message,
+        expected_version: ExpectedVersion,
+    ) -> Result<Written, Error> {
+        self.shared.config.limits.check_message(&message)?;
+        let write = StreamWrite::new(stream.clone(), message).expected_version(expected_version);
+        let written = self
+            .commit(vec![write], |place| place.field.to_owned())
+            .await?;
+        written.first().copied().ok_or(Error::Panicked)
+    }
+
+    #[instrument(level = "debug", name = "messages.import", skip_all, fields(messages = messages.len()))]
+    async fn import_messages(&self, messages: Vec<RecordedMessage>) -> Result<u64, Error> {
+        self.import(&messages).await
+    }
+
+    #[instrument(level = "debug", name = "messages.get_stream", skip_all)]
+    async fn get_stream_messages(
+        &self,
+        stream: &StreamName,
+        read: StreamRead,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        self.read_stream(stream, read).await
+    }
+
+    #[instrument(level = "debug", name = "messages.get_category", skip_all)]
+    async fn get_category_messages(
+        &self,
+        category: &Category,
+        read: CategoryRead,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        self.read_category(category, &read).await
+    }
+
+    #[instrument(level = "debug", name = "messages.get_last", skip_all)]
+    async fn get_last_stream_message(
+        &self,
+        stream: &StreamName,
+        message_type: Option<&str>,
+    ) -> Result<Option<RecordedMessage>, Error> {
+        self.read_last(stream, message_type).await
+    }
+
+    #[instrument(level = "debug", name = "messages.version", skip_all)]
+    async fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
+        self.read_version(stream).await
+    }
+
+    #[instrument(level = "debug", name = "messages.head", skip_all)]
+    async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
+        self.read_head().await
+    }
+
+    #[instrument(level = "debug", name = "messages.list_streams", skip_all)]
+    async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
+        self.streams(&list).await
+    }
+
+    #[instrument(level = "debug", name = "messages.list_categories", skip_all)]
+    async fn list_categories(&self) -> Result<Vec<CategoryInfo>, Error> {
+        self.categories().await
+    }
+
+    #[instrument(level = "debug", name = "messages.info", skip_all)]
+    async fn info(&self) -> Result<StoreInfo, Error> {
+        self.store_info().await
+    }
+
+    #[instrument(level = "debug", name = "messages.truncate", skip_all)]
+    async fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
+        self.truncate(stream, before).await
+    }
+
+    #[instrument(level = "debug", name = "messages.expire", skip_all)]
+    async fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
+        self.expire(category, before).await
+    }
+
+    #[instrument(level = "debug", name = "messages.checkpoint", skip_all)]
+    async fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
+        self.read_checkpoint(consumer).await
+    }
+
+    #[instrument(level = "debug", name = "messages.save_checkpoint", skip_all)]
+    async fn save_checkpoint(
+        &self,
+        consumer: &str,
+        position: GlobalPosition,
+    ) -> Result<GlobalPosition, Error> {
+        self.write_checkpoint(consumer, position).await
+    }
+
+    #[instrument(level = "debug", name = "messages.delete_checkpoint", skip_all)]
+    async fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
+        self.forget_checkpoint(consumer).await
+    }
+
+    fn notifications(&self) -> Notifications {
+        self.shared.listening.begin(&self.shared.notifier);
+        self.shared.notifier.notifications()
+    }
+
+    async fn health(&self) -> Result<Health, Error> {
+        /// What a commit survives depends on these.
+        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+        self.read_head().await?;
+        let writer = self.shared.queue.committer();
+        let version = writer.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in DURABILITY {
+            durability.push((name, writer.setting(name).await?));
+        }
+        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+    }
+
+    fn stats(&self) -> Stats {
+        let queues = [self.shared.queue.stats(), self.shared.patient_queue.stats()];
+        self.shared.counters.stats(queues)
+    }
+
+    async fn close(&self) {
+        self.close_own().await;
+        if self.shared.owns_pools {
+            self.shared.pools.close().await;
+        }
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PostgresStore")
+            .field("schema", &self.shared.schema.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for super::PostgresNamespaces {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PostgresNamespaces")
+            .finish_non_exhaustive()
+    }
+}

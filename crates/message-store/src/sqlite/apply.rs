@@ -1,0 +1,167 @@
+//! One request within a transaction: what is inserted, and what is answered.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::counters::Tally;
+use super::error::is_taken;
+use super::insert::InsertRow;
+use super::one_or_many::OneOrMany;
+use super::request::{MessageRequest, Request, StreamRequest, Verdict};
+use super::row::{RowReader, stored};
+use super::{payload, statements};
+use crate::{Error, GlobalPosition, Position, RecordedMessage, Written};
+
+/// Why a request was not inserted, before the ids are looked up.
+enum Hurdle {
+    Version(Error),
+    IdTaken,
+}
+
+/// Writes a request or leaves the transaction as it was. The outer error is the database's: the
+/// transaction is lost.
+pub(super) fn apply(
+    connection: &Connection,
+    request: &Request,
+    time_us: i64,
+    tally: &mut Tally,
+) -> Result<Verdict, rusqlite::Error> {
+    let mut first = None;
+    let hurdle = match insert(connection, request, time_us, &mut first)? {
+        Ok(written) => {
+            tally.writes += 1;
+            tally.messages += written.as_slice().len() as u64;
+            return Ok(Ok(written));
+        }
+        Err(hurdle) => hurdle,
+    };
+    if let Some(first) = first {
+        connection
+            .prepare_cached(statements::TAKE_BACK)?
+            .execute([first])?;
+    }
+    let answer = match (stored_before(connection, request)?, hurdle) {
+        (Some(answer), _) => answer,
+        (None, Hurdle::Version(error)) => {
+            tally.conflicts += 1;
+            Err(error)
+        }
+        (None, Hurdle::IdTaken) => Err(Error::IdConflict {
+            id: request.ids().as_slice()[0],
+        }),
+    };
+    Ok(answer)
+}
+
+/// Inserts without looking for ids first: the index finds one that is taken. `first` is the first
+/// row that was inserted.
+fn insert(
+    connection: &Connection,
+    request: &Request,
+    time_us: i64,
+    first: &mut Option<i64>,
+) -> rusqlite::Result<Result<OneOrMany<Written>, Hurdle>> {
+    let mut written = OneOrMany::Many(Vec::new());
+    for stream in request.streams.as_slice() {
+        let version = version(connection, stream.name.as_str())?;
+        if !stream.expected_version.allows(version) {
+            return Ok(Err(Hurdle::Version(wrong_version(stream, version))));
+        }
+        let mut position = version.map_or(Position::START, Position::next);
+        for message in stream.messages.as_slice() {
+            let row = match insert_row(connection, stream, message, position, time_us) {
+                Err(error) if is_taken(&error) => return Ok(Err(Hurdle::IdTaken)),
+                row => row?,
+            };
+            first.get_or_insert(row);
+            written.push(Written {
+                position,
+                global_position: GlobalPosition::new(row.unsigned_abs()),
+            });
+            position = position.next();
+        }
+    }
+    Ok(Ok(written))
+}
+
+fn wrong_version(stream: &StreamRequest, actual: Option<Position>) -> Error {
+    Error::WrongExpectedVersion {
+        stream: stream.name.to_string(),
+        expected: stream.expected_version,
+        actual,
+    }
+}
+
+fn insert_row(
+    connection: &Connection,
+    stream: &StreamRequest,
+    request: &MessageRequest,
+    position: Position,
+    time_us: i64,
+) -> rusqlite::Result<i64> {
+    let message = &request.message;
+    let row = InsertRow {
+        global_position: None,
+        position: stored(position.get()),
+        time_us,
+        stream_name: stream.name.as_str(),
+        category: stream.name.category(),
+        message_type: message.message_type(),
+        data: payload::bound(message.data_json(), request.data_frame.as_deref()),
+        metadata: message
+            .metadata_json()
+            .map(|text| payload::bound(text, request.metadata_frame.as_deref())),
+        id: request.id,
+        correlation: request.correlation.as_deref(),
+    };
+    row.insert(connection)
+}
+
+/// The position of a stream's last message.
+pub(super) fn version(connection: &Connection, stream: &str) -> rusqlite::Result<Option<Position>> {
+    connection
+        .prepare_cached(statements::VERSION)?
+        .query_row([stream], |row| row.get::<_, i64>(0))
+        .optional()
+        .map(|found| found.map(|number| Position::new(number.unsigned_abs())))
+}
+
+/// What a request gets whose ids are in the store, all or some; `None` where none is.
+fn stored_before(
+    connection: &Connection,
+    request: &Request,
+) -> Result<Option<Verdict>, rusqlite::Error> {
+    let mut written = Vec::new();
+    let (mut any_found, mut all_found, mut differing) = (None, true, None);
+    for (stream, message) in request.messages() {
+        match by_id(connection, message.id)? {
+            Err(error) => return Ok(Some(Err(error))),
+            Ok(None) => all_found = false,
+            Ok(Some(found)) => {
+                any_found.get_or_insert(message.id);
+                if !found.has_content_of(stream.as_str(), &message.message) {
+                    differing.get_or_insert(message.id);
+                }
+                written.push(Written {
+                    position: found.position(),
+                    global_position: found.global_position(),
+                });
+            }
+        }
+    }
+    Ok(any_found.map(|first| match differing {
+        _ if !all_found => Err(Error::IdConflict { id: first }),
+        Some(id) => Err(Error::IdConflict { id }),
+        None => Ok(OneOrMany::Many(written)),
+    }))
+}
+
+type Found = Result<Option<RecordedMessage>, Error>;
+
+pub(super) fn by_id(connection: &Connection, id: uuid::Uuid) -> rusqlite::Result<Found> {
+    let mut select = connection.prepare_cached(statements::BY_ID)?;
+    let mut rows = select.query([id.as_bytes().as_slice()])?;
+    Ok(match rows.next()? {
+        Some(row) => RowReader::default().message(row).map(Some),
+        None => Ok(None),
+    })
+}

@@ -1,0 +1,53 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Stats;
+
+/// What the store counts while it works.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    commits: AtomicU64,
+    writes: AtomicU64,
+    messages_written: AtomicU64,
+    conflicts: AtomicU64,
+    reads: AtomicU64,
+    messages_read: AtomicU64,
+}
+
+/// What one batch came to.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) writes: u64,
+    pub(super) messages: u64,
+    pub(super) conflicts: u64,
+}
+
+impl Counters {
+    /// Counts a batch that was committed.
+    pub(super) fn committed(&self, tally: &Tally) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.writes.fetch_add(tally.writes, Ordering::Relaxed);
+        self.messages_written
+            .fetch_add(tally.messages, Ordering::Relaxed);
+        self.conflicts.fetch_add(tally.conflicts, Ordering::Relaxed);
+    }
+
+    /// Counts a read.
+    pub(super) fn read(&self, messages: usize) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.messages_read
+            .fetch_add(messages as u64, Ordering::Relaxed);
+    }
+
+    /// The numbers of this moment; the queues add theirs.
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            commits: self.commits.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
+            messages_written: self.messages_written.load(Ordering::Relaxed),
+            conflicts: self.conflicts.load(Ordering::Relaxed),
+            reads: self.reads.load(Ordering::Relaxed),
+            messages_read: self.messages_read.load(Ordering::Relaxed),
+            ..Stats::default()
+        }
+    }
+}

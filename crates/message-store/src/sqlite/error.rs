@@ -1,0 +1,48 @@
+//! The one place that knows SQLite's result codes.
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+use crate::Error;
+
+/// Whether another connection holds the lock that is needed: try again.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// Whether a unique index has the value already.
+pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error().map(|error| error.extended_code),
+        Some(ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
+    )
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let message = error.to_string().into();
+        match error.sqlite_error_code() {
+            Some(
+                ErrorCode::CannotOpen
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::PermissionDenied
+                | ErrorCode::ReadOnly,
+            ) => Self::Unavailable { reason: message },
+            Some(ErrorCode::NotADatabase) => Self::SchemaMismatch {
+                differences: vec![error.to_string()],
+            },
+            Some(code) => Self::Database {
+                code: Some(format!("{code:?}").into()),
+                message,
+            },
+            None => Self::Database {
+                code: None,
+                message,
+            },
+        }
+    }
+}

@@ -1,0 +1,22 @@
+use rusqlite::Connection;
+
+use super::connection::setting;
+use crate::{Error, Health};
+
+/// The settings that decide what a commit survives.
+const DURABILITY: [&str; 2] = ["journal_mode", "synchronous"];
+
+pub(super) fn health(connection: &Connection) -> Result<Health, Error> {
+    let mut durability = Vec::new();
+    for name in DURABILITY {
+        durability.push((name, setting(connection, name)?));
+    }
+    // In the log of a file, and synced with each commit: FULL is 2, EXTRA 3.
+    let is_durable = durability[0].1 == "wal" && matches!(durability[1].1.as_str(), "2" | "3");
+    Ok(Health::new(
+        "SQLite",
+        rusqlite::version(),
+        durability,
+        is_durable,
+    ))
+}

@@ -1,0 +1,146 @@
+//! Reads of messages, on any connection.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
+
+use super::row::{RowReader, stored, stream_name};
+use super::statements;
+use crate::{
+    Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, RecordedMessage, StreamName,
+    StreamRead,
+};
+
+/// As much room as is made for messages before they are there.
+const MAX_RESERVED: u64 = 128;
+
+pub(super) fn stream(
+    connection: &Connection,
+    stream: &StreamName,
+    read: StreamRead,
+) -> Result<Vec<RecordedMessage>, Error> {
+    let mut select = connection.prepare_cached(statements::STREAM)?;
+    select.raw_bind_parameter(1, stream.as_str())?;
+    select.raw_bind_parameter(2, stored(read.position.get()))?;
+    select.raw_bind_parameter(3, limit(read.batch_size))?;
+    collect(select, read.batch_size, None)
+}
+
+pub(super) fn category(
+    connection: &Connection,
+    category: &Category,
+    read: &CategoryRead,
+) -> Result<Vec<RecordedMessage>, Error> {
+    let position = stored(read.position.get());
+    // What a group's member leaves out is not in SQL, so neither is its limit.
+    let limit = match read.consumer_group {
+        Some(_) => -1,
+        None => limit(read.batch_size),
+    };
+    let select = match (category.is_all(), read.correlation.is_all()) {
+        (true, true) => bind_all(connection, statements::ALL, position, limit)?,
+        (true, false) => {
+            let mut select = bind_all(connection, statements::ALL_CORRELATED, position, limit)?;
+            select.raw_bind_parameter(3, read.correlation.as_str())?;
+            select
+        }
+        (false, true) => bind(connection, statements::CATEGORY, category, position, limit)?,
+        (false, false) => {
+            let mut select = bind(
+                connection,
+                statements::CORRELATED,
+                category,
+                position,
+                limit,
+            )?;
+            select.raw_bind_parameter(4, read.correlation.as_str())?;
+            select
+        }
+    };
+    collect(select, read.batch_size, read.consumer_group)
+}
+
+fn bind_all<'c>(
+    connection: &'c Connection,
+    statement: &str,
+    position: i64,
+    limit: i64,
+) -> rusqlite::Result<CachedStatement<'c>> {
+    let mut select = connection.prepare_cached(statement)?;
+    select.raw_bind_parameter(1, position)?;
+    select.raw_bind_parameter(2, limit)?;
+    Ok(select)
+}
+
+fn bind<'c>(
+    connection: &'c Connection,
+    statement: &str,
+    category: &Category,
+    position: i64,
+    limit: i64,
+) -> rusqlite::Result<CachedStatement<'c>> {
+    let mut select = connection.prepare_cached(statement)?;
+    select.raw_bind_parameter(1, category.as_str())?;
+    select.raw_bind_parameter(2, position)?;
+    select.raw_bind_parameter(3, limit)?;
+    Ok(select)
+}
+
+/// The messages of a statement whose parameters are bound, up to `batch_size` of the group's.
+fn collect(
+    mut select: CachedStatement<'_>,
+    batch_size: Option<u64>,
+    group: Option<ConsumerGroup>,
+) -> Result<Vec<RecordedMessage>, Error> {
+    let most = batch_size.unwrap_or(u64::MAX);
+    let mut messages = Vec::with_capacity(most.min(MAX_RESERVED) as usize);
+    let mut reader = RowReader::default();
+    let mut rows = select.raw_query();
+    while (messages.len() as u64) < most {
+        let Some(row) = rows.next()? else { break };
+        if let Some(group) = group
+            && !group.includes(stream_name(row)?)
+        {
+            continue;
+        }
+        messages.push(reader.message(row)?);
+    }
+    Ok(messages)
+}
+
+pub(super) fn last(
+    connection: &Connection,
+    stream: &StreamName,
+    message_type: Option<&str>,
+) -> Result<Option<RecordedMessage>, Error> {
+    let mut select = connection.prepare_cached(match message_type {
+        Some(_) => statements::LAST_OF_TYPE,
+        None => statements::LAST,
+    })?;
+    select.raw_bind_parameter(1, stream.as_str())?;
+    if let Some(message_type) = message_type {
+        select.raw_bind_parameter(2, message_type)?;
+    }
+    Ok(collect(select, Some(1), None)?.pop())
+}
+
+pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Error> {
+    let head: Option<i64> = connection
+        .prepare_cached(statements::HEAD)?
+        .query_row([], |row| row.get(0))?;
+    Ok(head.map(|number| GlobalPosition::new(number.unsigned_abs())))
+}
+
+pub(super) fn checkpoint(
+    connection: &Connection,
+    consumer: &str,
+) -> Result<Option<GlobalPosition>, Error> {
+    let saved: Option<i64> = connection
+        .prepare_cached(statements::CHECKPOINT)?
+        .query_row([consumer], |row| row.get(0))
+        .optional()?;
+    Ok(saved.map(|number| GlobalPosition::new(number.unsigned_abs())))
+}
+
+/// SQLite's form: negative for no limit.
+fn limit(batch_size: Option<u64>) -> i64 {
+    batch_size.map_or(-1, stored)
+}

@@ -1,0 +1,144 @@
+//! A write as it waits for its commit: checked, with ids, large texts compressed. All of that is
+//! done before the queue, so that nobody waits for it.
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::one_or_many::OneOrMany;
+use super::payload;
+use crate::stream_name::category_of;
+use crate::{Error, ExpectedVersion, Limits, Message, StreamName, StreamWrite, Written};
+
+/// What the queue holds.
+pub(super) struct Request {
+    pub(super) streams: OneOrMany<StreamRequest>,
+    pub(super) size_bytes: usize,
+}
+
+/// The messages for one stream.
+pub(super) struct StreamRequest {
+    pub(super) name: StreamName,
+    pub(super) expected_version: ExpectedVersion,
+    pub(super) messages: OneOrMany<MessageRequest>,
+}
+
+/// A message with an id.
+pub(super) struct MessageRequest {
+    pub(super) id: Uuid,
+    pub(super) message: Message,
+    pub(super) data_frame: Option<Vec<u8>>,
+    pub(super) metadata_frame: Option<Vec<u8>>,
+    pub(super) correlation: Option<String>,
+}
+
+/// What a caller gets: the place of each message, in order, or why there is none.
+pub(super) type Verdict = Result<OneOrMany<Written>, Error>;
+
+impl Request {
+    pub(super) fn of_message(
+        limits: &Limits,
+        stream: &StreamName,
+        message: Message,
+        expected_version: ExpectedVersion,
+    ) -> Result<Self, Error> {
+        limits.check_message(&message)?;
+        let messages = OneOrMany::One(MessageRequest::new(message));
+        Ok(Self::of_stream(stream, messages, expected_version))
+    }
+
+    pub(super) fn of_batch(
+        limits: &Limits,
+        stream: &StreamName,
+        messages: Vec<Message>,
+        expected_version: ExpectedVersion,
+    ) -> Result<Self, Error> {
+        limits.check_batch(&messages)?;
+        let messages = messages.into_iter().map(MessageRequest::new).collect();
+        Ok(Self::of_stream(stream, messages, expected_version))
+    }
+
+    pub(super) fn of_streams(limits: &Limits, writes: Vec<StreamWrite>) -> Result<Self, Error> {
+        limits.check_streams(&writes)?;
+        let streams = writes.into_iter().map(|write| StreamRequest {
+            name: write.stream,
+            expected_version: write.expected_version,
+            messages: write
+                .messages
+                .into_iter()
+                .map(MessageRequest::new)
+                .collect(),
+        });
+        Ok(Self::of(streams.collect()))
+    }
+
+    fn of_stream(
+        stream: &StreamName,
+        messages: OneOrMany<MessageRequest>,
+        expected_version: ExpectedVersion,
+    ) -> Self {
+        Self::of(OneOrMany::One(StreamRequest {
+            name: stream.clone(),
+            expected_version,
+            messages,
+        }))
+    }
+
+    fn of(streams: OneOrMany<StreamRequest>) -> Self {
+        let mut request = Self {
+            streams,
+            size_bytes: 0,
+        };
+        request.size_bytes = request
+            .messages()
+            .map(|(_, one)| one.message.size_bytes())
+            .sum();
+        request
+    }
+
+    /// Every message with its stream, in order.
+    pub(super) fn messages(&self) -> impl Iterator<Item = (&StreamName, &MessageRequest)> {
+        self.streams.as_slice().iter().flat_map(|stream| {
+            let messages = stream.messages.as_slice();
+            messages.iter().map(|message| (&stream.name, message))
+        })
+    }
+
+    pub(super) fn ids(&self) -> OneOrMany<Uuid> {
+        self.messages().map(|(_, message)| message.id).collect()
+    }
+
+    /// How many messages each stream gets.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let streams = self.streams.as_slice().iter();
+        streams
+            .map(|stream| stream.messages.as_slice().len())
+            .collect()
+    }
+}
+
+impl MessageRequest {
+    fn new(message: Message) -> Self {
+        Self {
+            id: message.id().unwrap_or_else(Uuid::now_v7),
+            data_frame: payload::compress(message.data_json()),
+            metadata_frame: message.metadata_json().and_then(payload::compress),
+            correlation: message.metadata_json().and_then(correlation),
+            message,
+        }
+    }
+}
+
+/// The category of the `correlationStreamName` of this metadata.
+pub(super) fn correlation(metadata: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        #[serde(rename = "correlationStreamName")]
+        stream_name: String,
+    }
+    // The key could be written with escapes. What has neither key nor escape needs no parsing.
+    if !metadata.contains("correlationStreamName") && !metadata.contains('\\') {
+        return None;
+    }
+    let parsed: Metadata = serde_json::from_str(metadata).ok()?;
+    Some(category_of(&parsed.stream_name).to_owned())
+}

@@ -1,0 +1,62 @@
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+use uuid::Uuid;
+
+use super::payload;
+use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
+
+/// Reads rows into messages; large texts are unpacked into buffers that are kept from row to row.
+#[derive(Default)]
+pub(super) struct RowReader {
+    data: Vec<u8>,
+    metadata: Vec<u8>,
+}
+
+impl RowReader {
+    /// The message of a row with the columns of [`super::statements`].
+    pub(super) fn message(&mut self, row: &Row<'_>) -> Result<RecordedMessage, Error> {
+        Ok(RecordedMessage::new(RecordedParts {
+            id: id(row.get_ref(0)?)?,
+            stream_name: text(row.get_ref(1)?)?,
+            message_type: text(row.get_ref(2)?)?,
+            position: Position::new(number(row.get_ref(3)?)?.unsigned_abs()),
+            global_position: GlobalPosition::new(number(row.get_ref(4)?)?.unsigned_abs()),
+            data: payload::text(row.get_ref(5)?, &mut self.data)?.unwrap_or("null"),
+            metadata: payload::text(row.get_ref(6)?, &mut self.metadata)?,
+            time_us: number(row.get_ref(7)?)?,
+        }))
+    }
+}
+
+/// The stream name of such a row.
+pub(super) fn stream_name<'a>(row: &'a Row<'_>) -> Result<&'a str, Error> {
+    text(row.get_ref(1)?)
+}
+
+/// A number as SQLite stores it: what is beyond its range is beyond every message.
+pub(super) fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn id(value: ValueRef<'_>) -> Result<Uuid, Error> {
+    value
+        .as_blob()
+        .ok()
+        .and_then(|bytes| Uuid::from_slice(bytes).ok())
+        .ok_or_else(|| unreadable("id"))
+}
+
+fn text(value: ValueRef<'_>) -> Result<&str, Error> {
+    value.as_str().map_err(|_| unreadable("name or type"))
+}
+
+fn number(value: ValueRef<'_>) -> Result<i64, Error> {
+    value.as_i64().map_err(|_| unreadable("number"))
+}
+
+fn unreadable(what: &str) -> Error {
+    Error::Database {
+        code: None,
+        message: format!("a stored {what} can't be read").into(),
+    }
+}

@@ -1,0 +1,102 @@
+//! What `schema/message_store/sqlite` holds: installed, and verified at every start.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::connection::OpenError;
+use super::transaction::Transaction;
+use crate::Error;
+
+/// `RGMS` in ASCII: how a file tells that it is a message store.
+const APPLICATION_ID: i32 = 0x5247_4d53;
+
+/// An object of the schema, by the name that its file has.
+struct Object {
+    name: &'static str,
+    sql: &'static str,
+}
+
+macro_rules! objects {
+    ($($folder:literal / $name:literal),* $(,)?) => {
+        [$(Object {
+            name: $name,
+            sql: include_str!(concat!("../../schema/sqlite/", $folder, "/", $name, ".sql")),
+        }),*]
+    };
+}
+
+/// Each version adds its objects to those of the version before, in this order.
+const VERSIONS: [&[Object]; 1] = [&objects![
+    "tables" / "messages",
+    "tables" / "checkpoints",
+    "tables" / "namespace",
+    "indexes" / "messages_id",
+    "indexes" / "messages_stream",
+    "indexes" / "messages_category",
+    "indexes" / "messages_correlation",
+]];
+
+/// Refuses a file that holds something else, before anything in it is changed.
+pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let objects: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == APPLICATION_ID || (application == 0 && objects == 0) {
+        return Ok(());
+    }
+    Err(OpenError::Failed(Error::SchemaMismatch {
+        differences: vec!["the file is a database of another application".to_owned()],
+    }))
+}
+
+/// Brings the schema to the newest version, in one transaction.
+pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
+    if version(connection)? == VERSIONS.len() {
+        return Ok(());
+    }
+    let transaction = Transaction::begin(connection)?;
+    // Another process may have been first.
+    let installed = version(connection)?;
+    for object in VERSIONS.iter().skip(installed).copied().flatten() {
+        connection.execute_batch(object.sql)?;
+    }
+    connection.pragma_update(None, "user_version", VERSIONS.len() as i32)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(transaction.commit()?)
+}
+
+/// Compares each object with what its file says: SQLite keeps the text of a definition.
+pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
+    let mut differences = Vec::new();
+    for object in VERSIONS.iter().copied().flatten() {
+        let found: Option<String> = connection
+            .query_row(
+                "SELECT sql FROM sqlite_schema WHERE name = ?1",
+                [object.name],
+                |row| row.get(0),
+            )
+            .optional()?;
+        match found {
+            None => differences.push(format!("{} is missing", object.name)),
+            Some(sql) if !object.sql.contains(sql.trim()) => {
+                differences.push(format!("{} differs", object.name));
+            }
+            Some(_) => {}
+        }
+    }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(OpenError::Failed(Error::SchemaMismatch { differences }))
+    }
+}
+
+/// The installed version, 0 of an empty file.
+fn version(connection: &Connection) -> Result<usize, OpenError> {
+    let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let supported = VERSIONS.len() as i32;
+    if found > supported {
+        return Err(OpenError::Failed(Error::SchemaTooNew { found, supported }));
+    }
+    Ok(found.max(0) as usize)
+}

@@ -1,0 +1,84 @@
+//! Every statement that is sent, once.
+
+/// The columns of a message, in the order in which [`super::row`] reads them.
+macro_rules! messages {
+    ($($rest:literal),*) => {
+        concat!(
+            "SELECT id, stream_name, type, position, global_position, data, metadata, time ",
+            "FROM messages ",
+            $($rest),*
+        )
+    };
+}
+
+pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+pub(super) const BEGIN_SNAPSHOT: &str = "BEGIN DEFERRED";
+pub(super) const COMMIT: &str = "COMMIT";
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+
+pub(super) const INSERT: &str = "INSERT INTO messages \
+    (global_position, position, time, stream_name, category, type, data, metadata, id, correlation) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+/// Takes back what the transaction has inserted from a position on.
+pub(super) const TAKE_BACK: &str = "DELETE FROM messages WHERE global_position >= ?1";
+pub(super) const VERSION: &str = "SELECT position FROM messages \
+    WHERE stream_name = ?1 ORDER BY position DESC LIMIT 1";
+pub(super) const BY_ID: &str = messages!("WHERE id = ?1");
+pub(super) const AT: &str = messages!("WHERE global_position = ?1");
+pub(super) const HEAD: &str = "SELECT max(global_position) FROM messages";
+
+pub(super) const STREAM: &str =
+    messages!("WHERE stream_name = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
+pub(super) const CATEGORY: &str = messages!(
+    "INDEXED BY messages_category ",
+    "WHERE category = ?1 AND global_position >= ?2 ORDER BY global_position LIMIT ?3"
+);
+pub(super) const ALL: &str =
+    messages!("WHERE global_position >= ?1 ORDER BY global_position LIMIT ?2");
+pub(super) const CORRELATED: &str = messages!(
+    "INDEXED BY messages_correlation ",
+    "WHERE category = ?1 AND global_position >= ?2 AND correlation = ?4 ",
+    "ORDER BY global_position LIMIT ?3"
+);
+pub(super) const ALL_CORRELATED: &str = messages!(
+    "NOT INDEXED WHERE global_position >= ?1 AND correlation = ?3 ",
+    "ORDER BY global_position LIMIT ?2"
+);
+pub(super) const LAST: &str = messages!("WHERE stream_name = ?1 ORDER BY position DESC LIMIT 1");
+pub(super) const LAST_OF_TYPE: &str =
+    messages!("WHERE stream_name = ?1 AND type = ?2 ORDER BY position DESC LIMIT 1");
+
+/// The first name from `?1` on, and the first after it: names are found one descent each, however
+/// long their streams are.
+pub(super) const NAME_FROM: &str = "SELECT stream_name FROM messages \
+    WHERE stream_name >= ?1 ORDER BY stream_name LIMIT 1";
+pub(super) const NAME_AFTER: &str = "SELECT stream_name FROM messages \
+    WHERE stream_name > ?1 ORDER BY stream_name LIMIT 1";
+pub(super) const STREAM_INFO: &str = "SELECT position, time FROM messages \
+    WHERE stream_name = ?1 ORDER BY position DESC LIMIT 1";
+pub(super) const CATEGORIES: &str = "SELECT category, count(DISTINCT stream_name), count(*) \
+    FROM messages GROUP BY category ORDER BY category";
+pub(super) const INFO: &str = "SELECT count(DISTINCT stream_name), count(*), \
+    (SELECT time FROM messages ORDER BY global_position DESC LIMIT 1) FROM messages";
+pub(super) const COUNT: &str = "SELECT count(*) FROM messages";
+
+pub(super) const TRUNCATE: &str = "DELETE FROM messages WHERE stream_name = ?1 AND position < ?2";
+/// The first position of a stream as young as `?2`.
+pub(super) const FIRST_SINCE: &str = "SELECT position FROM messages \
+    WHERE stream_name = ?1 AND time >= ?2 ORDER BY position LIMIT 1";
+
+pub(super) const CHECKPOINT: &str = "SELECT position FROM checkpoints WHERE consumer = ?1";
+pub(super) const SAVE_CHECKPOINT: &str = "INSERT INTO checkpoints (consumer, position) \
+    VALUES (?1, ?2) \
+    ON CONFLICT (consumer) DO UPDATE SET position = max(position, excluded.position) \
+    RETURNING position";
+pub(super) const DELETE_CHECKPOINT: &str = "DELETE FROM checkpoints WHERE consumer = ?1";
+
+pub(super) const NAMESPACE: &str = "SELECT name, created_at, attributes FROM namespace";
+pub(super) const NAME_THE_NAMESPACE: &str =
+    "INSERT INTO namespace (name, created_at, attributes) VALUES (?1, ?2, ?3)";
+
+pub(super) const BACKUP: &str = "VACUUM INTO ?1";
+
+#[cfg(test)]
+mod tests;

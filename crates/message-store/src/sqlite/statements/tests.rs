@@ -1,0 +1,109 @@
+use rusqlite::{Connection, StatementStatus};
+
+use super::*;
+use crate::ExpectedVersion;
+use crate::sqlite::{BlockingSqliteStore, Config};
+use crate::{Message, StreamName};
+
+/// A store of so many messages in 100 categories, and what a statement costs there: the steps of
+/// SQLite's machine.
+fn steps(total: usize, statement: &str) -> i32 {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    for number in 0..total / 100 {
+        let stream = StreamName::new(format!("c{}-{}", number % 100, number % 1000)).unwrap();
+        let messages = vec![Message::builder("Happened").build().unwrap(); 100];
+        store
+            .write_batch(&stream, messages, ExpectedVersion::Any)
+            .unwrap();
+    }
+    let cost = |connection: &Connection| {
+        let mut select = connection.prepare(statement)?;
+        select.raw_bind_parameter(1, "c7")?;
+        select.raw_bind_parameter(2, 1)?;
+        select.raw_bind_parameter(3, 100)?;
+        let mut rows = select.raw_query();
+        while rows.next()?.is_some() {}
+        drop(rows);
+        Ok(select.get_status(StatementStatus::VmStep))
+    };
+    store.shared.read(cost).unwrap()
+}
+
+#[test]
+fn a_category_read_costs_the_same_in_a_large_store() {
+    assert_eq!(steps(10_000, CATEGORY), steps(100_000, CATEGORY));
+}
+
+/// SQLite may plan a statement again for the values that are bound to it, which costs more than most
+/// reads do.
+#[test]
+fn a_statement_is_prepared_once_for_all_values() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let guard = store.shared.writer.lock();
+    let mut select = guard.as_ref().unwrap().prepare(STREAM).unwrap();
+    for position in 0..5 {
+        select.raw_bind_parameter(1, "a-1").unwrap();
+        select.raw_bind_parameter(2, position).unwrap();
+        select.raw_bind_parameter(3, 10).unwrap();
+        assert!(select.raw_query().next().unwrap().is_none());
+    }
+    assert_eq!(select.get_status(StatementStatus::RePrepare), 0);
+}
+
+/// How SQLite goes about a statement.
+fn plan(connection: &Connection, statement: &str) -> Vec<String> {
+    let explain = format!("EXPLAIN QUERY PLAN {statement}");
+    let mut select = connection.prepare(&explain).unwrap();
+    let mut rows = select.raw_query();
+    let mut plan = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        plan.push(row.get(3).unwrap());
+    }
+    plan
+}
+
+#[test]
+fn each_read_is_one_search_without_sorting() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let by_stream = "SEARCH messages USING INDEX messages_stream";
+    let plans = [
+        (
+            STREAM,
+            "SEARCH messages USING INDEX messages_stream (stream_name=? AND position>?)",
+        ),
+        (
+            CATEGORY,
+            "SEARCH messages USING INDEX messages_category (category=? AND rowid>?)",
+        ),
+        (ALL, "SEARCH messages USING INTEGER PRIMARY KEY (rowid>?)"),
+        (
+            CORRELATED,
+            "SEARCH messages USING INDEX messages_correlation \
+             (correlation=? AND category=? AND rowid>?)",
+        ),
+        (
+            ALL_CORRELATED,
+            "SEARCH messages USING INTEGER PRIMARY KEY (rowid>?)",
+        ),
+        (LAST, by_stream),
+        (LAST_OF_TYPE, by_stream),
+        (
+            VERSION,
+            "SEARCH messages USING COVERING INDEX messages_stream",
+        ),
+        (
+            NAME_AFTER,
+            "SEARCH messages USING COVERING INDEX messages_stream",
+        ),
+        (BY_ID, "SEARCH messages USING INDEX messages_id (id=?)"),
+        (TRUNCATE, by_stream),
+        (FIRST_SINCE, by_stream),
+    ];
+    let guard = store.shared.writer.lock();
+    let connection = guard.as_ref().unwrap();
+    for (statement, expected) in plans {
+        let plan = plan(connection, statement);
+        assert_eq!(plan.len(), 1, "{statement}: {plan:?}");
+        assert!(plan[0].starts_with(expected), "{statement}: {plan:?}");
+    }
+}

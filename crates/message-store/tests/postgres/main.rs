@@ -1,0 +1,13 @@
+//! The store in a real PostgreSQL.
+
+mod clients;
+mod conformance;
+mod crash;
+mod interface;
+mod namespaces;
+mod order;
+mod plans;
+mod replica;
+mod schema;
+mod support;
+mod writes;

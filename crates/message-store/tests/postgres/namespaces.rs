@@ -1,0 +1,129 @@
+//! Namespaces in one database.
+
+use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
+use message_store::{Error, MessageStore, NamespaceName, Namespaces};
+
+use crate::support::sql::Sql;
+use crate::support::{fresh_database, wait_until, whole_category, write};
+
+fn name(name: &str) -> NamespaceName {
+    NamespaceName::new(name).expect("the name is valid")
+}
+
+/// Names that a careless backend would take for one another, or for SQL.
+const NAMES: [&str; 9] = [
+    "tenant-1",
+    "tenant_1",
+    "tenant.1",
+    "Tenant-1",
+    "tenant 1",
+    "\"; DROP SCHEMA public; --",
+    "../../etc/passwd",
+    "pg_catalog",
+    "ナムスペース",
+];
+
+#[tokio::test]
+async fn names_that_differ_in_punctuation_stay_apart() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
+        .await
+        .unwrap();
+    let mut stores: Vec<PostgresStore> = Vec::new();
+    for (number, one) in NAMES.iter().enumerate() {
+        namespaces.create(&name(one), None).await.unwrap();
+        let store = namespaces.open(&name(one)).await.unwrap();
+        for _ in 0..=number {
+            write(&store, "a-1", number as u64).await;
+        }
+        stores.push(store);
+    }
+    for (number, store) in stores.iter().enumerate() {
+        let messages = whole_category(store, "").await;
+        assert_eq!(messages.len(), number + 1);
+        assert!(
+            messages
+                .iter()
+                .all(|message| message.data_json() == number.to_string())
+        );
+    }
+    let mut sorted = NAMES;
+    sorted.sort_unstable();
+    let listed = namespaces.list().await.unwrap();
+    let listed: Vec<&str> = listed
+        .iter()
+        .map(|namespace| namespace.name.as_str())
+        .collect();
+    assert_eq!(listed, sorted);
+    assert_eq!(namespaces.delete(&name(NAMES[3])).await.unwrap(), 4);
+    assert!(matches!(stores[3].head().await, Err(Error::Closed)));
+    assert!(matches!(
+        namespaces.open(&name(NAMES[3])).await,
+        Err(Error::NamespaceNotFound { .. })
+    ));
+    assert_eq!(whole_category(&stores[4], "").await.len(), 5);
+    namespaces.close().await;
+}
+
+/// A writer in one namespace does not wait for one in the same category of another.
+#[tokio::test]
+async fn each_namespace_has_locks_and_positions_of_its_own() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
+        .await
+        .unwrap();
+    for one in ["one", "two"] {
+        namespaces.create(&name(one), None).await.unwrap();
+    }
+    let [one, two] = [
+        namespaces.open(&name("one")).await.unwrap(),
+        namespaces.open(&name("two")).await.unwrap(),
+    ];
+    let mut sql = Sql::connect(database.url()).await;
+    let schema = sql
+        .value("SELECT 'message_store_' || number FROM message_store_namespaces.namespace WHERE name = 'one'")
+        .await;
+    sql.run(&format!(
+        "BEGIN; SELECT {schema}.write_message(gen_random_uuid()::varchar, 'a-1', 'T', '{{}}')"
+    ))
+    .await;
+    write(&two, "a-1", 1).await;
+    assert_eq!(two.stats().commits, 1, "the write had to wait");
+    assert_eq!(whole_category(&two, "").await.len(), 1);
+    let writing = {
+        let one = one.clone();
+        tokio::spawn(async move { write(&one, "a-1", 1).await })
+    };
+    wait_until("the write to the same namespace waits", async || {
+        one.stats().commits == 1
+    })
+    .await;
+    assert!(!writing.is_finished());
+    sql.run("COMMIT").await;
+    writing.await.unwrap();
+    assert_eq!(whole_category(&one, "a").await.len(), 2);
+    namespaces.close().await;
+}
+
+#[tokio::test]
+async fn of_several_at_once_one_creates() {
+    let database = fresh_database().await;
+    let config = Config::new(database.url());
+    let connect = || PostgresNamespaces::connect(config.clone());
+    let (one, two) = tokio::join!(connect(), connect());
+    let [one, two] = [one.unwrap(), two.unwrap()];
+    let attributes = Some(r#"{"owner":"me"}"#);
+    let (tenant, same) = (name("tenant"), name("tenant"));
+    let created = tokio::join!(
+        one.create(&tenant, attributes),
+        two.create(&same, attributes)
+    );
+    let created = [created.0, created.1];
+    let exists = |result: &&Result<_, Error>| matches!(result, Err(Error::NamespaceExists { .. }));
+    assert_eq!(created.iter().filter(exists).count(), 1, "{created:?}");
+    let namespace = two.get(&tenant).await.unwrap();
+    assert_eq!(namespace.attributes.as_deref(), attributes);
+    assert_eq!(created.into_iter().find_map(Result::ok), Some(namespace));
+    one.close().await;
+    two.close().await;
+}

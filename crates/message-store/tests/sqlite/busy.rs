@@ -1,0 +1,58 @@
+use std::time::Duration;
+
+use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
+use message_store::{Error, ExpectedVersion, MessageStore};
+use rusqlite::Connection;
+
+use super::support::{all, message, name, open};
+
+/// A store whose writes wait no longer than this for another's lock.
+fn impatient(path: &std::path::Path) -> BlockingSqliteStore {
+    let mut config = Config::file(path);
+    config.write_timeout = Duration::from_millis(50);
+    BlockingSqliteStore::open(config).unwrap()
+}
+
+#[test]
+fn a_lock_of_another_is_waited_for_as_long_as_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let store = impatient(&path);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = store.write_message(&name("a-1"), message(0), ExpectedVersion::Any);
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Timeout {
+                operation: "write",
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    assert!(all(&store).is_empty(), "readers do not wait");
+    other.execute_batch("COMMIT").unwrap();
+    store
+        .write_message(&name("a-1"), message(0), ExpectedVersion::Any)
+        .unwrap();
+    assert_eq!(all(&store).len(), 1);
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let store = SqliteStore::from(open(&path));
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let account = name("a-1");
+    let write = store.write_message(&account, message(0), ExpectedVersion::Any);
+    // Both run on the one thread of this runtime.
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        other.execute_batch("COMMIT").unwrap();
+    };
+    let (written, ()) = tokio::join!(write, release);
+    written.unwrap();
+}

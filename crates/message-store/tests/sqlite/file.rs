@@ -1,0 +1,28 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use message_store::conformance::Json;
+use message_store::sqlite::{Config, SqliteStore};
+
+/// A folder of its own for each store, in a place that the next run clears: a store of the suite
+/// may outlive its test.
+fn fresh_folder() -> PathBuf {
+    static CLEAR: Once = Once::new();
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("message-store-suite");
+    CLEAR.call_once(|| {
+        let _ = fs::remove_dir_all(&place);
+    });
+    let folder = place.join(NEXT.fetch_add(1, Ordering::Relaxed).to_string());
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+async fn store() -> SqliteStore {
+    let path = fresh_folder().join("messages.sqlite");
+    SqliteStore::open(Config::file(path)).await.unwrap()
+}
+
+message_store::conformance_suite!(store, Json::Bytes);

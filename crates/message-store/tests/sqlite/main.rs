@@ -1,0 +1,14 @@
+//! The store in SQLite.
+
+mod busy;
+mod crash;
+mod durability;
+mod file;
+mod memory;
+mod namespaces;
+mod ndjson;
+mod payloads;
+mod schema;
+mod subscriptions;
+mod support;
+mod two_processes;

@@ -1,0 +1,63 @@
+use message_store::{Category, RecordedMessage};
+use message_store::{CategoryRead, Error, ExpectedVersion, GlobalPosition};
+
+use super::support::{all, message, name, open, start_worker, worker_file};
+
+const WRITES: u64 = 150;
+
+/// Counts a stream up, each step on the version that it has read.
+#[test]
+fn counter() {
+    let Some(path) = worker_file() else { return };
+    let store = open(&path);
+    let counter = name("counter-1");
+    let mut conflicts = 0;
+    for _ in 0..WRITES {
+        loop {
+            let version = store.stream_version(&counter).unwrap();
+            let expected = ExpectedVersion::from_version(version);
+            match store.write_message(&counter, message(conflicts), expected) {
+                Ok(_) => break,
+                Err(Error::WrongExpectedVersion { .. }) => conflicts += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// Pages the file until it has so many messages.
+fn page(path: &std::path::Path, wanted: u64) -> Vec<RecordedMessage> {
+    let store = open(path);
+    let (mut seen, mut next) = (Vec::new(), GlobalPosition::START);
+    while (seen.len() as u64) < wanted {
+        let read = CategoryRead::new().position(next).batch_size(7);
+        let page = store
+            .get_category_messages(&Category::all(), &read)
+            .unwrap();
+        match page.last() {
+            Some(last) => next = last.global_position().next(),
+            None => std::thread::yield_now(),
+        }
+        seen.extend(page);
+    }
+    seen
+}
+
+#[test]
+fn several_processes_write_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    // Nobody has made the file: those who open it at the same time install it once.
+    let mut workers = [0, 1, 2].map(|_| start_worker("two_processes::counter", &path));
+    let seen = page(&path, 3 * WRITES);
+    for worker in &mut workers {
+        assert!(worker.wait().unwrap().success());
+    }
+    let stored = all(&open(&path));
+    assert_eq!(seen, stored, "a reader that pages sees what is there");
+    let positions = stored.iter().map(|message| message.position().get());
+    assert!(
+        positions.eq(0..3 * WRITES),
+        "each version was written on once"
+    );
+}

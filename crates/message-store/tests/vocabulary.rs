@@ -1,0 +1,118 @@
+//! The vocabulary on its own: what is refused, and what counts as the same.
+
+use message_store::{
+    Category, ConsumerGroup, Error, ExpectedVersion, Message, Position, Problem, StreamName,
+    same_json,
+};
+
+#[test]
+fn json_is_the_same_by_value() {
+    for (a, b) in [
+        ("1", "1.0"),
+        ("1", "10e-1"),
+        ("-0", "0.000e7"),
+        ("120", "1.2E+2"),
+        (
+            r#"{"a":1,"b":[2,3]}"#,
+            "{ \"b\" : [ 2 , 3.0 ] ,\n\"a\" : 1 }",
+        ),
+        (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+        (r#""\u0041\/""#, r#""A/""#),
+        (
+            "123456789012345678901234567890",
+            "1.2345678901234567890123456789e29",
+        ),
+    ] {
+        assert!(same_json(a, b) && same_json(b, a), "{a} is {b}");
+    }
+}
+
+#[test]
+fn json_differs_by_value() {
+    for (a, b) in [
+        ("1", "-1"),
+        ("1", "10"),
+        ("1", "\"1\""),
+        ("0", "null"),
+        ("0", "false"),
+        ("[]", "{}"),
+        ("[1,2]", "[2,1]"),
+        ("[1]", "[1,1]"),
+        (r#"{"a":1}"#, r#"{"a":1,"b":null}"#),
+        (r#"{"a":1}"#, r#"{"b":1}"#),
+        ("9007199254740993", "9007199254740992"),
+        ("1e400", "1e401"),
+        (r#""a""#, r#""A""#),
+    ] {
+        assert!(!same_json(a, b) && !same_json(b, a), "{a} is not {b}");
+    }
+}
+
+#[test]
+fn data_must_be_one_json_value_of_bounded_depth() {
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let build = |text: &str| Message::builder("T").data_json(text).build();
+    build(&nested(127)).unwrap();
+    build(&format!("{:?}", nested(500))).unwrap();
+    for wrong in [
+        "",
+        "{",
+        "1 2",
+        "{'a':1}",
+        "NaN",
+        "\u{feff}1",
+        &nested(128),
+        &nested(500_000),
+    ] {
+        let refused = build(wrong);
+        assert!(
+            matches!(
+                &refused,
+                Err(Error::Invalid { field, problem: Problem::Malformed { .. } }) if field == "data"
+            ),
+            "{refused:?}"
+        );
+    }
+    let refused = Message::builder("T").metadata_json("{").build();
+    assert!(matches!(refused, Err(Error::Invalid { field, .. }) if field == "metadata"));
+    let refused = Message::builder("").build();
+    assert!(matches!(refused, Err(Error::Invalid { field, .. }) if field == "type"));
+}
+
+#[test]
+fn names_are_taken_apart_at_the_first_sign() {
+    let name = StreamName::new("account:command-123+456+7-8").unwrap();
+    assert_eq!(name.category(), "account:command");
+    assert_eq!(name.id(), "123+456+7-8");
+    assert_eq!(name.cardinal_id(), "123");
+    assert_eq!(StreamName::new("a--").unwrap().id(), "-");
+    assert_eq!(StreamName::new("a-+").unwrap().cardinal_id(), "");
+    assert!(Category::new("a-b").is_err());
+    assert!(Category::new("").unwrap().is_all());
+}
+
+#[test]
+fn groups_have_bounds() {
+    for (member, size, wrong) in [
+        (0, 0, "consumer_group.size"),
+        (0, -1, "consumer_group.size"),
+        (-1, 2, "consumer_group.member"),
+        (2, 2, "consumer_group.member"),
+    ] {
+        let refused = ConsumerGroup::new(member, size);
+        assert!(matches!(&refused, Err(Error::Invalid { field, .. }) if field == wrong));
+    }
+}
+
+#[test]
+fn versions_have_the_numbers_of_message_db() {
+    for (number, expected) in [
+        (None, ExpectedVersion::Any),
+        (Some(-1), ExpectedVersion::NoStream),
+        (Some(0), ExpectedVersion::Exact(Position::START)),
+    ] {
+        assert_eq!(ExpectedVersion::from_number(number).unwrap(), expected);
+        assert_eq!(expected.number(), number);
+    }
+    assert!(ExpectedVersion::from_number(Some(-2)).is_err());
+}

@@ -1,0 +1,33 @@
+-- All messages from a global position on, in order, up to the horizon: who goes on behind the last
+-- message returned misses nothing. Beside the interface of Message DB, which has no such read.
+-- NULL stands for no limit. A stream whose name has no id falls to a member by its name.
+--
+-- The horizon is told by a statement of its own, before the one that reads: that needs READ COMMITTED.
+CREATE FUNCTION message_store.get_all_messages(
+    "position" bigint DEFAULT 1,
+    batch_size bigint DEFAULT 1000,
+    correlation varchar DEFAULT NULL,
+    consumer_group_member bigint DEFAULT NULL,
+    consumer_group_size bigint DEFAULT NULL
+) RETURNS SETOF message_store.messages
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    last_position bigint;
+BEGIN
+    PERFORM message_store.require_read_committed();
+    PERFORM message_store.check_consumer_group(consumer_group_member, consumer_group_size);
+    last_position := message_store.horizon();
+    RETURN QUERY
+    SELECT m.*
+      FROM message_store.messages m
+     WHERE m.global_position >= get_all_messages.position AND m.global_position <= last_position
+       AND (correlation IS NULL
+            OR message_store.category(m.metadata->>'correlationStreamName') = correlation)
+       AND (consumer_group_size IS NULL
+            OR abs(message_store.hash_64(
+                   coalesce(message_store.cardinal_id(m.stream_name), m.stream_name)))
+               % consumer_group_size = consumer_group_member)
+     ORDER BY m.global_position
+     LIMIT batch_size;
+END
+$$;

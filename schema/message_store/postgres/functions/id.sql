@@ -1,0 +1,6 @@
+-- What stands after the first hyphen of a stream's name; NULL where there is none.
+CREATE FUNCTION message_store.id(stream_name varchar) RETURNS varchar
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN strpos(stream_name, '-') > 0
+                THEN substr(stream_name, strpos(stream_name, '-') + 1) END::varchar
+$$;

@@ -1,0 +1,9 @@
+-- The position of a stream's last message, NULL where there is no stream.
+CREATE FUNCTION message_store.stream_version(stream_name varchar) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT m.position FROM message_store.messages m
+             WHERE m.stream_name = stream_version.stream_name
+             ORDER BY m.position DESC LIMIT 1);
+END
+$$;

@@ -1,0 +1,42 @@
+-- Writes a message and returns its position. Without an expected version the stream may be
+-- anywhere; -1 stands for a stream without messages.
+--
+-- The lock is taken in a statement of its own: under READ COMMITTED the next ones see all that was
+-- written to the category before.
+CREATE FUNCTION message_store.write_message(
+    id varchar,
+    stream_name varchar,
+    type varchar,
+    data jsonb,
+    metadata jsonb DEFAULT NULL,
+    expected_version bigint DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    version       bigint;
+    next_position bigint;
+BEGIN
+    PERFORM message_store.acquire_lock(write_message.stream_name);
+    PERFORM message_store.announce();
+    version := coalesce(message_store.stream_version(write_message.stream_name), -1);
+    IF expected_version <> version THEN
+        RAISE EXCEPTION 'Wrong expected version: % (Stream: %, Stream Version: %)',
+            expected_version, write_message.stream_name, version;
+    END IF;
+    next_position := version + 1;
+    INSERT INTO message_store.messages (id, stream_name, position, type, data, metadata)
+    VALUES (write_message.id::uuid, write_message.stream_name, next_position, write_message.type,
+            write_message.data, write_message.metadata);
+    IF message_store.setting_is_on('debug') OR message_store.setting_is_on('debug_write') THEN
+        RAISE NOTICE '» write_message';
+        RAISE NOTICE 'id: %', write_message.id;
+        RAISE NOTICE 'stream_name: %', write_message.stream_name;
+        RAISE NOTICE 'type: %', write_message.type;
+        RAISE NOTICE 'data: %', write_message.data;
+        RAISE NOTICE 'metadata: %', write_message.metadata;
+        RAISE NOTICE 'expected_version: %', expected_version;
+        RAISE NOTICE 'position: %', next_position;
+    END IF;
+    RETURN next_position;
+END
+$$;

@@ -1,0 +1,31 @@
+-- Writes one message, as write_batch does with a batch of one. The version is that of the stream before
+-- it; reason is NULL where it was written.
+CREATE FUNCTION message_store.write_one(
+    stream text, lock bigint, expected bigint, message_id uuid, message_type text, message_data text,
+    message_metadata text, is_known boolean, patient boolean,
+    OUT version bigint, OUT global_position bigint, OUT reason int
+) LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    version := -1;
+    IF patient THEN
+        PERFORM pg_advisory_xact_lock(lock);
+    ELSIF NOT pg_try_advisory_xact_lock(lock) THEN
+        reason := 1;
+        RETURN;
+    END IF;
+    PERFORM message_store.announce();
+    version := coalesce((SELECT m.position FROM message_store.messages m
+                          WHERE m.stream_name = stream ORDER BY m.position DESC LIMIT 1), -1);
+    IF is_known AND (SELECT m.position FROM message_store.messages m
+                      WHERE m.id = message_id LIMIT 1) IS NOT NULL THEN
+        reason := 2;
+    ELSIF expected <> version THEN
+        reason := 3;
+    ELSE
+        INSERT INTO message_store.messages AS m (position, stream_name, type, data, metadata, id)
+        VALUES (version + 1, stream, message_type, message_data::jsonb, message_metadata::jsonb, message_id)
+        RETURNING m.global_position INTO global_position;
+    END IF;
+END
+$$;

@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX messages_id ON message_store.messages (id);

@@ -1,0 +1,29 @@
+-- What the clients of Message DB log in as. The role is of the whole server: where the installer may
+-- not create it, its administrator does, and runs the statements below.
+DO $$
+BEGIN
+    IF to_regrole('message_store') IS NULL THEN
+        CREATE ROLE message_store LOGIN;
+    END IF;
+EXCEPTION
+    -- Another database of the server was quicker.
+    WHEN duplicate_object OR unique_violation THEN NULL;
+    WHEN insufficient_privilege THEN NULL;
+END
+$$;
+
+DO $$
+BEGIN
+    IF to_regrole('message_store') IS NOT NULL THEN
+        GRANT USAGE ON SCHEMA message_store TO message_store;
+        GRANT SELECT, INSERT ON message_store.messages TO message_store;
+        GRANT USAGE, SELECT ON SEQUENCE message_store.messages_global_position_seq TO message_store;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA message_store TO message_store;
+        GRANT SELECT ON
+            message_store.type_summary, message_store.stream_summary,
+            message_store.stream_type_summary, message_store.type_stream_summary,
+            message_store.category_type_summary, message_store.type_category_summary
+            TO message_store;
+    END IF;
+END
+$$;

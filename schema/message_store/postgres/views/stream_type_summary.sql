@@ -1,0 +1,7 @@
+-- How many messages there are in each stream of each type.
+CREATE VIEW message_store.stream_type_summary AS
+SELECT stream_name, type, count(*) AS message_count,
+       round(count(*) * 100 / sum(count(*)) OVER (), 2) AS percent
+  FROM message_store.messages
+ GROUP BY stream_name, type
+ ORDER BY stream_name, type;

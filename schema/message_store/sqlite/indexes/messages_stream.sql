@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX messages_stream ON messages (stream_name, position)
