@@ -1,0 +1,39 @@
+use super::accumulate::Accumulate;
+use crate::is_stale;
+
+/// All values.
+#[derive(Default)]
+pub(super) struct Values(Vec<f64>);
+
+impl Values {
+    /// As Prometheus computes it.
+    pub(super) fn quantile(&self, share: f64) -> Option<f64> {
+        if share.is_nan() {
+            return Some(f64::NAN);
+        }
+        if share < 0.0 {
+            return Some(f64::NEG_INFINITY);
+        }
+        if share > 1.0 {
+            return Some(f64::INFINITY);
+        }
+        let mut values = self.0.clone();
+        let rank = share * (values.len() - 1) as f64;
+        let (_, lower, rest) = values.select_nth_unstable_by(rank as usize, f64::total_cmp);
+        let lower = *lower;
+        let upper = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(lower);
+        let weight = rank.fract();
+        Some(lower * (1.0 - weight) + upper * weight)
+    }
+}
+
+impl Accumulate for Values {
+    fn samples(&mut self, _: &[i64], values: &[f64]) {
+        let values = values.iter().copied().filter(|value| !is_stale(*value));
+        self.0.extend(values);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

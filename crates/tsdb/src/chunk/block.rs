@@ -1,0 +1,164 @@
+use super::frame::{self, Columns, Frame};
+use super::reader::Reader;
+use super::stats::Stats;
+use super::timestamps::Rhythm;
+use super::values::ExponentCache;
+use super::{FRAME, Malformed, SLACK};
+use crate::Sample;
+
+/// The most frames of a block.
+pub(crate) const BLOCK_FRAMES: usize = 16;
+
+/// The most samples of a block.
+pub(crate) const BLOCK: usize = BLOCK_FRAMES * FRAME;
+
+/// Compressed samples in ascending order of time, with statistics.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) first_ms: i64,
+    pub(crate) last_ms: i64,
+    pub(crate) count: usize,
+    pub(crate) stats: Stats,
+    /// Frames and slack.
+    payload: Vec<u8>,
+}
+
+/// A block to which frames are still added.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenBlock {
+    pub(crate) block: Block,
+    rhythm: Rhythm,
+}
+
+impl Block {
+    const EMPTY: Self = Self {
+        first_ms: 0,
+        last_ms: 0,
+        count: 0,
+        stats: Stats::EMPTY,
+        payload: Vec::new(),
+    };
+
+    /// Before the first frame.
+    pub(crate) fn start(&self) -> FramePosition {
+        FramePosition {
+            offset: 0,
+            rhythm: Rhythm::default(),
+            left: self.count,
+        }
+    }
+
+    /// Appends all samples to `samples`.
+    pub(crate) fn decode_into(&self, samples: &mut Vec<Sample>) {
+        let mut columns = Columns::EMPTY;
+        let mut position = self.start();
+        while let Some(frame) = position.next(self).expect(INTACT) {
+            frame.decode(&mut columns).expect(INTACT);
+            let times = &columns.timestamps_ms[..columns.count];
+            let pairs = times.iter().zip(&columns.values);
+            samples.extend(pairs.map(|(timestamp_ms, value)| Sample::new(*timestamp_ms, *value)));
+        }
+    }
+
+    /// The bytes of the frames.
+    pub(crate) fn payload_bytes(&self) -> usize {
+        self.payload.capacity()
+    }
+
+    /// The bytes that it occupies.
+    pub(crate) fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.payload.capacity()
+    }
+}
+
+/// Why a block in memory decodes: it is as the encoder wrote it, or was verified when it was read
+/// from a file.
+pub(crate) const INTACT: &str = "a block in memory is intact";
+
+/// Before a frame of a block, or after the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FramePosition {
+    offset: usize,
+    rhythm: Rhythm,
+    left: usize,
+}
+
+impl FramePosition {
+    /// The next frame of `block`, the one that the position is of.
+    #[inline]
+    pub(crate) fn next<'a>(&mut self, block: &'a Block) -> Result<Option<Frame<'a>>, Malformed> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let rest = block.payload.get(self.offset..).ok_or(Malformed)?;
+        let mut reader = Reader { rest };
+        let frame = Frame::read(&mut reader, block.first_ms, &mut self.rhythm)?;
+        self.offset += rest.len() - reader.rest.len();
+        self.left = self.left.checked_sub(frame.count).ok_or(Malformed)?;
+        Ok(Some(frame))
+    }
+}
+
+impl OpenBlock {
+    pub(crate) const EMPTY: Self = Self {
+        block: Block::EMPTY,
+        rhythm: Rhythm {
+            next: 0,
+            step: None,
+        },
+    };
+
+    /// Adds a frame of up to [`FRAME`] samples that follow, one or more.
+    pub(crate) fn push(&mut self, samples: &[Sample], cache: &mut ExponentCache) {
+        let columns = Columns::of(samples);
+        let (first_ms, last_ms) = (
+            samples[0].timestamp_ms,
+            samples[samples.len() - 1].timestamp_ms,
+        );
+        let block = &mut self.block;
+        if block.count == 0 {
+            block.first_ms = first_ms;
+        }
+        block.last_ms = last_ms;
+        block.count += columns.count;
+        block.stats.extend(&columns.values[..columns.count]);
+        let mut frame = Vec::with_capacity(2 * FRAME);
+        frame::encode(
+            &columns,
+            block.first_ms,
+            &mut self.rhythm,
+            cache,
+            &mut frame,
+        );
+        block
+            .payload
+            .truncate(block.payload.len().saturating_sub(SLACK));
+        block.payload.reserve_exact(frame.len() + SLACK);
+        block.payload.extend_from_slice(&frame);
+        block.payload.extend_from_slice(&[0; SLACK]);
+    }
+
+    /// Whether another full frame would be too much.
+    pub(crate) fn is_full(&self) -> bool {
+        self.block.count + FRAME > BLOCK
+    }
+
+    /// The block as it is; this one is empty afterwards.
+    pub(crate) fn seal(&mut self) -> Block {
+        std::mem::replace(self, Self::EMPTY).block
+    }
+}
+
+/// Blocks of `samples`, as few as hold them, and about even.
+pub(crate) fn compress(samples: &[Sample], cache: &mut ExponentCache) -> Vec<Block> {
+    let blocks = samples.len().div_ceil(BLOCK).max(1);
+    let size = samples.len().div_ceil(blocks).max(1);
+    let compress = |samples: &[Sample]| {
+        let mut open = OpenBlock::EMPTY;
+        samples
+            .chunks(FRAME)
+            .for_each(|frame| open.push(frame, cache));
+        open.seal()
+    };
+    samples.chunks(size).map(compress).collect()
+}

@@ -1,0 +1,91 @@
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::SeriesData;
+use crate::Sample;
+use crate::chunk::block::{Block, OpenBlock};
+
+impl SeriesData {
+    /// Deletes from `from_ms` to `to_ms`, both included; returns how many.
+    pub(crate) fn delete(&mut self, from_ms: i64, to_ms: i64) -> usize {
+        let range = from_ms..=to_ms;
+        if range.is_empty() {
+            return 0;
+        }
+        self.settle();
+        let before = self.count();
+        for index in (0..self.blocks.len()).rev() {
+            if let Some(kept) = kept(&self.blocks[index], &range) {
+                self.replace_block(index, &kept);
+            }
+        }
+        if let Some(kept) = kept(&self.open.block, &range) {
+            self.replace_open(&kept);
+        }
+        self.head
+            .retain(|sample| !range.contains(&sample.timestamp_ms));
+        self.release();
+        before - self.count()
+    }
+
+    /// Drops the parts of which the newest sample is older than `oldest_ms`; returns how many
+    /// samples.
+    pub(crate) fn prune(&mut self, oldest_ms: i64) -> usize {
+        self.settle();
+        let before = self.count();
+        let dead = self
+            .blocks
+            .partition_point(|block| block.last_ms < oldest_ms);
+        for block in self.blocks.drain(..dead) {
+            self.sealed_bytes -= block.size_bytes();
+        }
+        if self.open.block.last_ms < oldest_ms {
+            self.open = OpenBlock::EMPTY;
+        }
+        if self.newest_ms < oldest_ms {
+            self.head.clear();
+        }
+        self.release();
+        before - self.count()
+    }
+
+    /// Gives back what deleted samples occupied.
+    fn release(&mut self) {
+        if self.head.is_empty() {
+            self.head = Vec::new();
+        }
+        if self.blocks.len() * 4 < self.blocks.capacity() {
+            self.blocks.shrink_to_fit();
+        }
+        self.newest_ms = self.find_newest();
+    }
+
+    /// How many samples there are, none waiting.
+    fn count(&self) -> usize {
+        let sealed: usize = self.blocks.iter().map(|block| block.count).sum();
+        sealed + self.open.block.count + self.head.len()
+    }
+
+    /// The age and size of each part that [`prune`](Self::prune) drops as a whole; those that wait
+    /// are of none.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (i64, usize)> {
+        let blocks = self.blocks.iter().map(Arc::as_ref);
+        let open = Some(&self.open.block).filter(|open| open.count > 0);
+        let head = Some((self.newest_ms, self.head.capacity() * size_of::<Sample>()));
+        blocks
+            .chain(open)
+            .map(|block| (block.last_ms, block.size_bytes()))
+            .chain(head.filter(|(_, size)| *size > 0))
+    }
+}
+
+/// What of a block is outside of `range`, if not all.
+fn kept(block: &Block, range: &RangeInclusive<i64>) -> Option<Vec<Sample>> {
+    if block.count == 0 || block.last_ms < *range.start() || block.first_ms > *range.end() {
+        return None;
+    }
+    let mut samples = Vec::with_capacity(block.count);
+    block.decode_into(&mut samples);
+    samples.retain(|sample| !range.contains(&sample.timestamp_ms));
+    Some(samples)
+}

@@ -1,0 +1,195 @@
+//! The samples of one series: sealed blocks, one block that grows by frames, and a head of samples
+//! as they came.
+//!
+//! ```text
+//! blocks: 2,048 samples each, shared with readers │ open: up to 15 frames of 128 │ head: up to 128
+//! ```
+//!
+//! All three are in ascending order of time, and each begins where the one before ends. Samples that
+//! belong before the head wait in a list of their own until it is worth it, or somebody reads.
+
+mod check;
+mod delete;
+mod late;
+mod snapshot;
+
+use std::sync::Arc;
+
+pub(crate) use snapshot::Snapshot;
+
+use crate::chunk::FRAME;
+use crate::chunk::block::{Block, OpenBlock};
+use crate::chunk::values::ExponentCache;
+use crate::journal::SeriesId;
+use crate::{DuplicatePolicy, Labels, Sample};
+
+/// The capacities of a head: a series that says little should not hold memory for much.
+const HEAD_SIZES: [usize; 3] = [16, 64, FRAME];
+
+/// One series within its shard.
+#[derive(Debug)]
+pub(crate) struct SeriesData {
+    pub(crate) id: SeriesId,
+    /// The greatest timestamp; meaningless while there is no sample.
+    newest_ms: i64,
+    head: Vec<Sample>,
+    exponent: ExponentCache,
+    pub(crate) labels: Labels,
+    blocks: Vec<Arc<Block>>,
+    /// The sum of the sizes of `blocks`.
+    sealed_bytes: usize,
+    open: OpenBlock,
+    /// In order of arrival.
+    late: Vec<Sample>,
+    duplicates: DuplicatePolicy,
+}
+
+impl SeriesData {
+    pub(crate) fn new(id: SeriesId, labels: Labels, duplicates: DuplicatePolicy) -> Self {
+        Self {
+            id,
+            newest_ms: 0,
+            head: Vec::new(),
+            exponent: ExponentCache::default(),
+            labels,
+            blocks: Vec::new(),
+            sealed_bytes: 0,
+            open: OpenBlock::EMPTY,
+            late: Vec::new(),
+            duplicates,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.open.block.count == 0 && self.blocks.is_empty()
+    }
+
+    /// The bytes that the samples occupy.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.sealed_bytes
+            + self.blocks.capacity() * size_of::<Arc<Block>>()
+            + self.open.block.payload_bytes()
+            + (self.head.capacity() + self.late.capacity()) * size_of::<Sample>()
+    }
+
+    /// Whether `samples` samples more, in order, need no memory.
+    pub(crate) fn has_room(&self, samples: usize) -> bool {
+        self.head.capacity() - self.head.len() >= samples
+    }
+
+    /// Whether `sample` is newer than all others and needs no memory.
+    #[inline]
+    pub(crate) fn has_place_for(&self, sample: Sample) -> bool {
+        // A head with room in it is not the first: the series is not empty.
+        self.head.len() < self.head.capacity() && sample.timestamp_ms > self.newest_ms
+    }
+
+    /// Takes a sample that there is a place for.
+    #[inline]
+    pub(crate) fn push_in_place(&mut self, sample: Sample) {
+        self.newest_ms = sample.timestamp_ms;
+        self.head.push(sample);
+    }
+
+    /// Takes samples that were checked.
+    pub(crate) fn insert(&mut self, mut samples: &[Sample]) {
+        while !samples.is_empty() {
+            let (newer, rest) = samples.split_at(self.in_order(samples));
+            self.append(newer);
+            let follows = |sample: &Sample| self.follows(self.newest_ms, sample.timestamp_ms);
+            let late = rest.iter().position(follows).unwrap_or(rest.len());
+            let (late, rest) = rest.split_at(late);
+            if !late.is_empty() {
+                self.insert_late(late);
+            }
+            samples = rest;
+        }
+    }
+
+    /// How many of the first samples can go to the end, one after the other.
+    fn in_order(&self, samples: &[Sample]) -> usize {
+        let Some(first) = samples.first() else {
+            return 0;
+        };
+        if !self.is_empty() && !self.follows(self.newest_ms, first.timestamp_ms) {
+            return 0;
+        }
+        samples
+            .array_windows()
+            .position(|[a, b]| !self.follows(a.timestamp_ms, b.timestamp_ms))
+            .map_or(samples.len(), |breaks| breaks + 1)
+    }
+
+    /// Whether a sample can go to the end where `before` is the newest.
+    fn follows(&self, before: i64, after: i64) -> bool {
+        after > before || (after == before && self.duplicates == DuplicatePolicy::KeepAll)
+    }
+
+    /// Takes samples in order, none of them older than what is there.
+    fn append(&mut self, mut samples: &[Sample]) {
+        let Some(last) = samples.last() else { return };
+        self.newest_ms = last.timestamp_ms;
+        while !samples.is_empty() {
+            if self.head.is_empty() && samples.len() >= FRAME {
+                let (frame, rest) = samples.split_at(FRAME);
+                self.push_frame(frame);
+                samples = rest;
+                continue;
+            }
+            let room = self.make_room(samples.len());
+            let (fitting, rest) = samples.split_at(room.min(samples.len()));
+            self.head.extend_from_slice(fitting);
+            samples = rest;
+        }
+    }
+
+    /// Makes room in the head for up to `wanted` samples; returns for how many, at least one.
+    fn make_room(&mut self, wanted: usize) -> usize {
+        let length = self.head.len();
+        if length == self.head.capacity() {
+            if length >= FRAME {
+                self.compress_head();
+            } else {
+                let wanted = length + wanted;
+                let size = HEAD_SIZES.iter().find(|size| **size >= wanted);
+                self.head.reserve_exact(size.unwrap_or(&FRAME) - length);
+            }
+        }
+        self.head.capacity() - self.head.len()
+    }
+
+    fn compress_head(&mut self) {
+        let mut head = std::mem::take(&mut self.head);
+        head.chunks(FRAME).for_each(|frame| self.push_frame(frame));
+        head.clear();
+        self.head = head;
+    }
+
+    /// Adds up to [`FRAME`] samples, one or more, to the open block.
+    fn push_frame(&mut self, frame: &[Sample]) {
+        if self.open.is_full() {
+            self.seal();
+        }
+        self.open.push(frame, &mut self.exponent);
+        if self.open.is_full() {
+            self.seal();
+        }
+    }
+
+    fn seal(&mut self) {
+        let block = self.open.seal();
+        self.sealed_bytes += block.size_bytes();
+        self.blocks.push(Arc::new(block));
+    }
+
+    /// The greatest timestamp of a series with samples.
+    fn find_newest(&self) -> i64 {
+        if let Some(last) = self.head.last() {
+            last.timestamp_ms
+        } else if self.open.block.count > 0 {
+            self.open.block.last_ms
+        } else {
+            self.blocks.last().map_or(0, |block| block.last_ms)
+        }
+    }
+}

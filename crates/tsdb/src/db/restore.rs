@@ -1,0 +1,148 @@
+//! Applies to an empty database what its files say.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{Deleted, Inner};
+use crate::data::SeriesData;
+use crate::journal::SeriesId;
+use crate::shard::{Key, shard_of};
+use crate::sync::Ordering;
+use crate::wal::Entry;
+use crate::{Labels, Limits, Sample};
+
+/// Puts back what was accepted once, whatever the limits and windows are now.
+pub(crate) struct Restorer<'d> {
+    db: &'d Inner,
+    series: HashMap<SeriesId, Restored, RandomState>,
+    greatest_id: u64,
+}
+
+enum Restored {
+    /// No sample yet. One that was refused may have begun the series, so it need not come.
+    Named(Labels),
+    Begun(Key),
+}
+
+impl<'d> Restorer<'d> {
+    /// `db` has no journal yet, and nobody else knows it.
+    pub(super) fn new(db: &'d Inner) -> Self {
+        Self {
+            db,
+            series: HashMap::default(),
+            greatest_id: 0,
+        }
+    }
+
+    /// Series that begin from now on have other ids than all in the files.
+    pub(super) fn finish(self) {
+        self.db
+            .next_id
+            .store(self.greatest_id + 1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
+        let restored = self.series.get_mut(&id).ok_or(UNKNOWN)?;
+        match restored {
+            Restored::Begun(key) => {
+                let mut shard = self.db.lock(key.shard as usize);
+                let data = shard.get_mut(key.slot, id).ok_or(UNKNOWN)?;
+                match samples {
+                    [sample] if data.has_place_for(*sample) => data.push_in_place(*sample),
+                    _ => insert(self.db, data, samples),
+                }
+            }
+            Restored::Named(labels) => {
+                *restored = Restored::Begun(begin(self.db, id, labels, samples)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies any entry but samples.
+    pub(crate) fn apply(&mut self, entry: Entry<'_>) -> Result<(), &'static str> {
+        match entry {
+            Entry::Begin(id, labels) => self.name(id, labels),
+            Entry::Delete(id, from_ms, to_ms) => self.delete(id, from_ms, to_ms),
+            Entry::End(id) => self.end(id),
+            Entry::Metadata(metric, metadata) => {
+                let mut all = self.db.metadata.write();
+                all.insert(metric.to_owned(), metadata);
+                Ok(())
+            }
+            Entry::Samples(id, samples) => self.samples(id, samples),
+            Entry::Closed => Ok(()),
+        }
+    }
+
+    fn name(&mut self, id: SeriesId, labels: Labels) -> Result<(), &'static str> {
+        if id.0 == u64::MAX {
+            return Err("a series has the id of none");
+        }
+        self.greatest_id = self.greatest_id.max(id.0);
+        match self.series.insert(id, Restored::Named(labels)) {
+            None => Ok(()),
+            Some(_) => Err("two series have one id"),
+        }
+    }
+
+    fn delete(&mut self, id: SeriesId, from_ms: i64, to_ms: i64) -> Result<(), &'static str> {
+        if let Restored::Begun(key) = self.series.get(&id).ok_or(UNKNOWN)? {
+            let mut deleted = Deleted::default();
+            self.db
+                .delete(*key, from_ms, to_ms, &mut deleted)
+                .map_err(|_| "a deletion is refused without a journal")?;
+        }
+        Ok(())
+    }
+
+    /// A deletion may have ended the series already; retention may have while it held samples.
+    fn end(&mut self, id: SeriesId) -> Result<(), &'static str> {
+        if let Restored::Begun(key) = self.series.remove(&id).ok_or(UNKNOWN)? {
+            let mut shard = self.db.lock(key.shard as usize);
+            if shard.get(key.slot, id).is_some() {
+                self.db.end(&mut shard, key.shard as usize, key.slot);
+            }
+        }
+        Ok(())
+    }
+}
+
+const UNKNOWN: &str = "an entry is of no series";
+
+fn begin(
+    db: &Inner,
+    id: SeriesId,
+    labels: &Labels,
+    samples: &[Sample],
+) -> Result<Key, &'static str> {
+    let place = shard_of(labels);
+    let mut shard = db.lock(place);
+    if shard.find(labels).is_some() {
+        return Err("two series have the same labels");
+    }
+    // One that the limits allow; what was accepted once stays.
+    let unlimited = Limits {
+        series: None,
+        bytes: None,
+        ..db.options.limits
+    };
+    let begun = db.usage.begin(labels, &unlimited);
+    begun.map_err(|_| "there are too many series")?;
+    let mut data = SeriesData::new(id, labels.clone(), db.options.duplicates);
+    insert(db, &mut data, samples);
+    let key = Key {
+        id,
+        shard: place as u32,
+        slot: shard.insert(data),
+    };
+    db.index.write().insert(labels, key);
+    Ok(key)
+}
+
+fn insert(db: &Inner, data: &mut SeriesData, samples: &[Sample]) {
+    let before = data.size_bytes();
+    data.insert(samples);
+    db.usage.resize(before, data.size_bytes());
+}

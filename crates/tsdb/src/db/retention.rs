@@ -1,0 +1,142 @@
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::delete::Deleted;
+use super::{Db, Inner};
+use crate::shard::SHARDS;
+use crate::sync::{AtomicI64, Ordering};
+
+/// When too many bytes are in use, a sixteenth more than the excess is freed, so that it need not
+/// be done again at once.
+const HEADROOM: usize = 16;
+
+/// How old a sample may be.
+pub(super) struct Clock {
+    age_ms: Option<u64>,
+    /// The oldest timestamp that is kept, as of the last look at the system's clock.
+    oldest_ms: AtomicI64,
+    /// `oldest_ms` when older samples were deleted last.
+    swept_ms: AtomicI64,
+}
+
+impl Clock {
+    pub(super) fn new(age_ms: Option<u64>) -> Self {
+        let clock = Self {
+            age_ms,
+            oldest_ms: AtomicI64::new(i64::MIN),
+            swept_ms: AtomicI64::new(i64::MIN),
+        };
+        clock.swept_ms.store(clock.oldest_ms(), Ordering::Relaxed);
+        clock
+    }
+
+    /// The oldest timestamp that is kept now.
+    pub(super) fn oldest_ms(&self) -> i64 {
+        let Some(age_ms) = self.age_ms else {
+            return i64::MIN;
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_ms = now.unwrap_or(Duration::ZERO).as_millis() as i64;
+        let oldest_ms = now_ms.saturating_sub_unsigned(age_ms);
+        self.oldest_ms.store(oldest_ms, Ordering::Relaxed);
+        oldest_ms
+    }
+
+    /// The oldest timestamp that was kept when somebody last looked: no more than a few writes ago.
+    #[inline]
+    pub(super) fn recent_oldest_ms(&self) -> i64 {
+        self.oldest_ms.load(Ordering::Relaxed)
+    }
+
+    /// Whether enough time has passed that a sweep is worth it: a 64th of the age.
+    fn is_due(&self, oldest_ms: i64) -> bool {
+        let swept_ms = self.swept_ms.load(Ordering::Relaxed);
+        self.age_ms
+            .is_some_and(|age_ms| oldest_ms.abs_diff(swept_ms) > age_ms / 64)
+    }
+}
+
+impl Db {
+    /// Deletes what has outlived [`Retention`](crate::Retention), now.
+    ///
+    /// Writes do this by themselves when they need memory; call it from time to time if writes may
+    /// cease and memory should still be freed. Visits every series.
+    pub fn enforce_retention(&self) -> Deleted {
+        let inner = &*self.inner;
+        let mut deleted = Deleted::default();
+        if inner.options.retention.age_ms.is_some() {
+            inner.sweep_age(&mut deleted);
+        }
+        if let Some(max) = inner.options.retention.bytes {
+            inner.sweep_bytes(max, &mut deleted);
+        }
+        deleted
+    }
+}
+
+impl Inner {
+    /// What a write does that took memory, when it holds no lock any more.
+    pub(super) fn retain(&self) {
+        let mut deleted = Deleted::default();
+        if self.options.retention.age_ms.is_some() && self.clock.is_due(self.clock.oldest_ms()) {
+            self.sweep_age(&mut deleted);
+        }
+        if let Some(max) = self.options.retention.bytes {
+            self.sweep_bytes(max, &mut deleted);
+        }
+    }
+
+    fn sweep_age(&self, deleted: &mut Deleted) {
+        let oldest_ms = self.clock.oldest_ms();
+        self.clock.swept_ms.store(oldest_ms, Ordering::Relaxed);
+        self.prune(oldest_ms, deleted);
+    }
+
+    fn sweep_bytes(&self, max: usize, deleted: &mut Deleted) {
+        let used = self.usage.stats().sample_bytes;
+        if used <= max {
+            return;
+        }
+        let wanted = used - (max - max / HEADROOM);
+        let mut parts = self.parts();
+        parts.sort_unstable_by_key(|(newest_ms, _)| *newest_ms);
+        let mut freed = 0;
+        let last = parts.iter().find(|(_, size)| {
+            freed += size;
+            freed >= wanted
+        });
+        let last = last.or(parts.last());
+        if let Some((newest_ms, _)) = last {
+            self.prune(newest_ms.saturating_add(1), deleted);
+        }
+    }
+
+    /// The newest timestamp and the size of whatever can be dropped as a whole.
+    fn parts(&self) -> Vec<(i64, usize)> {
+        let mut parts = Vec::new();
+        for place in 0..SHARDS {
+            let shard = self.lock(place);
+            parts.extend(shard.series().flat_map(|(_, data)| data.parts()));
+        }
+        parts
+    }
+
+    /// Drops the blocks and heads of which the newest sample is older than `oldest_ms`.
+    fn prune(&self, oldest_ms: i64, deleted: &mut Deleted) {
+        for place in 0..SHARDS {
+            let mut shard = self.lock(place);
+            let mut ended = Vec::new();
+            for (slot, data) in shard.series_mut() {
+                let before = data.size_bytes();
+                deleted.samples += data.prune(oldest_ms);
+                self.usage.resize(before, data.size_bytes());
+                if data.is_empty() {
+                    ended.push(slot);
+                }
+            }
+            deleted.series += ended.len();
+            for slot in ended {
+                self.end(&mut shard, place, slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Writes a snapshot: a file that says in one place what the log says by and by.
+
+use super::Inner;
+use crate::data;
+use crate::journal::SeriesId;
+use crate::storage::{Storage, StorageFailure};
+use crate::wal::{
+    Cut, Entries, FileHeader, FileKind, FrameHeader, Log, Segment, UNFINISHED, segment_number,
+    snapshot as snapshot_name, snapshot_number,
+};
+use crate::{Cursor, Error, Labels, Metadata, Sample};
+
+/// A frame is written when it has so many bytes.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// What the database held at the cut.
+struct Content {
+    series: Vec<SeriesContent>,
+    metadata: Vec<(String, Metadata)>,
+}
+
+struct SeriesContent {
+    id: SeriesId,
+    labels: Labels,
+    samples: data::Snapshot,
+}
+
+/// Writes all that `inner` holds, and removes what that makes needless.
+///
+/// The file gets its name when it is durable as a whole, so that after a crash there is either the
+/// snapshot, or the log before it.
+pub(super) fn write(inner: &Inner, log: &Log) -> Result<(), Error> {
+    let storage = log.storage();
+    let mut cut = log.cut();
+    let content = Content::collect(inner, &mut cut);
+    let (number, log_bytes) = cut.finish()?;
+    let written = write_file(&*storage, number, content);
+    log.note_snapshot(log_bytes, written.is_ok());
+    written?;
+    Ok(remove_older(&*storage, number)?)
+}
+
+impl Content {
+    /// What each shard logged until it was looked at is before the cut.
+    fn collect(inner: &Inner, cut: &mut Cut<'_>) -> Self {
+        let mut series = Vec::new();
+        for (place, shard) in inner.shards.iter().enumerate() {
+            let mut shard = shard.0.lock();
+            cut.collect(place);
+            series.extend(shard.series_mut().map(|(_, data)| SeriesContent {
+                id: data.id,
+                labels: data.labels.clone(),
+                samples: inner.snapshot(data, i64::MIN, i64::MAX),
+            }));
+        }
+        let metadata = inner.metadata.write();
+        cut.collect_metadata();
+        Self {
+            series,
+            metadata: metadata.clone().into_iter().collect(),
+        }
+    }
+}
+
+fn write_file(storage: &dyn Storage, number: u64, content: Content) -> Result<(), StorageFailure> {
+    let name = snapshot_name(number);
+    let unfinished = format!("{name}{UNFINISHED}");
+    let written = write_content(storage, number, &unfinished, content)
+        .and_then(|()| publish(storage, &unfinished, &name));
+    if written.is_err() {
+        // To give the space back now; else it is removed when the database is opened.
+        let _ = storage.remove(&unfinished);
+    }
+    written
+}
+
+fn write_content(
+    storage: &dyn Storage,
+    number: u64,
+    name: &str,
+    content: Content,
+) -> Result<(), StorageFailure> {
+    let header = FileHeader {
+        kind: FileKind::Snapshot,
+        number,
+        previous_end: 0,
+    };
+    let mut file = SnapshotFile {
+        segment: Segment::create(storage, name.to_owned(), &header)?,
+        entries: Entries::default(),
+        frame: Vec::new(),
+    };
+    for (metric, metadata) in &content.metadata {
+        file.entries.metadata(metric, metadata);
+        file.end_entry()?;
+    }
+    let mut samples = Vec::new();
+    for series in content.series {
+        file.entries.begin(series.id, &series.labels);
+        let mut cursor = Cursor::new(series.samples);
+        while let Some(block) = cursor.next_block() {
+            samples.clear();
+            let pairs = block.timestamps_ms.iter().zip(block.values);
+            samples.extend(pairs.map(|(at, value)| Sample::new(*at, *value)));
+            file.entries.samples(series.id, &samples);
+        }
+        file.end_entry()?;
+    }
+    file.finish()
+}
+
+fn publish(storage: &dyn Storage, unfinished: &str, name: &str) -> Result<(), StorageFailure> {
+    storage
+        .rename(unfinished, name)
+        .map_err(|cause| StorageFailure::new("rename", unfinished, cause))?;
+    storage
+        .sync_folder()
+        .map_err(|cause| StorageFailure::new("sync", "", cause))
+}
+
+fn remove_older(storage: &dyn Storage, number: u64) -> Result<(), StorageFailure> {
+    let files = storage.list();
+    let files = files.map_err(|cause| StorageFailure::new("list", "", cause))?;
+    for file in files {
+        let of = segment_number(&file.name).or(snapshot_number(&file.name));
+        if of.is_some_and(|of| of < number) {
+            storage
+                .remove(&file.name)
+                .map_err(|cause| StorageFailure::new("remove", &file.name, cause))?;
+        }
+    }
+    Ok(())
+}
+
+struct SnapshotFile {
+    segment: Segment,
+    entries: Entries,
+    frame: Vec<u8>,
+}
+
+impl SnapshotFile {
+    fn end_entry(&mut self) -> Result<(), StorageFailure> {
+        match self.entries.len() >= FRAME_BYTES {
+            true => self.write_frame(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_frame(&mut self) -> Result<(), StorageFailure> {
+        self.frame.clear();
+        self.frame.resize(FrameHeader::LENGTH, 0);
+        self.frame.extend_from_slice(self.entries.as_bytes());
+        self.entries.clear(FRAME_BYTES);
+        self.segment.append(&mut self.frame)
+    }
+
+    fn finish(mut self) -> Result<(), StorageFailure> {
+        if !self.entries.is_empty() {
+            self.write_frame()?;
+        }
+        self.entries.closed();
+        self.write_frame()?;
+        self.segment.sync()
+    }
+}

@@ -1,0 +1,93 @@
+use super::Db;
+use crate::data::SeriesData;
+use crate::index;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::{Error, Labels, Limits};
+
+/// What a [`Db`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Series.
+    pub series: usize,
+    /// The bytes that samples occupy: blocks and heads.
+    pub sample_bytes: usize,
+    /// The bytes that labels and the index occupy; an estimate.
+    pub index_bytes: usize,
+}
+
+impl Stats {
+    /// All bytes that count for [`Limits::bytes`].
+    pub fn total_bytes(&self) -> usize {
+        self.sample_bytes + self.index_bytes
+    }
+}
+
+/// [`Stats`], counted by all writers.
+#[derive(Default)]
+pub(super) struct Usage {
+    series: AtomicUsize,
+    sample_bytes: AtomicUsize,
+    index_bytes: AtomicUsize,
+}
+
+impl Usage {
+    /// One series more, if there may be.
+    pub(super) fn begin(&self, labels: &Labels, limits: &Limits) -> Result<(), Error> {
+        self.check_room(limits)?;
+        let before = self.series.fetch_add(1, Ordering::Relaxed);
+        if let Some(max) = limits.series
+            && before >= max
+        {
+            self.series.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::TooManySeries { max });
+        }
+        self.index_bytes
+            .fetch_add(series_bytes(labels), Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(super) fn end(&self, labels: &Labels) {
+        self.series.fetch_sub(1, Ordering::Relaxed);
+        self.index_bytes
+            .fetch_sub(series_bytes(labels), Ordering::Relaxed);
+    }
+
+    /// The samples of a series occupy `after` bytes, which were `before`.
+    pub(super) fn resize(&self, before: usize, after: usize) {
+        if before != after {
+            self.sample_bytes
+                .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether memory may be taken.
+    pub(super) fn check_room(&self, limits: &Limits) -> Result<(), Error> {
+        let Some(max) = limits.bytes else {
+            return Ok(());
+        };
+        match self.stats().total_bytes() {
+            used if used >= max => Err(Error::MemoryFull { max, used }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        Stats {
+            series: self.series.load(Ordering::Relaxed),
+            sample_bytes: self.sample_bytes.load(Ordering::Relaxed),
+            index_bytes: self.index_bytes.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What a series occupies beside its samples.
+fn series_bytes(labels: &Labels) -> usize {
+    size_of::<SeriesData>() + labels.heap_bytes() + index::entry_bytes(labels)
+}
+
+impl Db {
+    /// What the database holds now.
+    pub fn stats(&self) -> Stats {
+        self.inner.usage.stats()
+    }
+}

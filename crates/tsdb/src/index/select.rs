@@ -1,0 +1,150 @@
+use std::ops::Bound;
+
+use roaring::RoaringBitmap;
+
+use super::postings::{Postings, Union};
+use super::{Entry, Index, Values};
+use crate::matcher::Condition;
+use crate::pattern::Pattern;
+use crate::{Labels, Matcher};
+
+/// So few candidates are looked at one by one: cheaper than to intersect.
+const FEW: u64 = 8;
+
+/// What a condition says.
+enum Found<'a> {
+    Nothing,
+    /// Only these can match.
+    Only(&'a Postings),
+    OnlyThese(RoaringBitmap),
+    /// All but these match: those that lack the label match.
+    AllBut(RoaringBitmap),
+}
+
+impl Index {
+    /// The series that fulfil all conditions.
+    pub(crate) fn select(&self, matchers: &[Matcher]) -> Vec<Entry> {
+        if let Some(few) = self.few(matchers) {
+            let fits = |labels: &Labels| matchers.iter().all(|matcher| matcher.matches(labels));
+            let entries = few.filter_map(|ordinal| self.entry(ordinal));
+            return entries
+                .filter(|entry| fits(&entry.labels))
+                .cloned()
+                .collect();
+        }
+        let mut found: Vec<Found<'_>> = Vec::with_capacity(matchers.len());
+        for matcher in matchers {
+            match self.find(matcher) {
+                Found::Nothing => return Vec::new(),
+                other => found.push(other),
+            }
+        }
+        let ordinals = self.intersect(found);
+        let mut entries = Vec::with_capacity(ordinals.len() as usize);
+        entries.extend(
+            ordinals
+                .iter()
+                .filter_map(|ordinal| self.entry(ordinal).cloned()),
+        );
+        entries
+    }
+
+    /// The candidates, if a condition leaves a few only.
+    fn few(&self, matchers: &[Matcher]) -> Option<impl Iterator<Item = u32>> {
+        let equal = matchers
+            .iter()
+            .filter_map(|matcher| match matcher.condition() {
+                Condition::Equal(value) if !value.is_empty() => Some((matcher.name(), value)),
+                _ => None,
+            });
+        let mut postings = equal.filter_map(|(name, value)| self.names.get(name)?.get(value));
+        let few = postings.find(|postings| postings.len() <= FEW)?;
+        let (one, many) = match few {
+            Postings::One(one) => (Some(*one), None),
+            Postings::Many(many) => (None, Some(many.iter())),
+        };
+        Some(one.into_iter().chain(many.into_iter().flatten()))
+    }
+
+    fn find(&self, matcher: &Matcher) -> Found<'_> {
+        let values = self.names.get(matcher.name());
+        if matcher.matches_value("") {
+            let Some(values) = values else {
+                return Found::AllBut(RoaringBitmap::new());
+            };
+            return Found::AllBut(union(values, |value| !matcher.matches_value(value)));
+        }
+        let Some(values) = values else {
+            return Found::Nothing;
+        };
+        match matcher.condition() {
+            Condition::Equal(value) => values.get(value).map_or(Found::Nothing, Found::Only),
+            Condition::Matches(Pattern::OneOf(texts)) => {
+                let mut found = Union::default();
+                let postings = texts.iter().filter_map(|text| values.get(text.as_str()));
+                postings.for_each(|postings| found.add(postings));
+                Found::OnlyThese(found.finish())
+            }
+            Condition::Matches(pattern) => Found::OnlyThese(prefixed(values, pattern)),
+            Condition::NotEqual(_) | Condition::NotMatches(_) => {
+                Found::OnlyThese(union(values, |value| matcher.matches_value(value)))
+            }
+        }
+    }
+
+    fn intersect(&self, found: Vec<Found<'_>>) -> RoaringBitmap {
+        let mut only: Option<RoaringBitmap> = None;
+        let mut but = RoaringBitmap::new();
+        let mut many: Vec<&RoaringBitmap> = Vec::new();
+        let mut owned: Vec<RoaringBitmap> = Vec::new();
+        for part in found {
+            match part {
+                Found::Nothing => return RoaringBitmap::new(),
+                Found::Only(Postings::One(one)) => owned.push([*one].into_iter().collect()),
+                Found::Only(Postings::Many(these)) => many.push(these),
+                Found::OnlyThese(these) => owned.push(these),
+                Found::AllBut(these) => but |= these,
+            }
+        }
+        many.extend(&owned);
+        many.sort_by_key(|these| these.len());
+        for these in many {
+            only = Some(only.map_or_else(|| these.clone(), |only| only & these));
+        }
+        only.unwrap_or_else(|| self.all.clone()) - but
+    }
+}
+
+fn union(values: &Values, wanted: impl Fn(&str) -> bool) -> RoaringBitmap {
+    let mut found = Union::default();
+    for (value, postings) in values {
+        if wanted(value) {
+            found.add(postings);
+        }
+    }
+    found.finish()
+}
+
+/// The series of the values that match: only those are looked at that have the pattern's prefix.
+fn prefixed(values: &Values, pattern: &Pattern) -> RoaringBitmap {
+    let prefix = pattern.prefix();
+    let any = matches!(pattern, Pattern::Prefix(_));
+    let mut found = Union::default();
+    let end = successor(prefix);
+    let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    for (value, postings) in values.range::<str, _>((Bound::Included(prefix), end)) {
+        if any || pattern.is_match(value) {
+            found.add(postings);
+        }
+    }
+    found.finish()
+}
+
+/// The least text that is greater than all that begin with `prefix`, if there is one.
+fn successor(prefix: &str) -> Option<String> {
+    let last = prefix.char_indices().rfind(|(_, last)| *last < char::MAX)?;
+    let (place, last) = last;
+    let mut text = prefix[..place].to_owned();
+    text.extend((last..=char::MAX).nth(1));
+    Some(text)
+}

@@ -1,0 +1,143 @@
+use std::fmt;
+use std::sync::Arc;
+
+use crate::pattern::Pattern;
+use crate::{Error, Labels, METRIC_NAME};
+
+/// A condition on one label. A series without the label has the empty value.
+#[derive(Clone)]
+pub struct Matcher {
+    name: String,
+    op: MatchOp,
+    value: String,
+    /// Compiled for the two operators that need it.
+    pattern: Option<Arc<Pattern>>,
+}
+
+/// A matcher's operator and what it compares with.
+pub(crate) enum Condition<'a> {
+    Equal(&'a str),
+    NotEqual(&'a str),
+    Matches(&'a Pattern),
+    NotMatches(&'a Pattern),
+}
+
+/// How a [`Matcher`] compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchOp {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `=~`: the whole value matches the regular expression, in which `.` is any character.
+    Matches,
+    /// `!~`
+    NotMatches,
+}
+
+impl Matcher {
+    /// The condition `name op value`. A pattern is compiled here, once.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`].
+    pub fn new(
+        name: impl Into<String>,
+        op: MatchOp,
+        value: impl Into<String>,
+    ) -> Result<Self, Error> {
+        let value = value.into();
+        let pattern = match op {
+            MatchOp::Equal | MatchOp::NotEqual => None,
+            MatchOp::Matches | MatchOp::NotMatches => Some(Arc::new(Pattern::new(&value)?)),
+        };
+        Ok(Self {
+            name: name.into(),
+            op,
+            value,
+            pattern,
+        })
+    }
+
+    /// `name = value`
+    pub fn equal(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            op: MatchOp::Equal,
+            value: value.into(),
+            pattern: None,
+        }
+    }
+
+    /// The metric's name is `metric`.
+    pub fn metric(metric: impl Into<String>) -> Self {
+        Self::equal(METRIC_NAME, metric)
+    }
+
+    /// The label.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The operator.
+    pub fn op(&self) -> MatchOp {
+        self.op
+    }
+
+    /// The value or pattern.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Whether the series with `labels` fulfils the condition.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.matches_value(labels.get(&self.name).unwrap_or_default())
+    }
+
+    /// Whether a label of that value (empty: none) fulfils the condition.
+    pub fn matches_value(&self, value: &str) -> bool {
+        match self.condition() {
+            Condition::Equal(wanted) => value == wanted,
+            Condition::NotEqual(unwanted) => value != unwanted,
+            Condition::Matches(pattern) => pattern.is_match(value),
+            Condition::NotMatches(pattern) => !pattern.is_match(value),
+        }
+    }
+
+    pub(crate) fn condition(&self) -> Condition<'_> {
+        match (&self.pattern, self.op) {
+            (Some(pattern), MatchOp::Matches) => Condition::Matches(pattern),
+            (Some(pattern), _) => Condition::NotMatches(pattern),
+            (None, MatchOp::NotEqual) => Condition::NotEqual(&self.value),
+            (None, _) => Condition::Equal(&self.value),
+        }
+    }
+}
+
+impl fmt::Display for MatchOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Matches => "=~",
+            Self::NotMatches => "!~",
+        })
+    }
+}
+
+impl fmt::Display for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{:?}", self.name, self.op, self.value)
+    }
+}
+
+impl fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for Matcher {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.op, &self.value) == (&other.name, other.op, &other.value)
+    }
+}

@@ -1,0 +1,163 @@
+//! Regular expressions over label values, by what they can be answered from.
+
+use memchr::memmem::Finder;
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::meta::Regex;
+use regex_automata::nfa::thompson;
+use regex_automata::{Anchored, Input};
+use regex_syntax::hir::literal::Extractor;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use crate::Error;
+
+/// A table of states larger than this many bytes is not built; a lazy one serves.
+const DENSE_BYTES: usize = 1 << 20;
+
+/// A pattern that a whole value must match.
+#[derive(Clone, Debug)]
+pub(crate) enum Pattern {
+    /// One of these texts, sorted: `a|b`, `web-[12]`.
+    OneOf(Vec<String>),
+    /// Anything with this prefix: `web-.*`.
+    Prefix(String),
+    /// Anything with this in it: `.*web.*`.
+    Contains(Box<Finder<'static>>),
+    /// Any other expression, and the prefix that all its matches have.
+    Other(String, Machine),
+}
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Machine {
+    Dense(Box<dense::DFA<Vec<u32>>>),
+    Lazy(Regex),
+}
+
+impl Pattern {
+    /// Compiles `pattern`; `.` is any character.
+    pub(crate) fn new(pattern: &str) -> Result<Self, Error> {
+        let unusable = |reason: String| Error::Pattern {
+            pattern: pattern.to_owned(),
+            reason,
+        };
+        let mut parser = regex_syntax::ParserBuilder::new()
+            .dot_matches_new_line(true)
+            .build();
+        let hir = parser
+            .parse(pattern)
+            .map_err(|error| unusable(error.to_string()))?;
+        if let Some(simple) = simple(&hir) {
+            return Ok(simple);
+        }
+        let machine = Machine::new(&hir).map_err(unusable)?;
+        Ok(Self::Other(prefix(&hir), machine))
+    }
+
+    /// What every match begins with.
+    pub(crate) fn prefix(&self) -> &str {
+        match self {
+            Self::Prefix(prefix) | Self::Other(prefix, _) => prefix,
+            Self::OneOf(_) | Self::Contains(_) => "",
+        }
+    }
+
+    pub(crate) fn is_match(&self, value: &str) -> bool {
+        match self {
+            Self::OneOf(texts) => texts.binary_search_by(|text| (**text).cmp(value)).is_ok(),
+            Self::Prefix(prefix) => value.starts_with(prefix),
+            Self::Contains(part) => part.find(value.as_bytes()).is_some(),
+            Self::Other(_, machine) => machine.is_match(value),
+        }
+    }
+}
+
+impl Machine {
+    fn new(hir: &Hir) -> Result<Self, String> {
+        let whole = Hir::concat(vec![
+            Hir::look(regex_syntax::hir::Look::Start),
+            hir.clone(),
+            Hir::look(regex_syntax::hir::Look::End),
+        ]);
+        if let Some(dense) = dense(&whole) {
+            return Ok(Self::Dense(Box::new(dense)));
+        }
+        Regex::builder()
+            .build_from_hir(&whole)
+            .map(Self::Lazy)
+            .map_err(|error| error.to_string())
+    }
+
+    fn is_match(&self, value: &str) -> bool {
+        let input = Input::new(value).anchored(Anchored::Yes).earliest(true);
+        match self {
+            Self::Dense(dense) => matches!(dense.try_search_fwd(&input), Ok(Some(_))),
+            Self::Lazy(regex) => regex.is_match(input),
+        }
+    }
+}
+
+fn dense(hir: &Hir) -> Option<dense::DFA<Vec<u32>>> {
+    let nfa = thompson::Compiler::new().build_from_hir(hir).ok()?;
+    let config = dense::Config::new()
+        .dfa_size_limit(Some(DENSE_BYTES))
+        .determinize_size_limit(Some(DENSE_BYTES))
+        .start_kind(StartKind::Anchored);
+    let mut builder = dense::Builder::new();
+    builder.configure(config).build_from_nfa(&nfa).ok()
+}
+
+fn simple(hir: &Hir) -> Option<Pattern> {
+    if let HirKind::Concat(parts) = hir.kind() {
+        match parts.as_slice() {
+            [prefix, any] if is_anything(any) => return text(prefix).map(Pattern::Prefix),
+            [any, part, other] if is_anything(any) && is_anything(other) => {
+                let finder = |part: String| Box::new(Finder::new(part.as_bytes()).into_owned());
+                return text(part).map(finder).map(Pattern::Contains);
+            }
+            _ => {}
+        }
+    }
+    if is_anything(hir) {
+        return Some(Pattern::Prefix(String::new()));
+    }
+    if !hir.properties().look_set().is_empty() {
+        return None;
+    }
+    let literals = Extractor::new().extract(hir);
+    let literals = literals.literals().filter(|_| literals.is_exact())?;
+    let texts = literals
+        .iter()
+        .map(|literal| String::from_utf8(literal.as_bytes().to_vec()).ok());
+    let mut texts: Vec<String> = texts.collect::<Option<_>>()?;
+    texts.sort_unstable();
+    texts.dedup();
+    Some(Pattern::OneOf(texts))
+}
+
+fn text(hir: &Hir) -> Option<String> {
+    let HirKind::Literal(literal) = hir.kind() else {
+        return None;
+    };
+    String::from_utf8(literal.0.to_vec()).ok()
+}
+
+/// Whether this is `.*`, greedy or not.
+fn is_anything(hir: &Hir) -> bool {
+    let HirKind::Repetition(repetition) = hir.kind() else {
+        return false;
+    };
+    let HirKind::Class(Class::Unicode(class)) = repetition.sub.kind() else {
+        return false;
+    };
+    let every = [('\0', char::MAX)];
+    let ranges = class.iter().map(|range| (range.start(), range.end()));
+    repetition.min == 0 && repetition.max.is_none() && ranges.eq(every)
+}
+
+fn prefix(hir: &Hir) -> String {
+    let literals = Extractor::new().extract(hir);
+    let prefix = literals.longest_common_prefix().unwrap_or_default();
+    // A prefix may end within a character; then what comes before it is a prefix too.
+    let valid = prefix.utf8_chunks().next();
+    valid.map_or_else(String::new, |chunk| chunk.valid().to_owned())
+}

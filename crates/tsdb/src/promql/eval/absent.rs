@@ -1,0 +1,62 @@
+//! `absent` and `absent_over_time`: a series where there is none.
+
+use super::{Evaluation, Stepped};
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::absence::{ABSENT, present};
+use crate::promql::plan::{Matrix, Vector};
+use crate::promql::steps::Steps;
+
+impl Evaluation<'_> {
+    /// 1 at the steps at which no series has a value.
+    pub(super) fn absent(
+        &self,
+        of: &Vector,
+        labels: &Labels,
+        steps: Steps,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let mut values = self.ones(steps)?;
+        for series in self.vector(of, steps)? {
+            for (step, _) in present(&series.values) {
+                values[step] = ABSENT;
+            }
+        }
+        Ok(alone(labels, values))
+    }
+
+    /// 1 at the steps whose ranges hold no sample of any series.
+    pub(super) fn absent_over_time(
+        &self,
+        of: &Matrix,
+        labels: &Labels,
+        steps: Steps,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let mut values = self.ones(steps)?;
+        self.slide(of, steps, |_, windows| {
+            for (step, value) in values.iter_mut().enumerate() {
+                if windows.next(step).is_some() {
+                    *value = ABSENT;
+                }
+            }
+            self.budget.visit(steps.count())
+        })?;
+        Ok(alone(labels, values))
+    }
+
+    fn ones(&self, steps: Steps) -> Result<Vec<f64>, QueryError> {
+        self.budget.hold(steps.count())?;
+        Ok(vec![1.0; steps.count()])
+    }
+}
+
+fn alone(labels: &Labels, values: Vec<f64>) -> Vec<Stepped> {
+    let series = Stepped {
+        labels: labels.clone(),
+        values,
+    };
+    if series.is_empty() {
+        Vec::new()
+    } else {
+        vec![series]
+    }
+}

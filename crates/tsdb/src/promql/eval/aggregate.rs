@@ -1,0 +1,200 @@
+//! Aggregations over groups of series.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::sorted::compare;
+use super::stepped::merged;
+use super::{Evaluation, Stepped};
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::absence::{ABSENT, is_absent};
+use crate::promql::functions::statistics;
+use crate::promql::labels::{with_label, without_name};
+use crate::promql::number::push_plain;
+use crate::promql::plan::{Aggregation, Grouping, Vector};
+use crate::promql::steps::Steps;
+
+/// The series of a group.
+struct Group {
+    labels: Labels,
+    series: Vec<Stepped>,
+}
+
+impl Evaluation<'_> {
+    /// The series of an aggregation.
+    pub(super) fn aggregate(
+        &self,
+        aggregation: &Aggregation,
+        grouping: &Grouping,
+        of: &Vector,
+        steps: Steps,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let groups = groups(self.vector(of, steps)?, grouping);
+        match aggregation {
+            Aggregation::Fold(fold) => self.folded(groups, steps, |_, values| fold(values)),
+            Aggregation::Quantile(wanted) => {
+                let wanted = self.scalar(wanted, steps)?;
+                self.folded(groups, steps, |step, values| {
+                    statistics::quantile(values, wanted[step])
+                })
+            }
+            Aggregation::Top(count) => {
+                let counts = counts("topk", self.scalar(count, steps)?)?;
+                self.ranked(groups, &counts, true)
+            }
+            Aggregation::Bottom(count) => {
+                let counts = counts("bottomk", self.scalar(count, steps)?)?;
+                self.ranked(groups, &counts, false)
+            }
+            Aggregation::CountValues(label) => self.value_counts(groups, label, steps),
+        }
+    }
+
+    /// One series for each group, of a function of its values.
+    fn folded(
+        &self,
+        groups: Vec<Group>,
+        steps: Steps,
+        fold: impl Fn(usize, &mut [f64]) -> f64,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let mut values = Vec::new();
+        let mut out = Vec::with_capacity(groups.len());
+        for group in groups {
+            self.budget.hold(steps.count())?;
+            let mut result = Stepped::absent(group.labels, steps.count());
+            for (step, slot) in result.values.iter_mut().enumerate() {
+                let here = group.series.iter().map(|series| series.values[step]);
+                values.clear();
+                values.extend(here.filter(|value| !is_absent(*value)));
+                if !values.is_empty() {
+                    *slot = fold(step, &mut values);
+                }
+            }
+            self.budget.visit(group.series.len() * steps.count())?;
+            out.push(result);
+        }
+        Ok(out)
+    }
+
+    /// The series themselves, with values where they are among the first of their group. The order
+    /// of the series is that of their last values.
+    fn ranked(
+        &self,
+        groups: Vec<Group>,
+        counts: &[usize],
+        descending: bool,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let mut out = Vec::new();
+        let mut order: Vec<usize> = Vec::new();
+        for Group { mut series, .. } in groups {
+            for (step, &count) in counts.iter().enumerate() {
+                order.clear();
+                order.extend((0..series.len()).filter(|&at| !is_absent(series[at].values[step])));
+                let value = |at: usize| series[at].values[step];
+                order.sort_by(|&one, &other| compare(value(one), value(other), descending));
+                for &at in order.iter().skip(count) {
+                    series[at].values[step] = ABSENT;
+                }
+                self.budget.visit(series.len())?;
+            }
+            let last = |series: &Stepped| series.values.last().copied().unwrap_or(ABSENT);
+            series.sort_by(|one, other| compare(last(one), last(other), descending));
+            out.append(&mut series);
+        }
+        out.retain(|series| !series.is_empty());
+        Ok(out)
+    }
+
+    /// How many series of a group have each value, with the value as a label.
+    fn value_counts(
+        &self,
+        groups: Vec<Group>,
+        label: &str,
+        steps: Steps,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let mut out = Vec::new();
+        for group in groups {
+            let mut by_value: HashMap<String, Stepped> = HashMap::new();
+            for series in &group.series {
+                for (step, &value) in series.values.iter().enumerate() {
+                    if is_absent(value) {
+                        continue;
+                    }
+                    let counted = match by_value.entry(value_text(value)) {
+                        Entry::Occupied(counted) => counted.into_mut(),
+                        Entry::Vacant(vacant) => {
+                            self.budget.hold(steps.count())?;
+                            let labels = with_label(&group.labels, label, vacant.key())?;
+                            vacant.insert(Stepped::absent(labels, steps.count()))
+                        }
+                    };
+                    let slot = &mut counted.values[step];
+                    *slot = if is_absent(*slot) { 1.0 } else { *slot + 1.0 };
+                }
+            }
+            out.extend(by_value.into_values());
+        }
+        merged(out)
+    }
+}
+
+fn value_text(value: f64) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "NaN"
+        } else if value > 0.0 {
+            "+Inf"
+        } else {
+            "-Inf"
+        }
+        .into();
+    }
+    let mut text = String::new();
+    push_plain(&mut text, value);
+    text
+}
+
+/// The parameter of `topk` and `bottomk` as numbers of series.
+fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryError> {
+    if wanted.iter().any(|count| count.is_nan()) {
+        let reason = "it is NaN".into();
+        return Err(QueryError::Parameter {
+            function,
+            parameter: "the number of series",
+            reason,
+        });
+    }
+    // The conversion saturates at both ends.
+    Ok(wanted.into_iter().map(|count| count as usize).collect())
+}
+
+fn groups(series: Vec<Stepped>, grouping: &Grouping) -> Vec<Group> {
+    let mut places: HashMap<Labels, usize> = HashMap::new();
+    let mut out: Vec<Group> = Vec::new();
+    for series in series {
+        let labels = grouping.of(&series.labels);
+        let place = *places.entry(labels.clone()).or_insert(out.len());
+        if place == out.len() {
+            out.push(Group {
+                labels,
+                series: Vec::new(),
+            });
+        }
+        out[place].series.push(series);
+    }
+    out.sort_unstable_by(|one, other| one.labels.cmp(&other.labels));
+    out
+}
+
+impl Grouping {
+    /// Those labels of a series that count.
+    pub(super) fn of(&self, all: &Labels) -> Labels {
+        match self {
+            Self::Only(names) => all.filtered(|label| names.iter().any(|name| name == label.name)),
+            Self::Without(names) => {
+                without_name(all).filtered(|label| names.iter().all(|name| name != label.name))
+            }
+        }
+    }
+}

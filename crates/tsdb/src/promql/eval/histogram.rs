@@ -1,0 +1,69 @@
+//! `histogram_quantile` over series by the label `le`.
+
+use std::collections::HashMap;
+
+use super::stepped::merged;
+use super::{Evaluation, Stepped};
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::absence::is_absent;
+use crate::promql::functions::histogram::{Bucket, quantile};
+use crate::promql::labels::{value_of, without_name};
+use crate::promql::plan::{Scalar, Vector};
+use crate::promql::steps::Steps;
+
+/// The label with a bucket's upper bound.
+const UPPER_BOUND: &str = "le";
+
+impl Evaluation<'_> {
+    /// The quantile of each histogram: of the series that differ in `le` only. Series whose `le` is
+    /// no number are ignored.
+    pub(super) fn histogram_quantile(
+        &self,
+        wanted: &Scalar,
+        of: &Vector,
+        steps: Steps,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let wanted = self.scalar(wanted, steps)?;
+        let mut out = Vec::new();
+        let mut buckets = Vec::new();
+        for (labels, series) in histograms(self.vector(of, steps)?) {
+            self.budget.hold(steps.count())?;
+            let mut result = Stepped::absent(labels, steps.count());
+            for (step, slot) in result.values.iter_mut().enumerate() {
+                let count = |(upper_bound, series): &(f64, Stepped)| {
+                    let count = series.values[step];
+                    (!is_absent(count)).then_some(Bucket {
+                        upper_bound: *upper_bound,
+                        count,
+                    })
+                };
+                buckets.clear();
+                buckets.extend(series.iter().filter_map(count));
+                if !buckets.is_empty() {
+                    *slot = quantile(wanted[step], &mut buckets);
+                }
+            }
+            out.push(result);
+        }
+        merged(out)
+    }
+}
+
+/// The series of each histogram with their upper bounds, in order of first appearance.
+fn histograms(series: Vec<Stepped>) -> Vec<(Labels, Vec<(f64, Stepped)>)> {
+    let mut places: HashMap<Labels, usize> = HashMap::new();
+    let mut out: Vec<(Labels, Vec<(f64, Stepped)>)> = Vec::new();
+    for series in series {
+        let Ok(upper_bound) = value_of(&series.labels, UPPER_BOUND).parse::<f64>() else {
+            continue;
+        };
+        let labels = without_name(&series.labels).filtered(|label| label.name != UPPER_BOUND);
+        let place = *places.entry(labels.clone()).or_insert(out.len());
+        if place == out.len() {
+            out.push((labels, Vec::new()));
+        }
+        out[place].1.push((upper_bound, series));
+    }
+    out
+}

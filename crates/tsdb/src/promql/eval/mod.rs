@@ -1,0 +1,57 @@
+//! Evaluation of a plan: each expression for all steps at once, so that labels are looked at once
+//! per series and not once per sample.
+
+mod absent;
+mod aggregate;
+mod answer;
+mod arithmetic;
+mod budget;
+mod histogram;
+mod join;
+mod labels;
+mod matrix;
+mod scalar;
+mod selector;
+mod set;
+mod sorted;
+mod stepped;
+mod vector;
+
+use budget::Budget;
+use stepped::Stepped;
+
+use super::QueryOptions;
+use super::plan::{At, Placement};
+use super::steps::Steps;
+use crate::Db;
+
+/// One evaluation of a query.
+pub(super) struct Evaluation<'a> {
+    db: &'a Db,
+    options: &'a QueryOptions,
+    /// The first and the last time of the query, for `@ start()` and `@ end()`.
+    bounds: (i64, i64),
+    budget: Budget,
+}
+
+impl<'a> Evaluation<'a> {
+    pub(super) fn new(db: &'a Db, options: &'a QueryOptions, bounds: (i64, i64)) -> Self {
+        Self {
+            db,
+            options,
+            bounds,
+            budget: Budget::new(options),
+        }
+    }
+
+    /// The times that an expression with these modifiers is about.
+    fn placed(&self, steps: Steps, placement: Placement) -> Steps {
+        let pinned = match placement.at {
+            None => steps,
+            Some(At::Start) => steps.pinned_to(self.bounds.0),
+            Some(At::End) => steps.pinned_to(self.bounds.1),
+            Some(At::Time(time)) => steps.pinned_to(time),
+        };
+        pinned.earlier_by(placement.offset_ms)
+    }
+}

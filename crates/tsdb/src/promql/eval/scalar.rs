@@ -1,0 +1,63 @@
+//! Scalars: one value at each step.
+
+use super::{Evaluation, arithmetic};
+use crate::promql::QueryError;
+use crate::promql::absence::is_absent;
+use crate::promql::plan::{Scalar, Vector};
+use crate::promql::steps::Steps;
+
+impl Evaluation<'_> {
+    /// The values of a scalar expression.
+    pub(super) fn scalar(&self, expr: &Scalar, steps: Steps) -> Result<Vec<f64>, QueryError> {
+        self.budget.hold(steps.count())?;
+        match expr {
+            Scalar::Number(number) => Ok(vec![*number; steps.count()]),
+            Scalar::Time => Ok(steps.times().map(|time| time as f64 / 1000.0).collect()),
+            Scalar::OfVector(of) => self.only_value(of, steps),
+            Scalar::Negated(of) => {
+                let mut values = self.scalar(of, steps)?;
+                values.iter_mut().for_each(|value| *value = -*value);
+                Ok(values)
+            }
+            Scalar::Binary {
+                operator,
+                left,
+                right,
+            } => {
+                let (mut left, right) = (self.scalar(left, steps)?, self.scalar(right, steps)?);
+                for (left, &right) in left.iter_mut().zip(&right) {
+                    *left = arithmetic::number(*operator, *left, right);
+                }
+                Ok(left)
+            }
+        }
+    }
+
+    /// The parameters of a function, by step.
+    pub(super) fn scalars(
+        &self,
+        parameters: &[Scalar],
+        steps: Steps,
+    ) -> Result<Vec<Vec<f64>>, QueryError> {
+        let columns = parameters
+            .iter()
+            .map(|parameter| self.scalar(parameter, steps))
+            .collect::<Result<Vec<_>, _>>()?;
+        let row = |step: usize| columns.iter().map(|column| column[step]).collect();
+        Ok((0..steps.count()).map(row).collect())
+    }
+
+    /// The value where exactly one series has one, else NaN.
+    fn only_value(&self, of: &Vector, steps: Steps) -> Result<Vec<f64>, QueryError> {
+        let series = self.vector(of, steps)?;
+        let only = |step: usize| {
+            let mut values = series.iter().map(|series| series.values[step]);
+            let mut present = values.by_ref().filter(|value| !is_absent(*value));
+            match (present.next(), present.next()) {
+                (Some(value), None) => value,
+                _ => f64::NAN,
+            }
+        };
+        Ok((0..steps.count()).map(only).collect())
+    }
+}

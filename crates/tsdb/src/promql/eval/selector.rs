@@ -1,0 +1,97 @@
+//! Reading series from the engine.
+
+use super::{Evaluation, Stepped};
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::absence::is_absent;
+use crate::promql::plan::Selector;
+use crate::promql::steps::Steps;
+use crate::promql::time::whole_milliseconds;
+
+/// The last sample at or before a step: its time and value.
+type Last = (i64, f64);
+
+impl Evaluation<'_> {
+    /// The series of an instant selector, each step's value made of the sample found for it.
+    pub(super) fn select(
+        &self,
+        selector: &Selector,
+        steps: Steps,
+        value: impl Fn(Last) -> f64,
+    ) -> Result<Vec<Stepped>, QueryError> {
+        let lookback = whole_milliseconds(self.options.lookback);
+        let placed = self.placed(steps, selector.placement);
+        let (from, to) = (placed.first().saturating_sub(lookback), placed.last());
+        let mut out = Vec::new();
+        self.read(
+            selector,
+            from.saturating_add(1),
+            to,
+            |labels, timestamps, values| {
+                self.budget.hold(steps.count())?;
+                let mut series = Stepped::absent(labels.clone(), steps.count());
+                let lasts = last_samples(timestamps, values, placed, lookback);
+                for (slot, last) in series.values.iter_mut().zip(lasts) {
+                    if let Some(last) = last {
+                        *slot = value(last);
+                    }
+                }
+                out.push(series);
+                Ok(())
+            },
+        )?;
+        out.retain(|series| !series.is_empty());
+        Ok(out)
+    }
+
+    /// Gives `visit` each series with a sample in the range, both ends included: its labels,
+    /// timestamps and values. By labels, so that sums and ties come out the same each time.
+    pub(super) fn read(
+        &self,
+        selector: &Selector,
+        from_ms: i64,
+        to_ms: i64,
+        mut visit: impl FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        let (mut timestamps, mut values) = (Vec::new(), Vec::new());
+        let selection = self.db.select(&selector.matchers, from_ms, to_ms);
+        let mut found: Vec<_> = selection.iter().collect();
+        found.sort_unstable_by(|one, other| one.labels().cmp(other.labels()));
+        for series in found {
+            timestamps.clear();
+            values.clear();
+            let mut cursor = series.cursor();
+            while let Some(block) = cursor.next_block() {
+                self.budget.hold(block.values.len())?;
+                timestamps.extend_from_slice(block.timestamps_ms);
+                values.extend_from_slice(block.values);
+            }
+            if !values.is_empty() {
+                visit(series.labels(), &timestamps, &values)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For each step the last sample at or before it, unless that is older than the look-back or says
+/// that the series has ended.
+fn last_samples<'a>(
+    timestamps: &'a [i64],
+    values: &'a [f64],
+    steps: Steps,
+    lookback_ms: i64,
+) -> impl Iterator<Item = Option<Last>> + 'a {
+    let mut next = 0;
+    steps.times().map(move |time| {
+        while timestamps
+            .get(next)
+            .is_some_and(|timestamp| *timestamp <= time)
+        {
+            next += 1;
+        }
+        let last = next.checked_sub(1)?;
+        let fresh = timestamps[last] > time.saturating_sub(lookback_ms);
+        (fresh && !is_absent(values[last])).then_some((timestamps[last], values[last]))
+    })
+}

@@ -1,0 +1,68 @@
+use std::collections::HashMap;
+
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::absence::{ABSENT, is_absent};
+
+/// A series with a value, or none, at each step.
+pub(super) struct Stepped {
+    pub(super) labels: Labels,
+    pub(super) values: Vec<f64>,
+}
+
+impl Stepped {
+    /// A series without a value at any of so many steps.
+    pub(super) fn absent(labels: Labels, count: usize) -> Self {
+        Self {
+            labels,
+            values: vec![ABSENT; count],
+        }
+    }
+
+    /// Whether it has no value at any step.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| is_absent(*value))
+    }
+
+    /// Replaces each value that is there; `None` removes it.
+    pub(super) fn map(&mut self, mut function: impl FnMut(usize, f64) -> Option<f64>) {
+        for (step, value) in self.values.iter_mut().enumerate() {
+            if !is_absent(*value) {
+                *value = function(step, *value).unwrap_or(ABSENT);
+            }
+        }
+    }
+}
+
+/// Series that have got the same labels become one, which has the value of whichever has one at a
+/// step; two at one step are an error. Series without any value go.
+pub(super) fn merged(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
+    series.retain(|series| !series.is_empty());
+    let mut places: HashMap<Labels, usize> = HashMap::with_capacity(series.len());
+    let mut out: Vec<Stepped> = Vec::with_capacity(series.len());
+    for next in series {
+        match places.get(&next.labels) {
+            Some(&place) => merge(&mut out[place], &next)?,
+            None => {
+                places.insert(next.labels.clone(), out.len());
+                out.push(next);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn merge(into: &mut Stepped, from: &Stepped) -> Result<(), QueryError> {
+    for (value, &other) in into.values.iter_mut().zip(&from.values) {
+        if is_absent(other) {
+            continue;
+        }
+        if !is_absent(*value) {
+            return Err(QueryError::SameLabels {
+                labels: from.labels.clone(),
+            });
+        }
+        *value = other;
+    }
+    Ok(())
+}

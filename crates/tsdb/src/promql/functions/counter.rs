@@ -1,0 +1,117 @@
+//! Differences: of counters, which fall only when they are reset, and of gauges.
+
+use super::Window;
+
+/// A gap between a range's end and the nearest sample is "the series ended there" beyond this many
+/// average distances of samples, and "the next sample is just outside" up to it.
+const GAP: f64 = 1.1;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+
+/// The increase per second of a counter.
+pub(super) fn rate(window: &Window<'_>) -> Option<f64> {
+    let range_seconds = window.end.saturating_sub(window.start) as f64 / 1000.0;
+    Some(increase(window)? / range_seconds)
+}
+
+/// The increase of a counter over the range.
+pub(super) fn increase(window: &Window<'_>) -> Option<f64> {
+    extrapolated(window, Kind::Counter)
+}
+
+/// The difference of a gauge over the range.
+pub(super) fn delta(window: &Window<'_>) -> Option<f64> {
+    extrapolated(window, Kind::Gauge)
+}
+
+/// The difference between the first and the last sample, stretched to the ends of the range where
+/// the samples come near them, and by half the average distance of samples where they don't.
+fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<f64> {
+    let (first, last) = (*window.values.first()?, *window.values.last()?);
+    let (first_time, last_time) = (*window.timestamps.first()?, *window.timestamps.last()?);
+    let sampled = seconds(first_time, last_time);
+    if sampled <= 0.0 {
+        return None;
+    }
+    let mut difference = last - first;
+    if kind == Kind::Counter {
+        difference += lost_by_resets(window.values);
+    }
+    let distance = sampled / (window.values.len() - 1) as f64;
+    let stretch = |gap: f64| {
+        if gap >= distance * GAP {
+            distance / 2.0
+        } else {
+            gap
+        }
+    };
+    let mut before = stretch(seconds(window.start, first_time));
+    let after = stretch(seconds(last_time, window.end));
+    // A counter starts at zero: it can't be stretched to before that.
+    if kind == Kind::Counter && difference > 0.0 && first >= 0.0 {
+        before = before.min(sampled * (first / difference));
+    }
+    Some(difference * ((sampled + before + after) / sampled))
+}
+
+/// What a counter had reached at each of its resets.
+fn lost_by_resets(values: &[f64]) -> f64 {
+    values
+        .windows(2)
+        .filter(|pair| pair[1] < pair[0])
+        .map(|pair| pair[0])
+        .sum()
+}
+
+/// The increase per second between the last two samples of a counter.
+pub(super) fn instant_rate(window: &Window<'_>) -> Option<f64> {
+    let ((earlier, before), (later, after)) = last_two(window)?;
+    let elapsed = seconds(earlier, later);
+    let increase = if after < before {
+        after
+    } else {
+        after - before
+    };
+    (elapsed > 0.0).then(|| increase / elapsed)
+}
+
+/// The difference between the last two samples.
+pub(super) fn instant_delta(window: &Window<'_>) -> Option<f64> {
+    let ((earlier, before), (later, after)) = last_two(window)?;
+    (later > earlier).then_some(after - before)
+}
+
+/// How often the value falls.
+pub(super) fn resets(window: &Window<'_>) -> f64 {
+    window
+        .values
+        .windows(2)
+        .filter(|pair| pair[1] < pair[0])
+        .count() as f64
+}
+
+/// How often the value changes; NaN after NaN is no change.
+pub(super) fn changes(window: &Window<'_>) -> f64 {
+    let differ = |pair: &&[f64]| pair[0] != pair[1] && !(pair[0].is_nan() && pair[1].is_nan());
+    window.values.windows(2).filter(differ).count() as f64
+}
+
+type Pair = ((i64, f64), (i64, f64));
+
+fn last_two(window: &Window<'_>) -> Option<Pair> {
+    let [.., earlier, later] = *window.timestamps else {
+        return None;
+    };
+    let [.., before, after] = *window.values else {
+        return None;
+    };
+    Some(((earlier, before), (later, after)))
+}
+
+fn seconds(from: i64, to: i64) -> f64 {
+    to.saturating_sub(from) as f64 / 1000.0
+}

@@ -1,0 +1,85 @@
+//! Functions of one value and of scalar parameters.
+
+use super::calendar;
+
+/// `None` drops the series at this step.
+pub(in crate::promql) type Elementwise = fn(f64, &[f64]) -> Option<f64>;
+
+/// The function of this name.
+pub(in crate::promql) fn named(name: &str) -> Option<Elementwise> {
+    Some(match name {
+        "abs" => |value, _| Some(value.abs()),
+        "ceil" => |value, _| Some(value.ceil()),
+        "floor" => |value, _| Some(value.floor()),
+        "exp" => |value, _| Some(value.exp()),
+        "sqrt" => |value, _| Some(value.sqrt()),
+        "ln" => |value, _| Some(value.ln()),
+        "log2" => |value, _| Some(value.log2()),
+        "log10" => |value, _| Some(value.log10()),
+        "sgn" => |value, _| Some(sign(value)),
+        "deg" => |value, _| Some(value * 180.0 / std::f64::consts::PI),
+        "rad" => |value, _| Some(value * std::f64::consts::PI / 180.0),
+        "round" => |value, parameters| Some(round(value, parameters)),
+        "clamp" => |value, limits| clamp(value, limits[0], limits[1]),
+        "clamp_min" => |value, limits| Some(greater(value, limits[0])),
+        "clamp_max" => |value, limits| Some(lesser(value, limits[0])),
+        _ => return trigonometric(name).or_else(|| calendar::named(name)),
+    })
+}
+
+fn trigonometric(name: &str) -> Option<Elementwise> {
+    Some(match name {
+        "sin" => |value, _| Some(value.sin()),
+        "cos" => |value, _| Some(value.cos()),
+        "tan" => |value, _| Some(value.tan()),
+        "asin" => |value, _| Some(value.asin()),
+        "acos" => |value, _| Some(value.acos()),
+        "atan" => |value, _| Some(value.atan()),
+        "sinh" => |value, _| Some(value.sinh()),
+        "cosh" => |value, _| Some(value.cosh()),
+        "tanh" => |value, _| Some(value.tanh()),
+        "asinh" => |value, _| Some(value.asinh()),
+        "acosh" => |value, _| Some(value.acosh()),
+        "atanh" => |value, _| Some(value.atanh()),
+        _ => return None,
+    })
+}
+
+/// 1, 0 or -1; NaN and a signed zero stay what they are.
+fn sign(value: f64) -> f64 {
+    if value == 0.0 || value.is_nan() {
+        value
+    } else {
+        value.signum()
+    }
+}
+
+/// To the nearest multiple, upwards from the middle.
+fn round(value: f64, parameters: &[f64]) -> f64 {
+    let inverse = 1.0 / parameters.first().copied().unwrap_or(1.0);
+    (value * inverse + 0.5).floor() / inverse
+}
+
+/// No value at all where the limits exclude every value.
+fn clamp(value: f64, min: f64, max: f64) -> Option<f64> {
+    let impossible = max < min;
+    (!impossible).then(|| greater(min, lesser(max, value)))
+}
+
+/// Unlike `f64::max`, NaN if either is.
+fn greater(one: f64, other: f64) -> f64 {
+    if one.is_nan() || other.is_nan() {
+        f64::NAN
+    } else {
+        one.max(other)
+    }
+}
+
+/// Unlike `f64::min`, NaN if either is.
+fn lesser(one: f64, other: f64) -> f64 {
+    if one.is_nan() || other.is_nan() {
+        f64::NAN
+    } else {
+        one.min(other)
+    }
+}

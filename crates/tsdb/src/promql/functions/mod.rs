@@ -1,0 +1,13 @@
+//! The functions on numbers: pure, and ignorant of series and labels.
+
+pub(super) mod calendar;
+pub(super) mod counter;
+pub(super) mod elementwise;
+pub(super) mod histogram;
+pub(super) mod over_time;
+pub(super) mod regression;
+pub(super) mod statistics;
+mod window;
+
+pub(super) use elementwise::Elementwise;
+pub(super) use window::{Window, WindowFunction, window_function};

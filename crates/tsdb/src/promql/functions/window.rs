@@ -1,0 +1,42 @@
+use super::{counter, over_time, regression};
+
+/// The samples of a series in the range that ends at a step; never empty, no stale markers.
+pub(in crate::promql) struct Window<'a> {
+    pub(in crate::promql) timestamps: &'a [i64],
+    pub(in crate::promql) values: &'a [f64],
+    /// The range, in ms: after `start`, up to `end`.
+    pub(in crate::promql) start: i64,
+    pub(in crate::promql) end: i64,
+    /// The time of the step itself, which an offset may put elsewhere than the end.
+    pub(in crate::promql) step_time: i64,
+}
+
+/// A function of a window and of scalar parameters; `None` where it has no result.
+pub(in crate::promql) type WindowFunction = fn(&Window<'_>, &[f64]) -> Option<f64>;
+
+/// The function of this name on a range of samples.
+pub(in crate::promql) fn window_function(name: &str) -> Option<WindowFunction> {
+    Some(match name {
+        "rate" => |window, _| counter::rate(window),
+        "increase" => |window, _| counter::increase(window),
+        "delta" => |window, _| counter::delta(window),
+        "irate" => |window, _| counter::instant_rate(window),
+        "idelta" => |window, _| counter::instant_delta(window),
+        "resets" => |window, _| Some(counter::resets(window)),
+        "changes" => |window, _| Some(counter::changes(window)),
+        "deriv" => |window, _| regression::derivative(window),
+        "predict_linear" => |window, parameters| regression::predict(window, parameters[0]),
+        "quantile_over_time" => |window, parameters| over_time::quantile(window, parameters[0]),
+        "avg_over_time" => |window, _| over_time::mean(window),
+        "sum_over_time" => |window, _| over_time::sum(window),
+        "min_over_time" => |window, _| over_time::min(window),
+        "max_over_time" => |window, _| over_time::max(window),
+        "count_over_time" => |window, _| over_time::count(window),
+        "stddev_over_time" => |window, _| over_time::deviation(window),
+        "stdvar_over_time" => |window, _| over_time::variance(window),
+        "last_over_time" => |window, _| window.values.last().copied(),
+        "first_over_time" => |window, _| window.values.first().copied(),
+        "present_over_time" => |_, _| Some(1.0),
+        _ => return None,
+    })
+}

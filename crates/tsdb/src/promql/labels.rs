@@ -1,0 +1,22 @@
+//! What queries do to labels beyond what [`Labels`] itself offers.
+
+use crate::{Error, Labels, METRIC_NAME};
+
+/// The labels without the metric's name.
+pub(super) fn without_name(labels: &Labels) -> Labels {
+    labels.filtered(|label| label.name != METRIC_NAME)
+}
+
+/// The labels with this one set; an empty value removes it.
+pub(super) fn with_label(labels: &Labels, name: &str, value: &str) -> Result<Labels, Error> {
+    let mut builder = Labels::builder();
+    for label in labels.iter().filter(|label| label.name != name) {
+        builder.label(label.name, label.value);
+    }
+    builder.label(name, value).build()
+}
+
+/// The value of a label, `""` where there is none.
+pub(super) fn value_of<'a>(labels: &'a Labels, name: &str) -> &'a str {
+    labels.get(name).unwrap_or_default()
+}

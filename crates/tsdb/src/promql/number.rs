@@ -1,0 +1,34 @@
+//! Numbers as Prometheus prints them.
+
+use std::fmt::Write;
+
+/// Appends the shortest digits that read back as this value; without an exponent between 1e-6 and
+/// 1e21, and with one of at least two digits beyond; `NaN`, `+Inf` and `-Inf` otherwise.
+pub(super) fn push_number(out: &mut String, value: f64) {
+    let size = value.abs();
+    if value.is_nan() {
+        out.push_str("NaN");
+    } else if value.is_infinite() {
+        out.push_str(if value > 0.0 { "+Inf" } else { "-Inf" });
+    } else if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        push_scientific(out, value);
+    } else {
+        push_plain(out, value);
+    }
+}
+
+/// Appends the shortest digits that read back as this value, never with an exponent.
+pub(super) fn push_plain(out: &mut String, value: f64) {
+    // Writing to a String doesn't fail.
+    let _ = write!(out, "{value}");
+}
+
+fn push_scientific(out: &mut String, value: f64) {
+    let text = format!("{value:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    let _ = write!(out, "{digits}e{sign}{exponent:0>2}");
+}

@@ -1,0 +1,163 @@
+//! Calls of functions.
+
+use promql_parser::parser::{Call, Expr};
+use regex::Regex;
+
+use super::lower::{matrix, scalar, string, unsupported, vector};
+use super::{Plan, Replacement, Scalar, Vector, selector};
+use crate::Labels;
+use crate::promql::QueryError;
+use crate::promql::functions::{WindowFunction, elementwise, window_function};
+
+/// The plan of a call. The parser has checked the number of arguments.
+pub(super) fn lower(call: &Call) -> Result<Plan, QueryError> {
+    let name = call.func.name;
+    let arguments = Arguments(call);
+    match name {
+        "time" => Ok(Plan::Scalar(Scalar::Time)),
+        "pi" => Ok(Plan::Scalar(Scalar::Number(std::f64::consts::PI))),
+        "scalar" => Ok(Plan::Scalar(Scalar::OfVector(Box::new(vector(
+            arguments.get(0)?,
+        )?)))),
+        _ => Ok(Plan::Vector(vector_function(name, &arguments)?)),
+    }
+}
+
+fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
+    if let Some(function) = elementwise::named(name) {
+        return Ok(Vector::Elementwise {
+            function,
+            of: Box::new(arguments.vector_or_time()?),
+            parameters: arguments.scalars(1..arguments.count())?,
+        });
+    }
+    if let Some(function) = window_function(name) {
+        return window(name, function, arguments);
+    }
+    match name {
+        "vector" => Ok(Vector::OfScalar(scalar(arguments.get(0)?)?)),
+        "timestamp" => Ok(match vector(arguments.get(0)?)? {
+            Vector::Selector(selector) => Vector::TimestampOf(selector),
+            of => Vector::TimeOf(Box::new(of)),
+        }),
+        "sort" | "sort_desc" => Ok(Vector::Sorted {
+            descending: name == "sort_desc",
+            of: Box::new(vector(arguments.get(0)?)?),
+        }),
+        "absent" => Ok(Vector::Absent {
+            of: Box::new(vector(arguments.get(0)?)?),
+            labels: fixed_labels(arguments.get(0)?)?,
+        }),
+        "absent_over_time" => Ok(Vector::AbsentOverTime {
+            of: matrix(arguments.get(0)?)?,
+            labels: fixed_labels(arguments.get(0)?)?,
+        }),
+        "histogram_quantile" => Ok(Vector::HistogramQuantile {
+            quantile: scalar(arguments.get(0)?)?,
+            of: Box::new(vector(arguments.get(1)?)?),
+        }),
+        "label_replace" => label_replace(arguments),
+        "label_join" => label_join(arguments),
+        _ => Err(unsupported(format!("the function {name}"))),
+    }
+}
+
+/// The range is the argument that is no scalar: the second of `quantile_over_time`, else the first.
+fn window(
+    name: &str,
+    function: WindowFunction,
+    arguments: &Arguments<'_>,
+) -> Result<Vector, QueryError> {
+    let (range, parameters) = match name {
+        "quantile_over_time" => (1, 0..1),
+        _ => (0, 1..arguments.count()),
+    };
+    Ok(Vector::Window {
+        function,
+        keeps_name: matches!(name, "last_over_time" | "first_over_time"),
+        of: matrix(arguments.get(range)?)?,
+        parameters: arguments.scalars(parameters)?,
+    })
+}
+
+fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
+    let text = |index: usize| string(arguments.get(index)?);
+    let pattern = Regex::new(&format!("^(?s:{})$", text(4)?)).map_err(|error| {
+        let reason = error.to_string();
+        QueryError::Parameter {
+            function: "label_replace",
+            parameter: "the pattern",
+            reason,
+        }
+    })?;
+    let replacement = Replacement {
+        target: label_name("label_replace", text(1)?)?,
+        replacement: text(2)?,
+        source: text(3)?,
+        pattern,
+    };
+    Ok(Vector::LabelReplace {
+        of: Box::new(vector(arguments.get(0)?)?),
+        replacement,
+    })
+}
+
+fn label_join(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
+    Ok(Vector::LabelJoin {
+        of: Box::new(vector(arguments.get(0)?)?),
+        target: label_name("label_join", string(arguments.get(1)?)?)?,
+        separator: string(arguments.get(2)?)?,
+        sources: (3..arguments.count())
+            .map(|index| string(arguments.get(index)?))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn label_name(function: &'static str, name: String) -> Result<String, QueryError> {
+    if name.is_empty() {
+        let reason = "it is empty".into();
+        return Err(QueryError::Parameter {
+            function,
+            parameter: "the target label",
+            reason,
+        });
+    }
+    Ok(name)
+}
+
+/// What `absent` and `absent_over_time` know of the labels of a series that is not there.
+fn fixed_labels(argument: &Expr) -> Result<Labels, QueryError> {
+    match argument {
+        Expr::Paren(inner) => fixed_labels(&inner.expr),
+        Expr::VectorSelector(selector) => selector::fixed_labels(selector),
+        Expr::MatrixSelector(range) => selector::fixed_labels(&range.vs),
+        _ => Ok(Labels::default()),
+    }
+}
+
+struct Arguments<'a>(&'a Call);
+
+impl<'a> Arguments<'a> {
+    fn count(&self) -> usize {
+        self.0.args.args.len()
+    }
+
+    fn get(&self, index: usize) -> Result<&'a Expr, QueryError> {
+        let argument = self.0.args.args.get(index).map(AsRef::as_ref);
+        argument.ok_or_else(|| QueryError::Syntax {
+            reason: format!("{} lacks argument {}", self.0.func.name, index + 1),
+        })
+    }
+
+    /// The first argument; the functions on times take the time of the evaluation without one.
+    fn vector_or_time(&self) -> Result<Vector, QueryError> {
+        match self.count() {
+            0 => Ok(Vector::OfScalar(Scalar::Time)),
+            _ => vector(self.get(0)?),
+        }
+    }
+
+    fn scalars(&self, range: std::ops::Range<usize>) -> Result<Vec<Scalar>, QueryError> {
+        range.map(|index| scalar(self.get(index)?)).collect()
+    }
+}

@@ -1,0 +1,220 @@
+//! A checked query: every function is resolved, every matcher compiled, and the types of operands
+//! are the types of fields, so that evaluation has no case that can't happen.
+
+mod aggregate;
+mod binary;
+mod call;
+mod depth;
+mod lower;
+mod selector;
+
+use regex::Regex;
+
+pub(super) use lower::lower;
+
+use super::functions::{Elementwise, WindowFunction};
+use crate::{Labels, Matcher};
+
+/// A query of any type.
+#[derive(Debug)]
+pub(super) enum Plan {
+    Scalar(Scalar),
+    Vector(Vector),
+    Matrix(Matrix),
+    String(String),
+}
+
+/// An expression with one value at each step.
+#[derive(Debug)]
+pub(super) enum Scalar {
+    Number(f64),
+    Time,
+    OfVector(Box<Vector>),
+    Negated(Box<Scalar>),
+    Binary {
+        operator: Operator,
+        left: Box<Scalar>,
+        right: Box<Scalar>,
+    },
+}
+
+/// An expression with a value for each of any number of series.
+#[derive(Debug)]
+pub(super) enum Vector {
+    Selector(Selector),
+    /// The times of the samples that a selector finds, in seconds.
+    TimestampOf(Selector),
+    /// The time of the evaluation for each series, in seconds.
+    TimeOf(Box<Vector>),
+    OfScalar(Scalar),
+    Elementwise {
+        function: Elementwise,
+        of: Box<Vector>,
+        parameters: Vec<Scalar>,
+    },
+    Window {
+        function: WindowFunction,
+        keeps_name: bool,
+        of: Matrix,
+        parameters: Vec<Scalar>,
+    },
+    Aggregate {
+        aggregation: Aggregation,
+        grouping: Grouping,
+        of: Box<Vector>,
+    },
+    WithScalar {
+        operator: Operator,
+        bool: bool,
+        scalar: Scalar,
+        on_left: bool,
+        of: Box<Vector>,
+    },
+    Joined {
+        operator: Operator,
+        bool: bool,
+        left: Box<Vector>,
+        right: Box<Vector>,
+        join: Join,
+    },
+    Set {
+        operator: SetOperator,
+        left: Box<Vector>,
+        right: Box<Vector>,
+        matching: Grouping,
+    },
+    LabelReplace {
+        of: Box<Vector>,
+        replacement: Replacement,
+    },
+    LabelJoin {
+        of: Box<Vector>,
+        target: String,
+        separator: String,
+        sources: Vec<String>,
+    },
+    HistogramQuantile {
+        quantile: Scalar,
+        of: Box<Vector>,
+    },
+    Absent {
+        of: Box<Vector>,
+        labels: Labels,
+    },
+    AbsentOverTime {
+        of: Matrix,
+        labels: Labels,
+    },
+    Sorted {
+        descending: bool,
+        of: Box<Vector>,
+    },
+}
+
+/// An expression with a range of samples for each of any number of series.
+#[derive(Debug)]
+pub(super) enum Matrix {
+    Selector {
+        selector: Selector,
+        range_ms: i64,
+    },
+    Subquery {
+        of: Box<Vector>,
+        range_ms: i64,
+        step_ms: Option<i64>,
+        placement: Placement,
+    },
+}
+
+/// Series, and where in time they are read.
+#[derive(Debug)]
+pub(super) struct Selector {
+    pub(super) matchers: Vec<Matcher>,
+    pub(super) placement: Placement,
+}
+
+/// The modifiers `offset` and `@`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Placement {
+    pub(super) offset_ms: i64,
+    pub(super) at: Option<At>,
+}
+
+/// The time of an `@` modifier.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At {
+    Start,
+    End,
+    Time(i64),
+}
+
+/// The labels that put series into one group, or that are compared for a match.
+#[derive(Debug)]
+pub(super) enum Grouping {
+    /// These: `by`, `on`.
+    Only(Vec<String>),
+    /// All but these and the metric's name: `without`, `ignoring`.
+    Without(Vec<String>),
+}
+
+/// How a group of series becomes one, or fewer.
+#[derive(Debug)]
+pub(super) enum Aggregation {
+    Fold(fn(&mut [f64]) -> f64),
+    Quantile(Scalar),
+    Top(Scalar),
+    Bottom(Scalar),
+    CountValues(String),
+}
+
+/// An operator on numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+    Atan2,
+    Equal,
+    NotEqual,
+    Greater,
+    Less,
+    GreaterOrEqual,
+    LessOrEqual,
+}
+
+/// An operator on sets of series.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SetOperator {
+    And,
+    Or,
+    Unless,
+}
+
+/// How series of two sides find each other.
+#[derive(Debug)]
+pub(super) struct Join {
+    pub(super) matching: Grouping,
+    pub(super) cardinality: Cardinality,
+}
+
+/// How many series of each side may match one another.
+#[derive(Debug)]
+pub(super) enum Cardinality {
+    OneToOne,
+    /// `group_left`, with the labels to take from the right side.
+    ManyToOne(Vec<String>),
+    /// `group_right`, with the labels to take from the left side.
+    OneToMany(Vec<String>),
+}
+
+/// The parameters of `label_replace`.
+#[derive(Debug)]
+pub(super) struct Replacement {
+    pub(super) target: String,
+    pub(super) replacement: String,
+    pub(super) source: String,
+    pub(super) pattern: Regex,
+}

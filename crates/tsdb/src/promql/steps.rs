@@ -1,0 +1,84 @@
+/// The times at which an expression is evaluated: `count` of them, `step` ms apart. A step of 0
+/// evaluates one time over and over, which is what the `@` modifier means.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    start: i64,
+    step: i64,
+    count: usize,
+}
+
+impl Steps {
+    /// One time.
+    pub(super) fn instant(time: i64) -> Self {
+        Self {
+            start: time,
+            step: 0,
+            count: 1,
+        }
+    }
+
+    /// The times from `start` to `end`, both included where a step meets them. `None` when there
+    /// are more than `max`, with their number as the error.
+    pub(super) fn between(start: i64, end: i64, step: i64, max: u64) -> Result<Self, u64> {
+        if end < start {
+            return Ok(Self {
+                start,
+                step,
+                count: 0,
+            });
+        }
+        let count = (end.abs_diff(start) / step.unsigned_abs()).saturating_add(1);
+        if count > max {
+            return Err(count);
+        }
+        Ok(Self {
+            start,
+            step,
+            count: count as usize,
+        })
+    }
+
+    /// The same number of steps, all at one time.
+    pub(super) fn pinned_to(self, time: i64) -> Self {
+        Self {
+            start: time,
+            step: 0,
+            ..self
+        }
+    }
+
+    /// The steps, each `offset` ms earlier.
+    pub(super) fn earlier_by(self, offset: i64) -> Self {
+        Self {
+            start: self.start.saturating_sub(offset),
+            ..self
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The time of a step; the last that there is for one beyond it.
+    pub(super) fn time(&self, index: usize) -> i64 {
+        let exact = i128::from(self.start) + i128::from(self.step) * index as i128;
+        exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    }
+
+    /// The first time.
+    pub(super) fn first(&self) -> i64 {
+        self.start
+    }
+
+    /// The last time.
+    pub(super) fn last(&self) -> i64 {
+        self.time(self.count.saturating_sub(1))
+    }
+
+    /// All times in order.
+    pub(super) fn times(&self) -> impl Iterator<Item = i64> + use<> {
+        let steps = *self;
+        (0..steps.count).map(move |index| steps.time(index))
+    }
+}

@@ -1,0 +1,36 @@
+//! Times and durations: as parameters of Prometheus' HTTP interface, and as ms.
+
+use std::time::Duration;
+
+/// A time in ms from Unix seconds with an optional fraction, or from RFC 3339. `None` when it is
+/// neither, or too far away for ms in 64 bits.
+pub fn parse_time(text: &str) -> Option<i64> {
+    match text.parse::<f64>() {
+        Ok(seconds) => milliseconds(seconds),
+        Err(_) => Some(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
+    }
+}
+
+/// A duration in ms from seconds with an optional fraction, or from Prometheus' notation: `5m`,
+/// `1h30m`, `500ms`. `None` when it is neither.
+pub fn parse_duration(text: &str) -> Option<i64> {
+    match text.parse::<f64>() {
+        Ok(seconds) => milliseconds(seconds),
+        Err(_) => {
+            let duration = promql_parser::util::parse_duration(text).ok()?;
+            Some(whole_milliseconds(duration))
+        }
+    }
+}
+
+fn milliseconds(seconds: f64) -> Option<i64> {
+    let milliseconds = (seconds * 1000.0).round();
+    // The comparison is false for NaN. i64::MAX as f64 is 2^63, the first value that doesn't fit.
+    let fits = milliseconds >= i64::MIN as f64 && milliseconds < i64::MAX as f64;
+    fits.then_some(milliseconds as i64)
+}
+
+/// The whole ms of a duration, the greatest number of them when there are more.
+pub(super) fn whole_milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

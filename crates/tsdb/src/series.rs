@@ -1,0 +1,50 @@
+use std::fmt;
+
+use crate::db::Db;
+use crate::shard::Key;
+use crate::{Error, Labels, Sample};
+
+/// A writer's handle to one series: half the cost of a write by labels, as nothing is looked up.
+///
+/// A series that has ended (its samples were deleted or outlived retention) begins again with the
+/// next write. Each writer has a handle of its own: clones are cheap.
+#[derive(Clone)]
+pub struct Series {
+    db: Db,
+    labels: Labels,
+    key: Key,
+}
+
+impl Series {
+    pub(crate) fn new(db: Db, labels: Labels, key: Key) -> Self {
+        Self { db, labels, key }
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Writes one sample.
+    ///
+    /// # Errors
+    /// [`Error::OutOfOrder`] or [`Error::DuplicateTimestamp`] as the options say,
+    /// [`Error::MemoryFull`].
+    pub fn append(&mut self, sample: Sample) -> Result<(), Error> {
+        self.append_batch(std::slice::from_ref(&sample))
+    }
+
+    /// Writes samples, all or none.
+    ///
+    /// # Errors
+    /// The first sample's that is refused; see [`Series::append`].
+    pub fn append_batch(&mut self, samples: &[Sample]) -> Result<(), Error> {
+        self.db.append_at(&mut self.key, &self.labels, samples)
+    }
+}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Series").field(&self.labels).finish()
+    }
+}

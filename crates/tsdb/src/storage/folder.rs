@@ -1,0 +1,117 @@
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Storage, StorageFailure, StorageFile, StoredFile};
+use crate::Error;
+
+/// The file whose lock says that the folder is in use. It stays when the lock is gone.
+const LOCK: &str = "lock";
+
+/// A folder of the file system, locked for as long as this value lives.
+///
+/// The lock is the operating system's: it ends with the process, however that ends.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Takes the folder, which is created if it isn't there.
+    ///
+    /// # Errors
+    /// [`Error::FolderInUse`] if a database has it open, in this process or another;
+    /// [`Error::Storage`] or [`Error::DiskFull`].
+    pub fn lock(path: impl Into<PathBuf>) -> Result<Self, Error> {
+        let path = path.into();
+        let fail = |action| move |cause| Error::from(StorageFailure::new(action, LOCK, cause));
+        create_durably(&path).map_err(fail("create the folder of"))?;
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join(LOCK))
+            .map_err(fail("create"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path, _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(Error::FolderInUse { path }),
+            Err(TryLockError::Error(cause)) => Err(fail("lock")(cause)),
+        }
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Creates a folder and its parents, so that they are there after a crash.
+fn create_durably(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    create_durably(parent)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.and_then(|()| sync_path(parent)),
+    }
+}
+
+/// Windows can't sync a folder; its file systems keep a journal of names.
+fn sync_path(folder: &Path) -> io::Result<()> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    File::open(folder)?.sync_all()
+}
+
+impl Storage for Folder {
+    fn list(&self) -> io::Result<Vec<StoredFile>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().into_string() {
+                let length = entry.metadata()?.len();
+                files.push(StoredFile { name, length });
+            }
+        }
+        Ok(files)
+    }
+
+    fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()> {
+        into.clear();
+        File::open(self.path.join(name))?.read_to_end(into)?;
+        Ok(())
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(File::create(self.path.join(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        sync_path(&self.path)
+    }
+}
+
+impl StorageFile for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

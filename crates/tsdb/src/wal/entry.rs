@@ -1,0 +1,259 @@
+//! What a frame says, one entry after the other.
+
+use super::run::{self, MAX_RUN};
+use super::varint::{self, take as take_varint, unzigzag, zigzag};
+use crate::journal::SeriesId;
+use crate::{Labels, Metadata, MetricKind, Sample};
+
+/// The first byte of an entry.
+mod kind {
+    pub(super) const CLOCK: u8 = 1;
+    pub(super) const SAMPLE: u8 = 2;
+    pub(super) const RUN: u8 = 3;
+    pub(super) const BEGIN: u8 = 4;
+    pub(super) const END: u8 = 5;
+    pub(super) const DELETE: u8 = 6;
+    pub(super) const METADATA: u8 = 7;
+    pub(super) const CLOSED: u8 = 8;
+}
+
+/// The kinds of metrics, by the number that stands for each.
+const METRIC_KINDS: [MetricKind; 5] = [
+    MetricKind::Unknown,
+    MetricKind::Counter,
+    MetricKind::Gauge,
+    MetricKind::Histogram,
+    MetricKind::Summary,
+];
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Entry<'a> {
+    /// A series begins.
+    Begin(SeriesId, Labels),
+    /// Samples of a series, in the order of arrival.
+    Samples(SeriesId, &'a [Sample]),
+    /// The samples of a series from the first to the second time, both included, are deleted.
+    Delete(SeriesId, i64, i64),
+    /// A series has ended.
+    End(SeriesId),
+    /// The metadata of a metric.
+    Metadata(&'a str, Metadata),
+    /// The file ends here as it was meant to.
+    Closed,
+}
+
+/// Entries on their way to a file.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    bytes: Vec<u8>,
+    /// The last timestamp written, if there is one.
+    clock: Option<i64>,
+}
+
+impl Entries {
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets the entries, and keeps at most `capacity` bytes of memory.
+    pub(crate) fn clear(&mut self, capacity: usize) {
+        self.clock = None;
+        self.bytes.clear();
+        self.bytes.shrink_to(capacity);
+    }
+
+    pub(crate) fn begin(&mut self, id: SeriesId, labels: &Labels) {
+        self.head(kind::BEGIN, id);
+        varint::push(&mut self.bytes, labels.len() as u64);
+        for label in labels {
+            self.text(label.name);
+            self.text(label.value);
+        }
+    }
+
+    /// Adds samples; none is nothing.
+    #[inline]
+    pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) {
+        if let [sample] = samples {
+            self.sample(id, *sample);
+        } else {
+            for samples in samples.chunks(MAX_RUN) {
+                self.run(id, samples);
+            }
+        }
+    }
+
+    /// In one copy, as this is the write that is done most.
+    #[inline]
+    pub(crate) fn sample(&mut self, id: SeriesId, sample: Sample) {
+        let at = sample.timestamp_ms;
+        let clock = self.clock(at);
+        let mut entry = [0; 1 + 2 * varint::MAX_LENGTH + 8];
+        entry[0] = kind::SAMPLE;
+        let mut length = 1 + varint::write(&mut entry[1..], id.0);
+        let distance = zigzag(at.wrapping_sub(clock));
+        length += varint::write(&mut entry[length..], distance);
+        entry[length..length + 8].copy_from_slice(&sample.value.to_bits().to_le_bytes());
+        self.bytes.extend_from_slice(&entry[..length + 8]);
+        self.clock = Some(at);
+    }
+
+    fn run(&mut self, id: SeriesId, samples: &[Sample]) {
+        let clock = self.clock(samples[0].timestamp_ms);
+        self.head(kind::RUN, id);
+        varint::push(&mut self.bytes, samples.len() as u64);
+        run::push(&mut self.bytes, samples, clock);
+        self.clock = Some(samples[samples.len() - 1].timestamp_ms);
+    }
+
+    /// The time to count from. The entries of each shard stand alone, so they tell it first.
+    #[inline]
+    fn clock(&mut self, at: i64) -> i64 {
+        self.clock.unwrap_or_else(|| {
+            self.bytes.push(kind::CLOCK);
+            self.number(at);
+            at
+        })
+    }
+
+    pub(crate) fn delete(&mut self, id: SeriesId, from_ms: i64, to_ms: i64) {
+        self.head(kind::DELETE, id);
+        self.number(from_ms);
+        self.number(to_ms);
+    }
+
+    pub(crate) fn end(&mut self, id: SeriesId) {
+        self.head(kind::END, id);
+    }
+
+    pub(crate) fn metadata(&mut self, metric: &str, metadata: &Metadata) {
+        self.bytes.push(kind::METADATA);
+        self.text(metric);
+        let place = METRIC_KINDS.iter().position(|k| *k == metadata.kind);
+        self.bytes.push(place.unwrap_or_default() as u8);
+        self.text(&metadata.help);
+    }
+
+    pub(crate) fn closed(&mut self) {
+        self.bytes.push(kind::CLOSED);
+    }
+
+    fn head(&mut self, kind: u8, id: SeriesId) {
+        self.bytes.push(kind);
+        varint::push(&mut self.bytes, id.0);
+    }
+
+    fn number(&mut self, number: i64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        varint::push(&mut self.bytes, text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Reads entries.
+#[derive(Debug)]
+pub(crate) struct EntryReader {
+    clock: i64,
+    run: Box<[Sample; MAX_RUN]>,
+}
+
+impl EntryReader {
+    pub(crate) fn new() -> Self {
+        Self {
+            clock: 0,
+            run: Box::new([Sample::new(0, 0.0); MAX_RUN]),
+        }
+    }
+
+    /// The next entry of `bytes`; `None` if what stands there is none. Bytes are left.
+    #[inline]
+    pub(crate) fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Option<Entry<'a>> {
+        loop {
+            let (&kind, rest) = bytes.split_first()?;
+            *bytes = rest;
+            match kind {
+                kind::CLOCK => self.clock = take_number(bytes)?,
+                kind::SAMPLE => return self.sample(bytes),
+                kind::RUN => return self.run(bytes),
+                _ => return rare(kind, bytes),
+            }
+        }
+    }
+
+    #[inline]
+    fn sample<'a>(&'a mut self, bytes: &mut &[u8]) -> Option<Entry<'a>> {
+        let id = take_id(bytes)?;
+        self.clock = self.clock.wrapping_add(unzigzag(take_varint(bytes)?));
+        let (value, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        self.run[0] = Sample::new(self.clock, f64::from_bits(u64::from_le_bytes(*value)));
+        Some(Entry::Samples(id, &self.run[..1]))
+    }
+
+    fn run<'a>(&'a mut self, bytes: &mut &[u8]) -> Option<Entry<'a>> {
+        let id = take_id(bytes)?;
+        let count = usize::try_from(take_varint(bytes)?).ok()?;
+        let samples = self.run.get_mut(..count)?;
+        run::take(bytes, samples, self.clock)?;
+        self.clock = samples.last()?.timestamp_ms;
+        Some(Entry::Samples(id, samples))
+    }
+}
+
+fn rare<'a>(kind: u8, bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
+    Some(match kind {
+        kind::BEGIN => Entry::Begin(take_id(bytes)?, take_labels(bytes)?),
+        kind::END => Entry::End(take_id(bytes)?),
+        kind::DELETE => Entry::Delete(take_id(bytes)?, take_number(bytes)?, take_number(bytes)?),
+        kind::METADATA => take_metadata(bytes)?,
+        kind::CLOSED => Entry::Closed,
+        _ => return None,
+    })
+}
+
+fn take_labels(bytes: &mut &[u8]) -> Option<Labels> {
+    let mut builder = Labels::builder();
+    for _ in 0..take_varint(bytes)? {
+        builder.label(take_text(bytes)?, take_text(bytes)?);
+    }
+    builder.build().ok()
+}
+
+fn take_metadata<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
+    let metric = take_text(bytes)?;
+    let (&kind, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let kind = *METRIC_KINDS.get(usize::from(kind))?;
+    let help = take_text(bytes)?.to_owned();
+    Some(Entry::Metadata(metric, Metadata { kind, help }))
+}
+
+#[inline]
+fn take_id(bytes: &mut &[u8]) -> Option<SeriesId> {
+    take_varint(bytes).map(SeriesId)
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<i64> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(i64::from_le_bytes(*number))
+}
+
+fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let length = usize::try_from(take_varint(bytes)?).ok()?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(text).ok()
+}

@@ -1,0 +1,136 @@
+//! The fixed parts of a file: its header and that of each frame.
+
+use crc32c::{crc32c, crc32c_append};
+
+/// The version that this code writes, and the newest that it reads.
+pub(crate) const VERSION: u32 = 1;
+
+/// What kind of file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A segment of the log.
+    Segment,
+    /// A snapshot.
+    Snapshot,
+}
+
+impl FileKind {
+    fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Self::Segment => b"TSDB-LOG",
+            Self::Snapshot => b"TSDB-SNP",
+        }
+    }
+}
+
+/// The start of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileHeader {
+    pub(crate) kind: FileKind,
+    /// The number in the file's name.
+    pub(crate) number: u64,
+    /// How many bytes of the segment before count; zero in the first, and in a snapshot.
+    pub(crate) previous_end: u64,
+}
+
+/// Why a header is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadHeader {
+    /// It was damaged, or never written as a whole.
+    Damaged,
+    /// It was written by a newer release.
+    Newer(u32),
+}
+
+impl FileHeader {
+    pub(crate) const LENGTH: usize = 32;
+
+    pub(crate) fn encode(&self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(self.kind.magic());
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.number.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.previous_end.to_le_bytes());
+        let checksum = file_checksum(&bytes);
+        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8], kind: FileKind) -> Result<Self, BadHeader> {
+        let bytes: &[u8; Self::LENGTH] = bytes.first_chunk().ok_or(BadHeader::Damaged)?;
+        if bytes[..8] != *kind.magic() || u32_at(bytes, 12) != file_checksum(bytes) {
+            return Err(BadHeader::Damaged);
+        }
+        match u32_at(bytes, 8) {
+            VERSION => Ok(Self {
+                kind,
+                number: u64_at(bytes, 16),
+                previous_end: u64_at(bytes, 24),
+            }),
+            0 => Err(BadHeader::Damaged),
+            version => Err(BadHeader::Newer(version)),
+        }
+    }
+}
+
+/// Of all but the place of the checksum itself.
+fn file_checksum(bytes: &[u8; FileHeader::LENGTH]) -> u32 {
+    crc32c_append(crc32c(&bytes[..12]), &bytes[16..])
+}
+
+/// The start of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    /// How many bytes of entries follow.
+    pub(crate) length: u64,
+    /// How many bytes of this file were known to be durable when the frame was written.
+    pub(crate) durable: u64,
+    /// The checksum of the entries.
+    pub(crate) checksum: u32,
+}
+
+impl FrameHeader {
+    pub(crate) const LENGTH: usize = 24;
+
+    /// As it stands at `offset` of file `number`: elsewhere it would be no header.
+    pub(crate) fn encode(&self, number: u64, offset: u64) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&self.length.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.durable.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.checksum.to_le_bytes());
+        let checksum = frame_checksum(&bytes, number, offset);
+        bytes[20..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The header at `offset` of `file`, if there is one.
+    pub(crate) fn decode(file: &[u8], number: u64, offset: usize) -> Option<Self> {
+        let bytes: &[u8; Self::LENGTH] = file.get(offset..)?.first_chunk()?;
+        let header = Self {
+            length: u64_at(bytes, 0),
+            durable: u64_at(bytes, 8),
+            checksum: u32_at(bytes, 16),
+        };
+        // Cheap, and false nearly everywhere but at a header: looking for one is fast.
+        let plausible = header.length > 0 && header.durable <= offset as u64;
+        let sound = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset as u64);
+        (plausible && sound()).then_some(header)
+    }
+}
+
+fn frame_checksum(bytes: &[u8; FrameHeader::LENGTH], number: u64, offset: u64) -> u32 {
+    let place = crc32c_append(crc32c(&number.to_le_bytes()), &offset.to_le_bytes());
+    crc32c_append(place, &bytes[..20])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut number = [0; 4];
+    number.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(number)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(number)
+}

@@ -1,0 +1,101 @@
+//! Writes one file, frame by frame.
+
+use super::header::{FileHeader, FileKind, FrameHeader};
+use crate::storage::{Storage, StorageFailure, StorageFile};
+
+/// A file that is being written.
+pub(crate) struct Segment {
+    file: Box<dyn StorageFile>,
+    name: String,
+    number: u64,
+    /// Where the next frame stands.
+    end: u64,
+    /// How many bytes a sync has confirmed.
+    durable: u64,
+}
+
+impl Segment {
+    /// Creates the file `name` with its header. Not durable before the next sync, and one of the
+    /// folder.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        name: String,
+        header: &FileHeader,
+    ) -> Result<Self, StorageFailure> {
+        let fail = |action| {
+            let name = name.clone();
+            move |cause| StorageFailure::new(action, &name, cause)
+        };
+        let mut file = storage.create(&name).map_err(fail("create"))?;
+        let started = file.append(&header.encode()).map_err(fail("write"));
+        if let Err(failure) = started {
+            // Only to leave no empty file behind; the next attempt takes the same name.
+            let _ = storage.remove(&name);
+            return Err(failure);
+        }
+        Ok(Self {
+            file,
+            name,
+            number: header.number,
+            end: FileHeader::LENGTH as u64,
+            durable: 0,
+        })
+    }
+
+    /// Creates a segment of the log, which is there after a crash once this returns.
+    pub(crate) fn begin(
+        storage: &dyn Storage,
+        number: u64,
+        previous_end: u64,
+    ) -> Result<Self, StorageFailure> {
+        let header = FileHeader {
+            kind: FileKind::Segment,
+            number,
+            previous_end,
+        };
+        let mut segment = Self::create(storage, super::names::segment(number), &header)?;
+        segment.sync()?;
+        storage
+            .sync_folder()
+            .map_err(|cause| StorageFailure::new("sync", "", cause))?;
+        Ok(segment)
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How long the file is.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How much of it is durable.
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Writes `frame`: room for a header, and entries after it.
+    pub(crate) fn append(&mut self, frame: &mut [u8]) -> Result<(), StorageFailure> {
+        let (header, entries) = frame.split_at_mut(FrameHeader::LENGTH);
+        let encoded = FrameHeader {
+            length: entries.len() as u64,
+            durable: self.durable,
+            checksum: crc32c::crc32c(entries),
+        };
+        header.copy_from_slice(&encoded.encode(self.number, self.end));
+        self.file
+            .append(frame)
+            .map_err(|cause| StorageFailure::new("write", &self.name, cause))?;
+        self.end += frame.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), StorageFailure> {
+        self.file
+            .sync()
+            .map_err(|cause| StorageFailure::new("sync", &self.name, cause))?;
+        self.durable = self.end;
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+use std::borrow::Cow;
+
+use crate::MetricKind;
+
+/// What a line says.
+pub(super) enum Line<'a> {
+    /// Nothing: it is empty, or a comment.
+    Nothing,
+    Help {
+        metric: &'a str,
+        help: String,
+    },
+    Type {
+        metric: &'a str,
+        kind: MetricKind,
+    },
+    Sample(SampleLine<'a>),
+}
+
+/// A sample and the labels of its series.
+pub(super) struct SampleLine<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    pub(super) value: f64,
+    pub(super) timestamp_ms: Option<i64>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn read(text: &'a str) -> Result<Self, &'static str> {
+        let text = text.trim_matches([' ', '\t', '\r']);
+        match text.strip_prefix('#') {
+            Some(comment) => comment_line(comment),
+            None if text.is_empty() => Ok(Self::Nothing),
+            None => Ok(Self::Sample(sample_line(text)?)),
+        }
+    }
+}
+
+fn comment_line(text: &str) -> Result<Line<'_>, &'static str> {
+    let (keyword, rest) = word(text);
+    let (metric, rest) = word(rest);
+    match keyword {
+        "HELP" if !metric.is_empty() => Ok(Line::Help {
+            metric,
+            help: unescaped(rest).into(),
+        }),
+        "TYPE" if !metric.is_empty() => Ok(Line::Type {
+            metric,
+            kind: kind(rest)?,
+        }),
+        _ => Ok(Line::Nothing),
+    }
+}
+
+fn kind(text: &str) -> Result<MetricKind, &'static str> {
+    Ok(match text {
+        "counter" => MetricKind::Counter,
+        "gauge" => MetricKind::Gauge,
+        "histogram" => MetricKind::Histogram,
+        "summary" => MetricKind::Summary,
+        "untyped" | "unknown" => MetricKind::Unknown,
+        _ => return Err("the type is none of counter, gauge, histogram, summary, untyped"),
+    })
+}
+
+fn sample_line(text: &str) -> Result<SampleLine<'_>, &'static str> {
+    let end = text.find(['{', ' ', '\t']).ok_or("the line has no value")?;
+    let (name, mut rest) = text.split_at(end);
+    let mut name = Cow::Borrowed(name);
+    let mut labels = Vec::new();
+    rest = rest.trim_start();
+    if let Some(inside) = rest.strip_prefix('{') {
+        rest = label_list(inside, &mut name, &mut labels)?;
+    }
+    if name.is_empty() {
+        return Err("the line names no metric");
+    }
+    let (value, rest) = word(rest);
+    let (timestamp, rest) = word(rest);
+    if !rest.is_empty() {
+        return Err("there is something after the timestamp");
+    }
+    let timestamp_ms = match timestamp {
+        "" => None,
+        _ => Some(
+            timestamp
+                .parse()
+                .map_err(|_| "the timestamp is no integer of 64 bits")?,
+        ),
+    };
+    Ok(SampleLine {
+        name,
+        labels,
+        value: number(value)?,
+        timestamp_ms,
+    })
+}
+
+/// The labels up to the closing brace, and what follows it. A quoted text without a value is the
+/// metric's name.
+fn label_list<'a>(
+    mut rest: &'a str,
+    metric: &mut Cow<'a, str>,
+    labels: &mut Vec<(Cow<'a, str>, Cow<'a, str>)>,
+) -> Result<&'a str, &'static str> {
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('}') {
+            return Ok(after);
+        }
+        let name;
+        (name, rest) = match rest.starts_with('"') {
+            true => quoted(rest)?,
+            false => label_name(rest)?,
+        };
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('=') {
+            let value;
+            (value, rest) = quoted(after.trim_start())?;
+            labels.push((name, value));
+        } else if metric.is_empty() {
+            *metric = name;
+        } else {
+            return Err("a label has no value");
+        }
+        rest = rest.trim_start();
+        rest = match rest.strip_prefix(',') {
+            Some(after) => after,
+            None if rest.starts_with('}') => rest,
+            None => return Err("a comma or a closing brace is missing after a label"),
+        };
+    }
+}
+
+/// A label's name, and what follows it.
+fn label_name(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
+    let end = text
+        .find(['=', ' ', '\t', ',', '}', '"'])
+        .unwrap_or(text.len());
+    if end == 0 || !text[end..].trim_start().starts_with('=') {
+        return Err("a label must be name=\"value\"");
+    }
+    Ok((Cow::Borrowed(&text[..end]), &text[end..]))
+}
+
+/// What a quoted text says, and what follows it.
+fn quoted(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
+    let inside = text
+        .strip_prefix('"')
+        .ok_or("a label's value must be quoted")?;
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'"' => return Ok((unescaped(&inside[..at]), &inside[at + 1..])),
+            _ => {}
+        }
+        at += 1;
+    }
+    Err("a quoted text is not closed")
+}
+
+fn number(text: &str) -> Result<f64, &'static str> {
+    if text.is_empty() {
+        return Err("the line has no value");
+    }
+    text.parse().map_err(|_| "the value is no number")
+}
+
+/// The first word, and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches([' ', '\t']);
+    let end = text.find([' ', '\t']).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    (word, rest.trim_start_matches([' ', '\t']))
+}
+
+/// `\\`, `\"` and `\n` are a backslash, a quote and a line break; other backslashes stay.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        if char != '\\' {
+            out.push(char);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some(escaped @ ('\\' | '"')) => out.push(escaped),
+            other => {
+                out.push('\\');
+                out.extend(other);
+            }
+        }
+    }
+    Cow::Owned(out)
+}

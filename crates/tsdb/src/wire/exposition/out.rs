@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::family::family_of;
+use crate::{Db, Labels, METRIC_NAME, Matcher, Metadata, MetricKind, Sample};
+
+/// Collects samples and writes them in the text format: grouped by metric, metrics by name, each
+/// after its help and type.
+#[derive(Clone, Debug, Default)]
+pub struct Exposition {
+    metadata: BTreeMap<String, Metadata>,
+    samples: Vec<(Labels, f64, Option<i64>)>,
+}
+
+impl Exposition {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says what is known of a metric.
+    pub fn describe(&mut self, metric: impl Into<String>, metadata: Metadata) -> &mut Self {
+        self.metadata.insert(metric.into(), metadata);
+        self
+    }
+
+    /// Adds a value, of the time at which it is read.
+    pub fn value(&mut self, labels: Labels, value: f64) -> &mut Self {
+        self.samples.push((labels, value, None));
+        self
+    }
+
+    /// Adds a sample with its timestamp.
+    pub fn sample(&mut self, labels: Labels, sample: Sample) -> &mut Self {
+        self.samples
+            .push((labels, sample.value, Some(sample.timestamp_ms)));
+        self
+    }
+
+    /// The text.
+    pub fn write(mut self) -> String {
+        let metadata = &self.metadata;
+        let family = |labels: &Labels| {
+            let find = |name: &str| metadata.get(name);
+            family_of(labels.metric(), find).to_owned()
+        };
+        self.samples.sort_by_cached_key(|(labels, _, timestamp)| {
+            (family(labels), labels.clone(), *timestamp)
+        });
+        let mut out = String::new();
+        let mut last = None;
+        for (labels, value, timestamp_ms) in &self.samples {
+            let family = Some(family(labels));
+            if family != last {
+                push_metadata(&mut out, family.as_deref().unwrap_or_default(), metadata);
+                last = family;
+            }
+            push_sample(&mut out, labels, *value, *timestamp_ms);
+        }
+        out
+    }
+}
+
+/// The last sample of each series that fulfils all of `matchers`, not older than `lookback_ms`
+/// before `time_ms` and not ended by a stale marker, in the text format.
+pub fn federate(db: &Db, matchers: &[Matcher], time_ms: i64, lookback_ms: i64) -> String {
+    let mut exposition = Exposition {
+        metadata: db.all_metadata(),
+        samples: Vec::new(),
+    };
+    let from_ms = time_ms.saturating_sub(lookback_ms).saturating_add(1);
+    let mut samples = Vec::new();
+    for series in db.select(matchers, from_ms, time_ms).iter() {
+        samples.clear();
+        series.collect_into(&mut samples);
+        if let Some(last) = samples.last().filter(|sample| !sample.is_stale()) {
+            exposition.sample(series.labels().clone(), *last);
+        }
+    }
+    exposition.write()
+}
+
+fn push_metadata(out: &mut String, metric: &str, all: &BTreeMap<String, Metadata>) {
+    let Some(metadata) = all.get(metric).filter(|_| is_plain(metric)) else {
+        return;
+    };
+    // Writing to a String doesn't fail.
+    if !metadata.help.is_empty() {
+        let _ = write!(out, "# HELP {metric} ");
+        push_escaped(out, &metadata.help, &[]);
+        out.push('\n');
+    }
+    let kind = match metadata.kind {
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
+        MetricKind::Histogram => "histogram",
+        MetricKind::Summary => "summary",
+        MetricKind::Unknown => "untyped",
+    };
+    let _ = writeln!(out, "# TYPE {metric} {kind}");
+}
+
+fn push_sample(out: &mut String, labels: &Labels, value: f64, timestamp_ms: Option<i64>) {
+    let metric = labels.metric();
+    let mut list = String::new();
+    if is_plain(metric) {
+        out.push_str(metric);
+    } else {
+        push_quoted(&mut list, metric);
+    }
+    for label in labels.iter().filter(|label| label.name != METRIC_NAME) {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        if is_plain(label.name) && !label.name.contains(':') {
+            list.push_str(label.name);
+        } else {
+            push_quoted(&mut list, label.name);
+        }
+        list.push('=');
+        push_quoted(&mut list, label.value);
+    }
+    if !list.is_empty() {
+        let _ = write!(out, "{{{list}}}");
+    }
+    out.push(' ');
+    match value {
+        f64::INFINITY => out.push_str("+Inf"),
+        f64::NEG_INFINITY => out.push_str("-Inf"),
+        // `Display` writes NaN as it is wanted.
+        _ => {
+            let _ = write!(out, "{value}");
+        }
+    }
+    if let Some(timestamp_ms) = timestamp_ms {
+        let _ = write!(out, " {timestamp_ms}");
+    }
+    out.push('\n');
+}
+
+/// Whether a name can stand without quotes.
+fn is_plain(name: &str) -> bool {
+    let first = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':');
+    name.bytes().next().is_some_and(first)
+        && name
+            .bytes()
+            .all(|byte| first(byte) || byte.is_ascii_digit())
+}
+
+fn push_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    push_escaped(out, text, &['"']);
+    out.push('"');
+}
+
+fn push_escaped(out: &mut String, text: &str, also: &[char]) {
+    for char in text.chars() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\\' => out.push_str("\\\\"),
+            char if also.contains(&char) => out.extend(['\\', char]),
+            char => out.push(char),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::push_string;
+
+/// An HTTP status and a body of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// 200, 206 or 400.
+    pub status: u16,
+    /// The JSON.
+    pub body: Cow<'static, str>,
+}
+
+impl Answer {
+    pub(super) fn ok(body: String) -> Self {
+        Self {
+            status: 200,
+            body: body.into(),
+        }
+    }
+
+    /// A request that can't be answered.
+    pub(super) fn bad_request(error: &str) -> Self {
+        let mut body = String::from(r#"{"error":"#);
+        push_string(&mut body, error);
+        body.push('}');
+        Self {
+            status: 400,
+            body: body.into(),
+        }
+    }
+}
+
+/// What a server counts of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Points that were written since it began.
+    pub points_written: u64,
+    /// Queries that were answered since it began.
+    pub queries_served: u64,
+    /// How long ago it began, in seconds.
+    pub uptime_seconds: f64,
+}
+
+/// The answer of a server that is there.
+pub fn health() -> Answer {
+    Answer {
+        status: 200,
+        body: Cow::Borrowed(r#"{"status":"healthy"}"#),
+    }
+}
+
+/// The answer with a server's counters.
+pub fn counters(counters: &Counters) -> Answer {
+    let Counters {
+        points_written,
+        queries_served,
+        uptime_seconds,
+    } = counters;
+    let mut body = String::with_capacity(96);
+    // Writing to a String doesn't fail.
+    let _ = write!(
+        body,
+        r#"{{"points_written":{points_written},"queries_served":{queries_served},"uptime_seconds":{uptime_seconds:.3}}}"#
+    );
+    Answer::ok(body)
+}

@@ -1,0 +1,28 @@
+//! Points as JSON: `{"metric","timestamp","value","tags"?}`, the timestamp a whole number of ms.
+//!
+//! | call | body | answer |
+//! |---|---|---|
+//! | [`write()`] | one point, or an array of points | 200 `{"written":n}`; 206 `{"written":n,"errors":[{"index","error"}]}` where some are not written; 400 `{"error"}` for a body that is no such JSON |
+//! | [`query`] | `{"metric","start","end","tags"?}`, both times included | 200 `{"metric","start","end","points":[…],"count":n}`, ascending by time; 400 `{"error"}` |
+//! | [`health`] | | 200 `{"status":"healthy"}` |
+//! | [`counters`] | | 200 `{"points_written","queries_served","uptime_seconds"}` |
+//!
+//! An element of an array that is no point, by a missing field or a wrong type, is a point that is
+//! not written; a single object that is none is a 400. Fields of other names are ignored; of two
+//! with one name the last counts. JSON has no NaN and no infinities: answers show such values as
+//! the texts `"NaN"`, `"+Inf"` and `"-Inf"`.
+
+mod answer;
+mod decimal;
+mod number;
+mod point;
+mod query;
+mod scan;
+mod text;
+mod write;
+
+pub use answer::{Answer, Counters, counters, health};
+pub use query::query;
+pub use write::write;
+
+pub(crate) use text::push_string;

@@ -1,0 +1,102 @@
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A string as it is written: between its quotes, with its escape sequences, whose form was checked.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    raw: &'a str,
+    escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(raw: &'a str, escaped: bool) -> Self {
+        Self { raw, escaped }
+    }
+
+    /// What it says. A half of a surrogate pair that stands alone is U+FFFD.
+    pub(super) fn decoded(self) -> Cow<'a, str> {
+        if self.escaped {
+            Cow::Owned(unescape(self.raw))
+        } else {
+            Cow::Borrowed(self.raw)
+        }
+    }
+}
+
+fn unescape(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let (char, length) = sequence(escape);
+        out.push(char);
+        rest = &escape[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The character of the sequence after its backslash, and the sequence's length.
+fn sequence(escape: &str) -> (char, usize) {
+    let simple = match escape.as_bytes().first() {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return unicode(escape),
+        Some(&other) => char::from(other),
+        None => return (char::REPLACEMENT_CHARACTER, 0),
+    };
+    (simple, 1)
+}
+
+fn unicode(escape: &str) -> (char, usize) {
+    let first = code_unit(&escape[1..]);
+    let second = escape[5..].strip_prefix("\\u").map(code_unit);
+    if let (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) = (first, second) {
+        let code = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
+        return (
+            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+            11,
+        );
+    }
+    (
+        char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),
+        5,
+    )
+}
+
+/// Four hexadecimal digits; the scanner has seen that they are there.
+fn code_unit(digits: &str) -> u32 {
+    digits
+        .get(..4)
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+        .unwrap_or(0xFFFD)
+}
+
+/// Appends a string in its quotes.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x00..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[plain..at]);
+        out.push_str(escape);
+        if escape.is_empty() {
+            // Writing to a String doesn't fail.
+            let _ = write!(out, "\\u{byte:04x}");
+        }
+        plain = at + 1;
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}

@@ -1,0 +1,88 @@
+use std::fmt::Write;
+
+use super::point::PointReader;
+use super::scan::{Malformed, Scanner};
+use super::{Answer, push_string};
+use crate::Db;
+use crate::wire::points::Points;
+use crate::wire::{Fault, Ingested};
+
+/// Writes the point or the array of points of a body; see the [module](super) for the answers.
+///
+/// The body is read to its end before anything is written.
+pub fn write(db: &Db, body: &[u8]) -> Answer {
+    match ingest(db, body) {
+        Ok(ingested) => answer(&ingested),
+        Err(error) => Answer::bad_request(&error),
+    }
+}
+
+fn ingest(db: &Db, body: &[u8]) -> Result<Ingested, String> {
+    let text = std::str::from_utf8(body).map_err(|error| format!("malformed JSON: {error}"))?;
+    let mut scanner = Scanner::new(text);
+    match scanner.peek() {
+        Some(b'[') => Ok(array(&mut scanner)
+            .map_err(|error| error.to_string())?
+            .write(db)),
+        Some(b'{') => single(db, &mut scanner),
+        _ => Err("the body must be a point or an array of points".into()),
+    }
+}
+
+fn array(scanner: &mut Scanner<'_>) -> Result<Points, Malformed> {
+    let mut points = Points::default();
+    let mut reader = PointReader::default();
+    scanner.expect(b'[', "an array")?;
+    if !scanner.accept(b']') {
+        loop {
+            match reader.read(scanner)? {
+                Ok((labels, sample)) => points.push(labels, sample),
+                Err(fault) => points.refuse(fault),
+            }
+            if !scanner.accept(b',') {
+                break;
+            }
+        }
+        scanner.expect(b']', "a comma or a closing bracket")?;
+    }
+    scanner.end()?;
+    Ok(points)
+}
+
+/// A single object that is no point is a body that is wrong; one that the engine refuses is a point
+/// that was not written.
+fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
+    let mut reader = PointReader::default();
+    let point = reader.read(scanner).map_err(|error| error.to_string())?;
+    scanner.end().map_err(|error| error.to_string())?;
+    let (labels, sample) = point.map_err(|fault| fault.to_string())?;
+    Ok(match db.append(labels, sample) {
+        Ok(()) => Ingested {
+            written: 1,
+            errors: Vec::new(),
+        },
+        Err(error) => Ingested::refused(Fault::Engine(error)),
+    })
+}
+
+fn answer(ingested: &Ingested) -> Answer {
+    let mut body = String::with_capacity(24);
+    // Writing to a String doesn't fail.
+    let _ = write!(body, r#"{{"written":{}"#, ingested.written);
+    if ingested.errors.is_empty() {
+        body.push('}');
+        return Answer::ok(body);
+    }
+    body.push_str(r#","errors":["#);
+    for (number, error) in ingested.errors.iter().enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(body, r#"{comma}{{"index":{},"error":"#, error.index);
+        push_string(&mut body, &error.fault.to_string());
+        body.push('}');
+    }
+    body.push_str("]}");
+    Answer {
+        status: 206,
+        body: body.into(),
+    }
+}

@@ -1,0 +1,137 @@
+//! InfluxDB's line protocol: `measurement,tag=value field=1,other=2i 1700000000000000000`.
+//!
+//! Each field is a point of the metric `measurement_field` with the line's tags as labels. Floats
+//! and integers are stored as they are, booleans as 1 and 0; a text is no value, and a fault.
+//! A line without a timestamp is of the time that the caller gives. Places in [`Ingested`] are
+//! lines, counted from zero; several of them may be of one line, for each field has its own.
+
+mod line;
+mod value;
+
+use super::points::Points;
+use super::{Fault, Ingested};
+use crate::{Db, LabelsBuilder, Sample};
+use line::Line;
+
+/// The unit of a body's timestamps. They are stored in ms, rounded down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// `ns`, which holds where nothing is said.
+    #[default]
+    Nanoseconds,
+    /// `us`
+    Microseconds,
+    /// `ms`
+    Milliseconds,
+    /// `s`
+    Seconds,
+    /// `m`
+    Minutes,
+    /// `h`
+    Hours,
+}
+
+impl Precision {
+    /// The precision of the parameter `precision`, in the spellings of both versions of the
+    /// interface: `ns` or `n`, `us` or `u`, `ms`, `s`, `m`, `h`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "ns" | "n" => Self::Nanoseconds,
+            "us" | "u" => Self::Microseconds,
+            "ms" => Self::Milliseconds,
+            "s" => Self::Seconds,
+            "m" => Self::Minutes,
+            "h" => Self::Hours,
+            _ => return None,
+        })
+    }
+
+    /// The timestamp in ms; `None` if it doesn't fit.
+    fn milliseconds(self, timestamp: i64) -> Option<i64> {
+        match self {
+            Self::Nanoseconds => Some(timestamp.div_euclid(1_000_000)),
+            Self::Microseconds => Some(timestamp.div_euclid(1_000)),
+            Self::Milliseconds => Some(timestamp),
+            Self::Seconds => timestamp.checked_mul(1_000),
+            Self::Minutes => timestamp.checked_mul(60_000),
+            Self::Hours => timestamp.checked_mul(3_600_000),
+        }
+    }
+}
+
+/// Writes the points of a body. Lines that can't be read don't hinder the others.
+///
+/// `now_ms` is the time of lines without a timestamp.
+pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingested {
+    let mut points = Points::default();
+    let mut builder = Labels::default();
+    let mut rest = body;
+    let mut number = 0;
+    while !rest.is_empty() {
+        let (line, lines);
+        (line, lines, rest) = line::split(rest);
+        let read = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8");
+        match read.and_then(Line::read) {
+            Ok(Some(line)) => {
+                let time = line
+                    .timestamp
+                    .map_or(Some(now_ms), |time| precision.milliseconds(time));
+                builder.push(&mut points, number, &line, time);
+            }
+            Ok(None) => {}
+            Err(reason) => points.refuse_at(number, Fault::form(reason)),
+        }
+        number += lines;
+    }
+    points.write(db)
+}
+
+/// Builds the labels of fields.
+#[derive(Default)]
+struct Labels {
+    builder: LabelsBuilder,
+    metric: String,
+}
+
+impl Labels {
+    /// Adds the fields of a line.
+    fn push(&mut self, points: &mut Points, number: usize, line: &Line<'_>, time: Option<i64>) {
+        let Some(timestamp_ms) = time else {
+            points.refuse_at(number, Fault::form("the timestamp is too great"));
+            return;
+        };
+        for field in line.fields() {
+            let value = field.and_then(|(name, value)| Ok((name, value::number(value)?)));
+            let (name, value) = match value {
+                Ok(field) => field,
+                Err(reason) => {
+                    points.refuse_at(number, Fault::form(reason));
+                    continue;
+                }
+            };
+            match self.build(line, &name) {
+                Ok(labels) => points.push_at(
+                    number,
+                    &labels,
+                    Sample {
+                        timestamp_ms,
+                        value,
+                    },
+                ),
+                Err(error) => points.refuse_at(number, error.into()),
+            }
+        }
+    }
+
+    fn build(&mut self, line: &Line<'_>, field: &str) -> Result<crate::Labels, crate::Error> {
+        self.metric.clear();
+        self.metric.push_str(&line.measurement());
+        self.metric.push('_');
+        self.metric.push_str(field);
+        self.builder.metric(&self.metric);
+        for (name, value) in line.tags() {
+            self.builder.label(&name, &value);
+        }
+        self.builder.build()
+    }
+}

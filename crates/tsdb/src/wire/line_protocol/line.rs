@@ -1,0 +1,178 @@
+//! A line and its parts. Parts are found when the line is read, and unescaped when they are used.
+
+use std::borrow::Cow;
+
+/// A line with at least one field.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    measurement: &'a str,
+    tags: &'a str,
+    fields: &'a str,
+    pub(super) timestamp: Option<i64>,
+}
+
+/// Splits a body after its first line: the line, the line breaks that it had, and the rest. A text
+/// in quotes may contain line breaks.
+pub(super) fn split(body: &[u8]) -> (&[u8], usize, &[u8]) {
+    let first_break = body
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(body.len());
+    let is_comment = body[..first_break].trim_ascii_start().starts_with(b"#");
+    let end = if is_comment {
+        first_break
+    } else {
+        end_of_line(body).unwrap_or(first_break)
+    };
+    let (line, rest) = body.split_at(end);
+    let breaks = line.iter().filter(|byte| **byte == b'\n').count();
+    (line, breaks + 1, rest.strip_prefix(b"\n").unwrap_or(rest))
+}
+
+/// `None` when a text is never closed.
+fn end_of_line(body: &[u8]) -> Option<usize> {
+    let (mut in_fields, mut quoted) = (false, false);
+    let mut at = 0;
+    while let Some(&byte) = body.get(at) {
+        match byte {
+            b'\\' if body.get(at + 1) != Some(&b'\n') || quoted => at += 1,
+            b'"' if quoted => quoted = false,
+            _ if quoted => {}
+            b'\n' => return Some(at),
+            b' ' => in_fields = true,
+            b'"' => quoted = in_fields && at > 0 && body[at - 1] == b'=',
+            _ => {}
+        }
+        at += 1;
+    }
+    (!quoted).then_some(body.len())
+}
+
+impl<'a> Line<'a> {
+    /// The line of this text; `None` for an empty one and for a comment.
+    pub(super) fn read(text: &'a str) -> Result<Option<Self>, &'static str> {
+        let text = text.trim_matches([' ', '\t', '\r']);
+        if text.is_empty() || text.starts_with('#') {
+            return Ok(None);
+        }
+        let (series, rest) = Section::Series
+            .cut(text, b' ')
+            .ok_or("the line has no fields")?;
+        let (measurement, tags) = Section::Series.cut(series, b',').unwrap_or((series, ""));
+        if measurement.is_empty() {
+            return Err("the line has no measurement");
+        }
+        let rest = rest.trim_start();
+        let (fields, timestamp) = Section::Fields.cut(rest, b' ').unwrap_or((rest, ""));
+        let line = Self {
+            measurement,
+            tags,
+            fields,
+            timestamp: read_timestamp(timestamp.trim())?,
+        };
+        let has_tags = series.len() > measurement.len();
+        if has_tags
+            && !Section::Series
+                .parts(tags)
+                .all(|tag| pair(tag).is_some_and(|(_, value)| !value.is_empty()))
+        {
+            return Err("a tag must be name=value");
+        }
+        Ok(Some(line))
+    }
+
+    pub(super) fn measurement(&self) -> Cow<'a, str> {
+        unescaped(self.measurement)
+    }
+
+    pub(super) fn tags(&self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+        let pairs = Section::Series.parts(self.tags).filter_map(pair);
+        pairs.map(|(name, value)| (unescaped(name), unescaped(value)))
+    }
+
+    /// The names of the fields, and their values as they are written.
+    pub(super) fn fields(
+        &self,
+    ) -> impl Iterator<Item = Result<(Cow<'a, str>, &'a str), &'static str>> {
+        Section::Fields.parts(self.fields).map(|field| {
+            let (name, value) = pair(field).ok_or("a field must be name=value")?;
+            Ok((unescaped(name), value))
+        })
+    }
+}
+
+fn read_timestamp(text: &str) -> Result<Option<i64>, &'static str> {
+    match text {
+        "" => Ok(None),
+        _ => text
+            .parse()
+            .map(Some)
+            .map_err(|_| "the timestamp is no integer of 64 bits"),
+    }
+}
+
+/// A part of a line, by what a quote means in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Measurement and tags: a quote is a character.
+    Series,
+    /// Fields: a quote after an equals sign begins a text.
+    Fields,
+}
+
+impl Section {
+    /// What is before and after the first such byte that is neither escaped nor in a text.
+    fn cut(self, text: &str, separator: u8) -> Option<(&str, &str)> {
+        let bytes = text.as_bytes();
+        let mut quoted = false;
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'\\' => at += 1,
+                b'"' if quoted => quoted = false,
+                _ if quoted => {}
+                b'"' if self == Self::Fields => quoted = at > 0 && bytes[at - 1] == b'=',
+                _ if byte == separator => return Some((&text[..at], &text[at + 1..])),
+                _ => {}
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// The parts between commas.
+    fn parts(self, text: &str) -> impl Iterator<Item = &str> {
+        let mut rest = Some(text).filter(|text| !text.is_empty());
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let (part, after) = match self.cut(text, b',') {
+                Some((part, after)) => (part, Some(after)),
+                None => (text, None),
+            };
+            rest = after;
+            Some(part)
+        })
+    }
+}
+
+/// A name and a value.
+fn pair(text: &str) -> Option<(&str, &str)> {
+    Section::Series
+        .cut(text, b'=')
+        .filter(|(name, _)| !name.is_empty())
+}
+
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match chars.peek() {
+            Some(',' | '=' | ' ') if char == '\\' => {}
+            _ => out.push(char),
+        }
+    }
+    Cow::Owned(out)
+}

@@ -1,0 +1,67 @@
+use super::{Fault, Ingested, PointError};
+use crate::{Batch, Db, Labels, Sample};
+
+/// The points of a body on their way into a database, with the places of those that can't go.
+#[derive(Default)]
+pub(super) struct Points {
+    batch: Batch,
+    errors: Vec<PointError>,
+    /// How many points were seen: the place of the next one.
+    seen: usize,
+    /// For each point of the batch its place; empty as long as they are the same.
+    places: Vec<usize>,
+}
+
+impl Points {
+    /// The next point, to be written.
+    pub(super) fn push(&mut self, labels: &Labels, sample: Sample) {
+        self.push_at(self.seen, labels, sample);
+    }
+
+    /// A point of this place, which may have several.
+    pub(super) fn push_at(&mut self, place: usize, labels: &Labels, sample: Sample) {
+        if self.places.is_empty() && place != self.batch.len() {
+            self.places.extend(0..self.batch.len());
+        }
+        if !self.places.is_empty() || place != self.batch.len() {
+            self.places.push(place);
+        }
+        self.batch.push(labels, sample);
+        self.seen = place + 1;
+    }
+
+    /// The next point can't be written.
+    pub(super) fn refuse(&mut self, fault: Fault) {
+        self.refuse_at(self.seen, fault);
+    }
+
+    /// A point of this place can't be written.
+    pub(super) fn refuse_at(&mut self, place: usize, fault: Fault) {
+        self.errors.push(PointError {
+            index: place,
+            fault,
+        });
+        self.seen = place + 1;
+    }
+
+    /// Writes them.
+    pub(super) fn write(mut self, db: &Db) -> Ingested {
+        let report = db.write(&mut self.batch);
+        for refused in report.refused {
+            let index = self
+                .places
+                .get(refused.index)
+                .copied()
+                .unwrap_or(refused.index);
+            self.errors.push(PointError {
+                index,
+                fault: refused.error.into(),
+            });
+        }
+        self.errors.sort_by_key(|error| error.index);
+        Ingested {
+            written: report.written,
+            errors: self.errors,
+        }
+    }
+}

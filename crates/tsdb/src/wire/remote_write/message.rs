@@ -1,0 +1,115 @@
+//! The messages `WriteRequest`, `TimeSeries`, `Label`, `Sample` and `MetricMetadata`, read in place.
+
+use super::protobuf::{Fields, Truncated, Value};
+use crate::{LabelsBuilder, MetricKind, Sample};
+
+/// A part of a request.
+pub(super) enum Part<'a> {
+    Series(&'a [u8]),
+    Metadata(&'a [u8]),
+}
+
+/// Shows the parts of a request in their order.
+pub(super) fn read_request<'a>(
+    message: &'a [u8],
+    mut show: impl FnMut(Part<'a>) -> Result<(), Truncated>,
+) -> Result<(), Truncated> {
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Bytes(series)) => show(Part::Series(series))?,
+            (3, Value::Bytes(metadata)) => show(Part::Metadata(metadata))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads the labels of a series into the builder and its samples into the list; says whether it
+/// also has native histograms.
+pub(super) fn read_series(
+    message: &[u8],
+    labels: &mut LabelsBuilder,
+    samples: &mut Vec<Sample>,
+) -> Result<bool, Truncated> {
+    let mut histograms = false;
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Bytes(label)) => {
+                let (name, value) = read_label(label)?;
+                labels.label(name, value);
+            }
+            (2, Value::Bytes(sample)) => samples.push(read_sample(sample)?),
+            (4, _) => histograms = true,
+            _ => {}
+        }
+    }
+    Ok(histograms)
+}
+
+fn read_label(message: &[u8]) -> Result<(&str, &str), Truncated> {
+    let (mut name, mut value) = ("", "");
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Bytes(bytes)) => name = text(bytes)?,
+            (2, Value::Bytes(bytes)) => value = text(bytes)?,
+            _ => {}
+        }
+    }
+    Ok((name, value))
+}
+
+fn read_sample(message: &[u8]) -> Result<Sample, Truncated> {
+    let mut sample = Sample {
+        timestamp_ms: 0,
+        value: 0.0,
+    };
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Fixed64(bits)) => sample.value = f64::from_bits(bits),
+            (2, Value::Varint(timestamp)) => sample.timestamp_ms = timestamp.cast_signed(),
+            _ => {}
+        }
+    }
+    Ok(sample)
+}
+
+/// What a request says of a metric.
+#[derive(Default)]
+pub(super) struct MetadataPart<'a> {
+    pub(super) metric: &'a str,
+    pub(super) kind: MetricKind,
+    pub(super) help: &'a str,
+}
+
+/// Reads what is said of a metric.
+pub(super) fn read_metadata(message: &[u8]) -> Result<MetadataPart<'_>, Truncated> {
+    let mut part = MetadataPart::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Varint(kind)) => part.kind = kind_of(kind),
+            (2, Value::Bytes(bytes)) => part.metric = text(bytes)?,
+            (4, Value::Bytes(bytes)) => part.help = text(bytes)?,
+            _ => {}
+        }
+    }
+    Ok(part)
+}
+
+fn kind_of(number: u64) -> MetricKind {
+    match number {
+        1 => MetricKind::Counter,
+        2 => MetricKind::Gauge,
+        3 => MetricKind::Histogram,
+        5 => MetricKind::Summary,
+        _ => MetricKind::Unknown,
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Truncated> {
+    std::str::from_utf8(bytes).map_err(|_| Truncated)
+}

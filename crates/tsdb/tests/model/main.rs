@@ -1,0 +1,82 @@
+//! Model tests: the engine's own source, compiled against shuttle's locks and run under many
+//! interleavings of writers, readers and deleters.
+//!
+//! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the models do not use every part of the crate they compile"
+)]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    reason = "the crate's public items have no public root here"
+)]
+
+mod models;
+mod sync;
+
+#[path = "../../src/aggregate/mod.rs"]
+mod aggregate;
+#[path = "../../src/batch.rs"]
+mod batch;
+#[path = "../../src/chunk/mod.rs"]
+mod chunk;
+#[path = "../../src/cursor.rs"]
+mod cursor;
+#[path = "../../src/data/mod.rs"]
+mod data;
+#[path = "../../src/db/mod.rs"]
+mod db;
+#[path = "../../src/durability.rs"]
+mod durability;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/index/mod.rs"]
+mod index;
+#[path = "../../src/journal.rs"]
+mod journal;
+#[path = "../../src/labels.rs"]
+mod labels;
+#[path = "../../src/labels_builder.rs"]
+mod labels_builder;
+#[path = "../../src/matcher.rs"]
+mod matcher;
+#[path = "../../src/metadata.rs"]
+mod metadata;
+#[path = "../../src/options.rs"]
+mod options;
+#[path = "../../src/pattern.rs"]
+mod pattern;
+#[path = "../../src/sample.rs"]
+mod sample;
+#[path = "../../src/select.rs"]
+mod select;
+#[path = "../../src/series.rs"]
+mod series;
+#[path = "../../src/shard.rs"]
+mod shard;
+#[path = "../../src/storage/mod.rs"]
+mod storage;
+#[path = "../../src/wal/mod.rs"]
+mod wal;
+
+pub(crate) use aggregate::{Aggregate, Group};
+pub(crate) use batch::{Batch, Refused, WriteReport};
+pub(crate) use cursor::{Cursor, SampleBlock};
+pub(crate) use db::{Db, Deleted, Stats};
+pub(crate) use durability::{Durability, OpenOptions};
+pub(crate) use error::Error;
+pub(crate) use labels::{Label, Labels};
+pub(crate) use labels_builder::LabelsBuilder;
+pub(crate) use matcher::{MatchOp, Matcher};
+pub(crate) use metadata::{Metadata, MetricKind};
+pub(crate) use options::{DbOptions, DuplicatePolicy, Limits, Retention};
+pub(crate) use sample::{STALE_MARKER, Sample, is_stale};
+pub(crate) use select::{SelectedSeries, Selection};
+pub(crate) use series::Series;
+pub(crate) use wal::{Recovery, TornTail};
+
+/// The label that holds the metric's name.
+pub(crate) const METRIC_NAME: &str = "__name__";

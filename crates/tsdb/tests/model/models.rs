@@ -1,0 +1,105 @@
+use shuttle::thread;
+
+use crate::{Db, DbOptions, Labels, Matcher, Sample};
+
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let effort = std::env::var("REGISTRAR_EFFORT").ok();
+    let rounds = effort.and_then(|effort| effort.parse().ok()).unwrap_or(200);
+    // A failure prints the schedule that led to it, for `shuttle::replay`.
+    shuttle::check_pct(model, rounds, 3);
+}
+
+fn labels() -> Labels {
+    Labels::new("m", [("host", "a")]).expect("labels")
+}
+
+fn read(db: &Db) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for series in db
+        .select(&[Matcher::metric("m")], i64::MIN, i64::MAX)
+        .iter()
+    {
+        series.collect_into(&mut samples);
+    }
+    samples
+}
+
+/// The head grows at 16 and at 64 samples, is packed into a frame at 128, and takes a late sample:
+/// a reader sees each of those before or after, never between.
+#[test]
+fn a_reader_sees_a_beginning() {
+    explore(|| {
+        let db = Db::new(DbOptions::default());
+        let mut series = db.series(&labels()).expect("a handle");
+        let first: Vec<Sample> = (0..120).map(|at| Sample::new(2 * at, 1.0)).collect();
+        series.append_batch(&first).expect("accepted");
+        let writer = thread::spawn(move || {
+            for at in 120..132 {
+                series.append(Sample::new(2 * at, 1.0)).expect("accepted");
+            }
+            series.append(Sample::new(1, 1.0)).expect("accepted");
+        });
+        let mut seen = 0;
+        for _ in 0..3 {
+            let samples = read(&db);
+            let times: Vec<i64> = samples.iter().map(|sample| sample.timestamp_ms).collect();
+            assert!(times.is_sorted(), "{times:?}");
+            assert!(times.len() >= seen.max(120));
+            let late = usize::from(times.contains(&1));
+            let even = times.iter().filter(|at| **at % 2 == 0);
+            assert!(
+                even.copied()
+                    .eq((0..(times.len() - late) as i64).map(|at| 2 * at))
+            );
+            assert!(late == 0 || times.len() == 133);
+            seen = times.len();
+        }
+        writer.join().expect("the writer");
+        assert_eq!(read(&db).len(), 133);
+    });
+}
+
+/// Two writers begin one series: it begins once, and both samples are there.
+#[test]
+fn a_series_begins_once() {
+    explore(|| {
+        let db = Db::new(DbOptions::default());
+        let writers: Vec<_> = (0..2)
+            .map(|at| {
+                let db = db.clone();
+                thread::spawn(move || db.append(&labels(), Sample::new(at, 1.0)))
+            })
+            .collect();
+        for writer in writers {
+            writer.join().expect("the writer").expect("accepted");
+        }
+        assert_eq!(db.series_count(), 1);
+        assert_eq!(db.list_series(&[]), [labels()]);
+        assert_eq!(read(&db).len(), 2);
+    });
+}
+
+/// A series is deleted while a handle writes: afterwards it has samples and is in the index, or it
+/// has none and is nowhere.
+#[test]
+fn a_series_is_in_the_index_while_it_has_samples() {
+    explore(|| {
+        let db = Db::new(DbOptions::default());
+        let mut series = db.series(&labels()).expect("a handle");
+        series.append(Sample::new(0, 1.0)).expect("accepted");
+        let writer = thread::spawn(move || {
+            for at in 1..4 {
+                series.append(Sample::new(at, 1.0)).expect("accepted");
+            }
+        });
+        for _ in 0..2 {
+            db.delete(&[], i64::MIN, i64::MAX).expect("deleted");
+        }
+        writer.join().expect("the writer");
+        let listed = db.list_series(&[]).len();
+        assert_eq!(listed, db.series_count());
+        assert_eq!(listed, usize::from(!read(&db).is_empty()));
+        db.delete(&[], i64::MIN, i64::MAX).expect("deleted");
+        assert_eq!(db.stats().total_bytes(), 0);
+    });
+}

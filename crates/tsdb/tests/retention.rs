@@ -1,0 +1,181 @@
+//! Retention deletes, and limits refuse.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tsdb::{Db, DbOptions, Error, Labels, Limits, Matcher, Retention, Sample};
+
+fn labels(host: usize) -> Labels {
+    Labels::new("m", [("host", host.to_string())]).unwrap()
+}
+
+fn count(db: &Db) -> usize {
+    let mut samples = Vec::new();
+    for series in db.select(&[], i64::MIN, i64::MAX).iter() {
+        series.collect_into(&mut samples);
+    }
+    samples.len()
+}
+
+fn with(retention: Retention) -> Db {
+    Db::new(DbOptions {
+        retention,
+        ..DbOptions::default()
+    })
+}
+
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_millis() as i64
+}
+
+#[test]
+fn samples_beyond_the_age_do_not_show_are_freed_and_are_refused() {
+    let hour_ms = 3_600_000;
+    let db = with(Retention {
+        age_ms: Some(hour_ms as u64),
+        ..Retention::default()
+    });
+    let now = now_ms();
+    let mut old = db.series(&labels(1)).unwrap();
+    let error = old.append(Sample::new(now - 2 * hour_ms, 1.0)).unwrap_err();
+    assert!(matches!(error, Error::BeyondRetention { .. }), "{error}");
+    assert_eq!(db.series_count(), 0);
+
+    // A thousand that have their age, or will have it when the last assertion looks.
+    let margin_ms = 300;
+    for place in 0..1_000 {
+        let at = now - hour_ms + margin_ms + place % 2;
+        old.append(Sample::new(at, 1.0)).unwrap();
+    }
+    db.append(&labels(2), Sample::new(now, 2.0)).unwrap();
+    while now_ms() < now + margin_ms + 10 {
+        std::thread::yield_now();
+    }
+    assert_eq!(
+        count(&db),
+        1,
+        "they do not show, though nothing was freed yet"
+    );
+    let deleted = db.enforce_retention();
+    assert_eq!(deleted.series, 1);
+    assert_eq!(db.label_values("host", &[]), ["2"]);
+}
+
+#[test]
+fn bytes_are_bounded_and_the_oldest_go_first() {
+    let limit = 200_000;
+    let db = with(Retention {
+        bytes: Some(limit),
+        ..Retention::default()
+    });
+    let total = 1_000_000;
+    for host in 0..4 {
+        let mut series = db.series(&labels(host)).unwrap();
+        for start in (0..total / 4).step_by(1_000) {
+            // Later hosts are newer.
+            let at = |place: i64| i64::from(host as u32) * 10_000_000 + start + place;
+            let value = |place: i64| ((start + place) * 7919 % 1000) as f64 / 10.0;
+            let batch: Vec<Sample> = (0..1_000).map(|p| Sample::new(at(p), value(p))).collect();
+            series.append_batch(&batch).unwrap();
+            assert!(db.stats().sample_bytes < limit + 50_000);
+        }
+    }
+    let left = count(&db);
+    assert!(
+        left > 50_000 && left < total as usize,
+        "{left} samples are left"
+    );
+    let hosts = db.label_values("host", &[]);
+    assert_eq!(hosts.last().map(String::as_str), Some("3"));
+    assert!(
+        !hosts.contains(&"0".to_owned()),
+        "the oldest series has ended"
+    );
+}
+
+#[test]
+fn a_full_engine_refuses_and_keeps_what_it_has() {
+    let db = Db::new(DbOptions {
+        limits: Limits {
+            bytes: Some(100_000),
+            ..Limits::default()
+        },
+        ..DbOptions::default()
+    });
+    let mut series = db.series(&labels(1)).unwrap();
+    let mut random = 1u64;
+    let mut accepted = 0;
+    let error = loop {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        match series.append(Sample::new(accepted, f64::from_bits(random))) {
+            Ok(()) => accepted += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(error, Error::MemoryFull { max: 100_000, .. }),
+        "{error}"
+    );
+    assert_eq!(
+        count(&db),
+        accepted as usize,
+        "each accepted sample is readable"
+    );
+    let error = db.append(&labels(2), Sample::new(0, 0.0)).unwrap_err();
+    assert!(matches!(error, Error::MemoryFull { .. }));
+
+    db.delete(&[Matcher::equal("host", "1")], i64::MIN, accepted / 2)
+        .unwrap();
+    series.append(Sample::new(accepted, 1.0)).unwrap();
+}
+
+#[test]
+fn series_and_labels_are_bounded() {
+    let db = Db::new(DbOptions {
+        limits: Limits {
+            series: Some(2),
+            labels_per_series: 2,
+            label_value_bytes: 10,
+            ..Limits::default()
+        },
+        ..DbOptions::default()
+    });
+    for host in 0..2 {
+        db.append(&labels(host), Sample::new(0, 0.0)).unwrap();
+    }
+    let error = db.append(&labels(2), Sample::new(0, 0.0)).unwrap_err();
+    assert!(matches!(error, Error::TooManySeries { max: 2 }));
+    db.delete(&[Matcher::equal("host", "0")], i64::MIN, i64::MAX)
+        .unwrap();
+    db.append(&labels(2), Sample::new(0, 0.0)).unwrap();
+
+    let many = Labels::new("m", [("a", "1"), ("b", "2")]).unwrap();
+    let error = db.append(&many, Sample::new(0, 0.0)).unwrap_err();
+    assert!(matches!(error, Error::TooManyLabels { max: 2, actual: 3 }));
+    let long = Labels::new("m", [("a", "12345678901")]).unwrap();
+    let error = db.append(&long, Sample::new(0, 0.0)).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::LabelTooLong {
+            max: 10,
+            actual: 11,
+            ..
+        }
+    ));
+    let nameless = Labels::new("", [("a", "1")]).unwrap();
+    let error = db.append(&nameless, Sample::new(0, 0.0)).unwrap_err();
+    assert!(matches!(error, Error::MissingMetric { .. }));
+}
+
+/// A store that this one answers wiped a full table: of 100,000 accepted points 3,208 were read.
+#[test]
+fn nothing_accepted_is_lost_in_memory() {
+    let db = Db::new(DbOptions::default());
+    for at in 0..100_000 {
+        db.append(&labels(at as usize % 7), Sample::new(at, at as f64))
+            .unwrap();
+    }
+    assert_eq!(count(&db), 100_000);
+}

@@ -1,0 +1,244 @@
+//! A disk in memory that can lose what was not synced, run full, and fail.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use tsdb::storage::{Storage, StorageFile, StoredFile};
+
+/// A handle; clones show the same disk.
+#[derive(Clone, Default)]
+pub(crate) struct Disk {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    contents: Vec<Content>,
+    /// The folder as the running system sees it: which content has which name.
+    names: BTreeMap<String, usize>,
+    /// As it is after a crash.
+    durable_names: BTreeMap<String, usize>,
+    /// How many bytes still fit.
+    space: Option<usize>,
+    fails_syncs: bool,
+    syncs: usize,
+    /// The disk as it was before each change, once that is asked for.
+    history: Option<Vec<State>>,
+}
+
+#[derive(Clone, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    durable: usize,
+}
+
+/// What a crash leaves of what was not synced.
+pub(crate) enum Survivors {
+    None,
+    All,
+    /// Bytes up to some place, and other pages or none, by this seed.
+    Some(u64),
+}
+
+/// What a power failure writes as a whole.
+const PAGE: usize = 512;
+
+impl Disk {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no test panics under the lock")
+    }
+
+    /// The disk as it is found after a crash now. The database that runs on `self` goes on.
+    pub(crate) fn after_crash(&self, survivors: &Survivors) -> Self {
+        let mut state = self.state().clone();
+        state.history = None;
+        state.survive(survivors);
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Keeps from now on what [`Disk::history`] returns.
+    pub(crate) fn keep_history(&self) {
+        self.state().history = Some(Vec::new());
+    }
+
+    /// The disk as it was before each change.
+    pub(crate) fn history(&self) -> Vec<Self> {
+        let history = self.state().history.clone().unwrap_or_default();
+        let disk = |state| Self {
+            state: Arc::new(Mutex::new(state)),
+        };
+        history.into_iter().map(disk).collect()
+    }
+
+    fn change(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        if let Some(mut history) = state.history.take() {
+            history.push(state.clone());
+            state.history = Some(history);
+        }
+        state
+    }
+
+    /// A copy that is independent from now on.
+    pub(crate) fn copy(&self) -> Self {
+        self.after_crash(&Survivors::All)
+    }
+
+    pub(crate) fn set_space(&self, bytes: Option<usize>) {
+        self.state().space = bytes;
+    }
+
+    pub(crate) fn fail_syncs(&self, fails: bool) {
+        self.state().fails_syncs = fails;
+    }
+
+    pub(crate) fn syncs(&self) -> usize {
+        self.state().syncs
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.state().names.keys().cloned().collect()
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        let state = self.state();
+        state.contents[state.names[name]].bytes.clone()
+    }
+
+    /// Puts a file there, as durable as can be.
+    pub(crate) fn put(&self, name: &str, bytes: Vec<u8>) {
+        let mut state = self.state();
+        let durable = bytes.len();
+        let place = state.contents.len();
+        state.contents.push(Content { bytes, durable });
+        state.names.insert(name.to_owned(), place);
+        state.durable_names.insert(name.to_owned(), place);
+    }
+}
+
+impl State {
+    fn survive(&mut self, survivors: &Survivors) {
+        self.space = None;
+        self.fails_syncs = false;
+        match survivors {
+            Survivors::All => {}
+            Survivors::None => {
+                self.names = self.durable_names.clone();
+                for content in &mut self.contents {
+                    content.bytes.truncate(content.durable);
+                }
+            }
+            Survivors::Some(seed) => self.lose_some(&mut StdRng::seed_from_u64(*seed)),
+        }
+    }
+
+    fn lose_some(&mut self, random: &mut StdRng) {
+        for content in &mut self.contents {
+            let kept = random.random_range(content.durable..=content.bytes.len());
+            if random.random() {
+                content.bytes.truncate(kept);
+            }
+            for page in content.bytes[content.durable..].chunks_mut(PAGE) {
+                if random.random_bool(0.2) {
+                    page.fill(0);
+                }
+            }
+        }
+        if random.random() {
+            self.names = self.durable_names.clone();
+        }
+    }
+
+    fn place(&self, name: &str) -> io::Result<usize> {
+        self.names
+            .get(name)
+            .copied()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Storage for Disk {
+    fn list(&self) -> io::Result<Vec<StoredFile>> {
+        let state = self.state();
+        let file = |(name, place): (&String, &usize)| StoredFile {
+            name: name.clone(),
+            length: state.contents[*place].bytes.len() as u64,
+        };
+        Ok(state.names.iter().map(file).collect())
+    }
+
+    fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()> {
+        let state = self.state();
+        into.clone_from(&state.contents[state.place(name)?].bytes);
+        Ok(())
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        let mut state = self.change();
+        let place = state.contents.len();
+        state.contents.push(Content::default());
+        state.names.insert(name.to_owned(), place);
+        let disk = self.clone();
+        Ok(Box::new(DiskFile { disk, place }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.change();
+        let place = state.place(from)?;
+        state.names.remove(from);
+        state.names.insert(to.to_owned(), place);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.change();
+        state.place(name)?;
+        state.names.remove(name);
+        Ok(())
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        let mut state = self.change();
+        state.durable_names = state.names.clone();
+        Ok(())
+    }
+}
+
+struct DiskFile {
+    disk: Disk,
+    place: usize,
+}
+
+impl StorageFile for DiskFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.change();
+        let fitting = state.space.map_or(bytes.len(), |s| s.min(bytes.len()));
+        state.space = state.space.map(|space| space - fitting);
+        let content = &mut state.contents[self.place].bytes;
+        content.extend_from_slice(&bytes[..fitting]);
+        match fitting == bytes.len() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.disk.change();
+        if state.fails_syncs {
+            return Err(io::Error::other("the disk has failed"));
+        }
+        state.syncs += 1;
+        let content = &mut state.contents[self.place];
+        content.durable = content.bytes.len();
+        Ok(())
+    }
+}

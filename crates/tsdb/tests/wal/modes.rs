@@ -1,0 +1,148 @@
+use std::time::Duration;
+
+use rand::Rng;
+use tsdb::{Durability, Error, Sample};
+
+use crate::support::{Disk, Dump, Load, Survivors, dump, labels, open, options};
+
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// How many bytes a crash leaves must not matter.
+fn crashes() -> impl Iterator<Item = Survivors> {
+    let seeds = (0..20).map(|_| {
+        let seed = rand::rng().random();
+        println!("seed {seed}");
+        Survivors::Some(seed)
+    });
+    [Survivors::None, Survivors::All].into_iter().chain(seeds)
+}
+
+#[test]
+fn commit_keeps_each_write_that_returned() -> Result<(), Error> {
+    let disk = Disk::new();
+    let mut options = options(Durability::Commit);
+    options.segment_bytes = 10_000;
+    let db = open(&disk, &options)?;
+    let mut load = Load::new(7, 5);
+    for _ in 0..10 {
+        load.steps(&db, 20);
+        let expected = dump(&db);
+        for survivors in crashes() {
+            let crashed = open(&disk.after_crash(&survivors), &options)?;
+            assert!(dump(&crashed) == expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn periodic_keeps_what_was_written_before_the_last_sync() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Periodic(NEVER));
+    let db = open(&disk, &options)?;
+    let mut load = Load::new(8, 5);
+    for _ in 0..5 {
+        load.steps(&db, 20);
+        db.sync()?;
+        let expected = dump(&db);
+        load.steps(&db, 5);
+        for survivors in crashes() {
+            let crashed = open(&disk.after_crash(&survivors), &options)?;
+            assert!(dump(&crashed) == expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn periodic_syncs_by_itself() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Periodic(Duration::from_millis(1)));
+    let db = open(&disk, &options)?;
+    db.append(&labels(1), Sample::new(1, 1.0))?;
+    loop {
+        let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
+        if dump(&crashed) == dump(&db) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Without a sync a crash leaves the writes up to some point, in their order, and nothing else.
+#[test]
+fn unsynced_keeps_a_beginning() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Unsynced);
+    let db = open(&disk, &options)?;
+    let mut series = db.series(&labels(1))?;
+    // Enough for the log to be written before the interval is over.
+    for batch in 0_i64.. {
+        let numbers = batch * 1_000..(batch + 1) * 1_000;
+        let sample = |i| Sample::new(i, f64::from_bits(0x3ff1_2345_6789_abcd + i as u64));
+        series.append_batch(&numbers.map(sample).collect::<Vec<_>>())?;
+        if batch >= 100 && disk.bytes("log-0000000000000001").len() > 1_000 {
+            break;
+        }
+    }
+    let before = dump(&db);
+    let syncs = disk.syncs();
+    for survivors in crashes() {
+        let crashed = open(&disk.after_crash(&survivors), &options)?;
+        assert!(is_beginning(&dump(&crashed), &before));
+    }
+    assert_eq!(disk.syncs(), syncs, "a copy has syncs of its own");
+    drop((series, db));
+    let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
+    assert!(dump(&crashed) == before, "a clean end loses nothing");
+    Ok(())
+}
+
+fn is_beginning(part: &Dump, whole: &Dump) -> bool {
+    part.iter()
+        .all(|(labels, samples)| whole[labels].starts_with(samples))
+}
+
+/// Reopened after a crash, a database goes on and can crash again.
+#[test]
+fn a_chain_of_crashes_loses_only_what_each_may() -> Result<(), Error> {
+    let seed: u64 = rand::rng().random();
+    println!("seed {seed}");
+    let mut options = options(Durability::Commit);
+    options.segment_bytes = 5_000;
+    let mut load = Load::new(seed, 5);
+    let mut disk = Disk::new();
+    let mut expected = Dump::new();
+    for crash in 0..30 {
+        let db = open(&disk, &options)?;
+        assert!(dump(&db) == expected, "crash {crash}");
+        load.steps(&db, 10);
+        expected = dump(&db);
+        disk = disk.after_crash(&Survivors::Some(seed.wrapping_add(crash)));
+    }
+    Ok(())
+}
+
+#[test]
+fn writers_that_wait_together_share_a_sync() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Commit);
+    let db = open(&disk, &options)?;
+    let before = disk.syncs();
+    std::thread::scope(|scope| {
+        for host in 0..8 {
+            let db = &db;
+            scope.spawn(move || {
+                let mut series = db.series(&labels(host)).expect("a series");
+                for at in 0..200 {
+                    series.append(Sample::new(at, 1.0)).expect("a write");
+                }
+            });
+        }
+    });
+    let syncs = disk.syncs() - before;
+    assert!(syncs <= 1_600, "{syncs} syncs for 1,600 writes");
+    let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
+    assert!(dump(&crashed) == dump(&db));
+    Ok(())
+}

@@ -1,0 +1,148 @@
+use std::time::Duration;
+
+use rand::Rng;
+use tsdb::{Batch, Db, DbOptions, DuplicatePolicy, Durability, Error, OpenOptions, Sample};
+
+use crate::support::{Disk, Load, dump, labels, open, options, segments};
+
+const MODES: [Durability; 3] = [
+    Durability::Unsynced,
+    Durability::Periodic(Duration::from_millis(1)),
+    Durability::Commit,
+];
+
+/// A clean close and reopen once lost all of a million.
+#[test]
+fn a_million_of_a_million_are_there_after_close_and_reopen() -> Result<(), Error> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = Db::open(folder.path(), OpenOptions::default())?;
+    let mut batch = Batch::new();
+    for at in 0..1_000 {
+        for host in 0..1_000 {
+            batch.push(
+                &labels(host),
+                Sample::new(at * 10_000, (at + host as i64) as f64 / 100.0),
+            );
+        }
+        let report = db.write(&mut batch);
+        assert_eq!(report.written, 1_000);
+    }
+    let before = dump(&db);
+    db.close()?;
+    drop(db);
+
+    let db = Db::open(folder.path(), OpenOptions::default())?;
+    let recovery = db.recovery().expect("there are files");
+    assert_eq!(recovery.samples, 1_000_000);
+    assert!(recovery.closed);
+    assert!(dump(&db) == before);
+    Ok(())
+}
+
+#[test]
+fn whatever_was_done_is_there_after_each_of_several_reopenings() -> Result<(), Error> {
+    for mode in MODES {
+        for duplicates in [
+            DuplicatePolicy::KeepAll,
+            DuplicatePolicy::LastWins,
+            DuplicatePolicy::FirstWins,
+        ] {
+            let seed = rand::rng().random();
+            println!("seed {seed}, {mode:?}, {duplicates:?}");
+            let disk = Disk::new();
+            let mut options = options(mode);
+            options.db.duplicates = duplicates;
+            options.segment_bytes = 20_000;
+            let mut load = Load::new(seed, 20);
+            let mut expected = (Default::default(), Default::default());
+            for reopening in 0..5 {
+                let db = open(&disk, &options)?;
+                assert!(
+                    (dump(&db), db.all_metadata()) == expected,
+                    "reopening {reopening}"
+                );
+                load.steps(&db, 100);
+                expected = (dump(&db), db.all_metadata());
+            }
+            assert!(
+                segments(&disk).len() > 5,
+                "there is more than one segment an opening"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn dropping_the_last_clone_closes() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Periodic(Duration::from_secs(3600)));
+    let db = open(&disk, &options)?;
+    let mut series = db.series(&labels(1))?;
+    drop(db);
+    series.append(Sample::new(1, 1.0))?;
+    drop(series);
+    let db = open(&disk, &options)?;
+    assert!(db.recovery().is_some_and(|recovery| recovery.closed));
+    assert_eq!(dump(&db).len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_closed_database_refuses_writes_and_answers_reads() -> Result<(), Error> {
+    let disk = Disk::new();
+    let db = open(&disk, &options(Durability::Commit))?;
+    db.append(&labels(1), Sample::new(1, 1.0))?;
+    db.close()?;
+    db.close()?;
+    let refused = db.append(&labels(1), Sample::new(2, 2.0));
+    assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
+    assert_eq!(dump(&db).values().map(Vec::len).sum::<usize>(), 1);
+    Ok(())
+}
+
+/// What is accepted by the rules of one day is there under those of another.
+#[test]
+fn narrower_options_lose_nothing_that_was_accepted() -> Result<(), Error> {
+    let disk = Disk::new();
+    let db = open(&disk, &options(Durability::Commit))?;
+    for at in [10_000, 1, 5_000, 5_000] {
+        db.append(&labels(1), Sample::new(at, 1.0))?;
+    }
+    db.append(&labels(2), Sample::new(1, 1.0))?;
+    let before = dump(&db);
+    drop(db);
+
+    let mut narrow = options(Durability::Commit);
+    narrow.db = DbOptions {
+        out_of_order_window_ms: Some(0),
+        ..narrow.db
+    };
+    narrow.db.limits.series = Some(1);
+    let db = open(&disk, &narrow)?;
+    assert!(dump(&db) == before);
+    let refused = db.append(&labels(3), Sample::new(1, 1.0));
+    assert!(
+        matches!(refused, Err(Error::TooManySeries { .. })),
+        "{refused:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn progress_grows_to_the_whole() -> Result<(), Error> {
+    let disk = Disk::new();
+    let mut options = options(Durability::Commit);
+    options.segment_bytes = 10_000;
+    Load::new(1, 5).steps(&open(&disk, &options)?, 200);
+    let mut seen = Vec::new();
+    let db = Db::open_on(disk, options, |progress| {
+        seen.push((progress.read_bytes, progress.total_bytes, progress.samples));
+    })?;
+    assert!(seen.is_sorted());
+    let recovery = db.recovery().expect("there are files");
+    let all = (recovery.total_bytes, recovery.total_bytes, recovery.samples);
+    assert_eq!(seen.last(), Some(&all));
+    assert!(seen.len() > 100, "{} steps", seen.len());
+    Ok(())
+}

@@ -1,0 +1,150 @@
+use crate::support::db;
+use tsdb::wire::json::{Answer, Counters, counters, health, query};
+use tsdb::{Db, Labels, Sample};
+
+fn filled() -> Db {
+    let db = db();
+    let none: [(&str, &str); 0] = [];
+    let plain = Labels::new("cpu", none).expect("labels");
+    let tagged = Labels::new("cpu", [("host", "a"), ("dc", "x\"y")]).expect("labels");
+    for (labels, timestamp, value) in [
+        (&plain, 1, 1.0),
+        (&tagged, 2, 2.5),
+        (&plain, 3, 3.0),
+        (&plain, 3, -0.0),
+        (&plain, 4, f64::NAN),
+        (&plain, 5, f64::INFINITY),
+        (&plain, 6, f64::NEG_INFINITY),
+    ] {
+        db.append(labels, Sample::new(timestamp, value))
+            .expect("accepted");
+    }
+    db
+}
+
+fn answer(body: &str) -> (u16, String) {
+    let Answer { status, body } = query(&filled(), body.as_bytes());
+    (status, body.into_owned())
+}
+
+#[test]
+fn points_ascend_by_time() {
+    let (status, body) = answer(r#"{"metric":"cpu","start":1,"end":3}"#);
+    assert_eq!(status, 200);
+    assert_eq!(
+        body,
+        concat!(
+            r#"{"metric":"cpu","start":1,"end":3,"points":["#,
+            r#"{"metric":"cpu","timestamp":1,"value":1},"#,
+            r#"{"metric":"cpu","timestamp":2,"value":2.5,"tags":{"dc":"x\"y","host":"a"}},"#,
+            r#"{"metric":"cpu","timestamp":3,"value":3},"#,
+            r#"{"metric":"cpu","timestamp":3,"value":-0}],"count":4}"#,
+        ),
+    );
+}
+
+#[test]
+fn tags_pick_series() {
+    let (_, body) = answer(r#"{"metric":"cpu","start":0,"end":9,"tags":{"host":"a"}}"#);
+    assert!(
+        body.ends_with(r#""tags":{"dc":"x\"y","host":"a"}}],"count":1}"#),
+        "{body}"
+    );
+    let (_, body) = answer(r#"{"metric":"cpu","start":0,"end":9,"tags":{"host":"b"}}"#);
+    assert!(body.ends_with(r#""points":[],"count":0}"#), "{body}");
+}
+
+#[test]
+fn values_that_json_lacks_are_texts() {
+    let (_, body) = answer(r#"{"metric":"cpu","start":4,"end":6,"tags":null}"#);
+    for text in [
+        r#""value":"NaN"}"#,
+        r#""value":"+Inf"}"#,
+        r#""value":"-Inf"}"#,
+    ] {
+        assert!(body.contains(text), "{body}");
+    }
+    assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok());
+}
+
+#[test]
+fn an_unknown_metric_has_no_points() {
+    assert_eq!(
+        answer(r#"{"metric":"no\tne","start":-1,"end":1}"#),
+        (
+            200,
+            r#"{"metric":"no\tne","start":-1,"end":1,"points":[],"count":0}"#.into()
+        ),
+    );
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    for (body, error) in [
+        ("{}", "metric is missing"),
+        (r#"{"metric":"","start":1,"end":2}"#, "metric is missing"),
+        (
+            r#"{"metric":1,"start":1,"end":2}"#,
+            "metric must be a string",
+        ),
+        (r#"{"metric":"cpu","end":2}"#, "start is missing"),
+        (r#"{"metric":"cpu","start":1}"#, "end is missing"),
+        (
+            r#"{"metric":"cpu","start":"1","end":2}"#,
+            "start and end must be numbers",
+        ),
+        (
+            r#"{"metric":"cpu","start":1.5,"end":2}"#,
+            "start and end must be integers of 64 bits",
+        ),
+        (
+            r#"{"metric":"cpu","start":3,"end":2}"#,
+            "start is after end",
+        ),
+        (
+            r#"{"metric":"cpu","start":1,"end":2,"tags":1}"#,
+            "tags must be an object",
+        ),
+        (
+            r#"{"metric":"cpu","start":1,"end":2,"tags":{"a":1}}"#,
+            "the values of tags must be strings",
+        ),
+        ("[]", "the body must be an object"),
+        ("", "the body must be an object"),
+    ] {
+        assert_eq!(
+            answer(body),
+            (400, format!(r#"{{"error":"{error}"}}"#)),
+            "{body}"
+        );
+    }
+    for body in [
+        "{",
+        r#"{"metric":"cpu","start":1,"end":2"#,
+        r#"{"metric":"cpu","start":1,"end":2}}"#,
+    ] {
+        let (status, error) = answer(body);
+        assert_eq!(status, 400);
+        assert!(error.starts_with(r#"{"error":"malformed JSON"#), "{error}");
+    }
+}
+
+#[test]
+fn a_server_says_how_it_is() {
+    assert_eq!(
+        health(),
+        Answer {
+            status: 200,
+            body: r#"{"status":"healthy"}"#.into()
+        }
+    );
+    let counted = Counters {
+        points_written: 7,
+        queries_served: 2,
+        uptime_seconds: 1.25,
+    };
+    assert_eq!(
+        counters(&counted).body,
+        r#"{"points_written":7,"queries_served":2,"uptime_seconds":1.250}"#,
+    );
+}

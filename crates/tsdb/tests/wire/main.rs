@@ -1,0 +1,11 @@
+//! The wire formats against tables of good and bad input, and against bytes that nobody meant.
+
+mod exposition;
+mod forwarder;
+mod hostile;
+mod json_numbers;
+mod json_query;
+mod json_write;
+mod line_protocol;
+mod remote_write;
+mod support;
