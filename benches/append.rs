@@ -18,10 +18,9 @@ use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use dcb_core::EventStore as _;
 use std::process::ExitCode;
 use support::appender::Appender;
+use support::cells::{Access, Cell, Tables};
 use support::floors;
-use support::log::Log;
-use support::rows::{self, CALLERS, Reading, Size};
-use support::server::Server;
+use support::rows::{self, CALLERS};
 
 const EVENTS: [usize; 2] = [1, 10];
 const LARGEST: usize = 1_000;
@@ -35,105 +34,99 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.write_log(&local, size);
-        for (callers, events) in rows::product(CALLERS, EVENTS) {
-            let (row, op) = append(&log, reading, size, callers, events);
-            let row = row.fills(page::APPEND).fills(page::APPEND_MS);
-            let row = match (callers, events) {
-                (1, 1) => row.fills(page::COMPARISON),
-                _ => row,
-            };
-            target.row(with_floors(row, &log, size, callers, events), &op);
-        }
-        if size.has_goals() {
-            for (row, op) in [largest(&log, reading, size), in_turn(&log, reading, size)] {
-                target.row(row.fills(page::APPEND_MS), &op);
-            }
+    let tables = Tables::start(target, Access::Write)?;
+    for cell in tables.cells(&CALLERS, &EVENTS) {
+        let (row, op) = append(&cell);
+        let row = row.fills(page::APPEND).fills(page::APPEND_MS);
+        target.row(with_floors(row, &cell), &op);
+    }
+    let larger = [
+        (
+            tables.cells(&[1], &[LARGEST]),
+            largest as fn(&Cell) -> (Row, Op),
+        ),
+        (tables.cells(&[MANY], &[TURNS]), in_turn),
+    ];
+    for (cells, row) in larger {
+        for (row, op) in cells.iter().filter(|cell| cell.size.has_goals()).map(row) {
+            target.row(row.fills(page::APPEND_MS), &op);
         }
     }
-    rows::beside_docker(target, &local, |server| {
-        rows::product(Reading::BOTH, sizes.clone())
-            .map(|(reading, size)| append(&reading.write_log(server, size), reading, size, 1, 1))
-            .collect()
-    })
+    tables.beside_docker(target, 1, append)
 }
 
-fn append(log: &Log, reading: Reading, size: Size, callers: usize, events: usize) -> (Row, Op) {
-    let row = Row::new("Append", size.label)
-        .concurrency(callers)
-        .events(events as u64)
-        .one_op(format!(
-            "{} of {}, {}",
-            rows::calls(callers, "append", "appends"),
-            rows::events_text(events),
-            reading.write_text()
-        ));
-    let op = Appender::renewing(log).call(move |appender, _call| async move {
+fn append(cell: &Cell) -> (Row, Op) {
+    let events = cell.events;
+    let row = cell.row("Append").one_op(format!(
+        "{} of {}, {}",
+        cell.calls("append", "appends"),
+        rows::events_text(events),
+        cell.reading.write_text()
+    ));
+    let op = Appender::renewing(&cell.log).call(move |appender, _call| async move {
         let events = appender.events(events);
         std::hint::black_box(appender.store.events.append(events).await?);
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }
 
-fn largest(log: &Log, reading: Reading, size: Size) -> (Row, Op) {
-    let (row, op) = append(log, reading, size, 1, LARGEST);
-    let floor = floors::batch(log, LARGEST);
+fn largest(cell: &Cell) -> (Row, Op) {
+    let (row, op) = append(cell);
+    let floor = floors::batch(&cell.log, LARGEST);
     let goal = Goal::share_of(&floor, 0.9).peer("Go library 44/s on its machine");
     (row.floor(&floor).goal(goal), op)
 }
 
-fn in_turn(log: &Log, reading: Reading, size: Size) -> (Row, Op) {
-    let floor = floors::courses_in_turn(log, MANY, TURNS);
-    let row = Row::new("Append", size.label)
+fn in_turn(cell: &Cell) -> (Row, Op) {
+    let floor = floors::courses_in_turn(&cell.log, MANY, TURNS);
+    let row = cell
+        .row("Append")
         .variant(rows::turns_variant(TURNS))
-        .concurrency(MANY)
-        .events(TURNS as u64)
         .one_op(format!(
             "{} of {}, {}",
             rows::calls_in_turn(MANY, TURNS, "append", "appends"),
             rows::events_text(1),
-            reading.write_text()
+            cell.reading.write_text()
         ))
         .floor(&floor)
         .goal(Goal::share_of(&floor, 0.9).peer(PEER));
-    let op = Appender::renewing(log).call(|appender, _call| async move {
+    let op = Appender::renewing(&cell.log).call(|appender, _call| async move {
         for _ in 0..TURNS {
             let course = appender.workload.course();
             std::hint::black_box(appender.store.events.append(course).await?);
         }
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }
 
 /// The floors that write what an op of the row writes, the first one in one statement.
-fn with_floors(row: Row, log: &Log, size: Size, callers: usize, events: usize) -> Row {
+fn with_floors(row: Row, cell: &Cell) -> Row {
+    let log = &cell.log;
     let goal = |row: Row, goal: Goal, peer: &str| {
-        if size.has_goals() {
+        if cell.size.has_goals() {
             row.goal(goal.peer(peer))
         } else {
             row
         }
     };
-    match (callers, events) {
+    match (cell.callers, cell.events) {
         (1, 1) => {
             let floor = floors::insert_1(log);
             let row = row.floor(&floor).floor(&floors::select_1(log));
+            let row = row.fills(page::COMPARISON);
             goal(
                 row,
                 Goal::at_most_times(&floor, 1.25),
                 "Go library 424-518 µs",
             )
         }
-        (_, 1) => {
+        (callers, 1) => {
             let floor = floors::courses(log, callers);
             let row = row.floor(&floor).floor(&floors::inserts(log, callers));
             goal(row, Goal::share_of(&floor, 0.9), PEER)
         }
-        _ => row.floor(&floors::batch(log, callers * events)),
+        (callers, events) => row.floor(&floors::batch(log, callers * events)),
     }
 }

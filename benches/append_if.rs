@@ -25,10 +25,10 @@ use bench::{BoxError, Floor, Goal, Op, Row, Target};
 use dcb_core::EventStore as _;
 use std::process::ExitCode;
 use support::appender::{Appender, outcome};
+use support::cells::{Access, Cell, Tables};
 use support::floors;
 use support::log::Log;
-use support::rows::{self, CALLERS, Reading, Size};
-use support::server::Server;
+use support::rows::{self, CALLERS};
 
 const EVENTS: [usize; 2] = [1, 10];
 
@@ -37,62 +37,48 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.write_log(&local, size);
-        for (callers, events) in rows::product(CALLERS, EVENTS) {
-            let (row, op) = without_conflict(&log, reading, size, callers, events);
-            let floor = written(&log, callers, events);
-            let mut row = row
-                .fills(page::APPEND_IF)
-                .fills(page::APPEND_IF_MS)
-                .floor(&floor);
-            if (callers, events) == (1, 1) {
-                row = row.fills(page::COMPARISON);
-                if size.has_goals() {
-                    let peer = "Go library 675-751 µs, and not race-free";
-                    row = row.goal(Goal::at_most_times(&floor, 1.4).peer(peer));
-                }
-            }
-            target.row(row, &op);
-        }
+    let tables = Tables::start(target, Access::Write)?;
+    for cell in tables.cells(&CALLERS, &EVENTS) {
+        let (row, op) = without_conflict(&cell);
+        target.row(with_floor(row, &cell), &op);
     }
-    conflicts::declare(target, &local, &sizes);
-    boundaries::declare(target, &local, &sizes);
-    rows::beside_docker(target, &local, |server| {
-        let one_caller = |(reading, size): (Reading, Size)| {
-            without_conflict(&reading.write_log(server, size), reading, size, 1, 1)
-        };
-        rows::product(Reading::BOTH, sizes.clone())
-            .map(one_caller)
-            .collect()
-    })
+    conflicts::declare(target, &tables.local, &tables.sizes);
+    boundaries::declare(target, &tables.local, &tables.sizes);
+    tables.beside_docker(target, 1, without_conflict)
 }
 
-fn without_conflict(
-    log: &Log,
-    reading: Reading,
-    size: Size,
-    callers: usize,
-    events: usize,
-) -> (Row, Op) {
-    let row = Row::new("AppendIf", size.label)
-        .concurrency(callers)
-        .events(events as u64)
-        .one_op(format!(
-            "{} of {} that {}; {}",
-            rows::calls(callers, "append", "appends"),
-            rows::events_text(events),
-            "none with the caller's own course id and the category is there, of whatever type, \
-             however old",
-            reading.write_text()
-        ));
-    let op = Appender::renewing(log).call(move |appender, _call| async move {
+fn without_conflict(cell: &Cell) -> (Row, Op) {
+    let events = cell.events;
+    let row = cell.row("AppendIf").one_op(format!(
+        "{} of {} that {}; {}",
+        cell.calls("append", "appends"),
+        rows::events_text(events),
+        "none with the caller's own course id and the category is there, of whatever type, \
+         however old",
+        cell.reading.write_text()
+    ));
+    let op = Appender::renewing(&cell.log).call(move |appender, _call| async move {
         let (events, condition) = (appender.events(events), appender.workload.unmet_condition());
         outcome(appender.store.events.append_if(events, condition).await)
     });
-    (reading.of(row), op)
+    (row, op)
+}
+
+fn with_floor(row: Row, cell: &Cell) -> Row {
+    let floor = written(&cell.log, cell.callers, cell.events);
+    let row = row
+        .fills(page::APPEND_IF)
+        .fills(page::APPEND_IF_MS)
+        .floor(&floor);
+    if (cell.callers, cell.events) != (1, 1) {
+        return row;
+    }
+    let row = row.fills(page::COMPARISON);
+    if !cell.size.has_goals() {
+        return row;
+    }
+    let peer = "Go library 675-751 µs, and not race-free";
+    row.goal(Goal::at_most_times(&floor, 1.4).peer(peer))
 }
 
 /// One statement that writes what the calls of an op write, without a condition.

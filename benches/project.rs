@@ -14,12 +14,11 @@ use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::EventStore as _;
 use std::process::ExitCode;
+use support::cells::{Access, Cell, Tables};
 use support::floors;
-use support::log::Log;
 use support::raw_reads::Read;
 use support::reader::{Reader, expect};
-use support::rows::{self, CALLERS, Reading, Size};
-use support::server::Server;
+use support::rows::CALLERS;
 
 /// Courses, students and enrollments among the past events.
 const COUNTED: (u64, u64, u64) = (34, 33, 33);
@@ -29,33 +28,22 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.read_log(&local, size);
-        for callers in CALLERS {
-            let (row, op) = project(&log, reading, size, callers);
-            let row = row.fills(page::PROJECT).fills(page::PROJECTION_MS);
-            target.row(with_floor(row, &log, size, callers), &op);
-        }
+    let tables = Tables::start(target, Access::Read)?;
+    for cell in tables.cells(&CALLERS, &[PAST_EVENTS]) {
+        let (row, op) = project(&cell);
+        let row = row.fills(page::PROJECT).fills(page::PROJECTION_MS);
+        target.row(with_floor(row, &cell), &op);
     }
-    rows::beside_docker(target, &local, |server| {
-        rows::product(Reading::BOTH, sizes.clone())
-            .map(|(reading, size)| project(&reading.read_log(server, size), reading, size, 1))
-            .collect()
-    })
+    tables.beside_docker(target, PAST_EVENTS, project)
 }
 
-fn project(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
-    let row = Row::new("Project", size.label)
-        .concurrency(callers)
-        .events(PAST_EVENTS as u64)
-        .one_op(format!(
-            "{} of 3 projectors over 100 events; {}",
-            rows::calls(callers, "projection", "projections"),
-            reading.read_text()
-        ));
-    let op = Reader::of(log).call(|reader, _call| async move {
+fn project(cell: &Cell) -> (Row, Op) {
+    let row = cell.row("Project").one_op(format!(
+        "{} of 3 projectors over 100 events; {}",
+        cell.calls("projection", "projections"),
+        cell.reading.read_text()
+    ));
+    let op = Reader::of(&cell.log).call(|reader, _call| async move {
         let (projectors, events) = (workload::projectors(), &reader.store.events);
         let projected = match reader.after {
             None => events.project(&projectors).await?,
@@ -71,17 +59,17 @@ fn project(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op)
         std::hint::black_box(projected.condition);
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }
 
-fn with_floor(row: Row, log: &Log, size: Size, callers: usize) -> Row {
-    let floor = floors::fetched(log, Read::Last(PAST_EVENTS as i64), callers);
+fn with_floor(row: Row, cell: &Cell) -> Row {
+    let floor = floors::fetched(&cell.log, Read::Last(PAST_EVENTS as i64), cell.callers);
     let row = row.floor(&floor);
-    if callers > 1 {
+    if !cell.is_compared() {
         return row;
     }
     let row = row.fills(page::COMPARISON);
-    if !size.has_goals() {
+    if !cell.size.has_goals() {
         return row;
     }
     row.goal(Goal::at_most_times(&floor, 1.3).peer("Go library 470 µs"))

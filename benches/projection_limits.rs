@@ -13,11 +13,9 @@ use bench::{BoxError, Expect, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::{Error, EventStore as _};
 use std::process::ExitCode;
+use support::cells::{Access, Cell, Tables};
 use support::floors;
-use support::log::Log;
 use support::reader::{Reader, expect};
-use support::rows::{self, Reading, Size};
-use support::server::Server;
 
 const LIMIT: usize = 5;
 const CALLERS: [usize; 3] = [5, 8, 10];
@@ -27,36 +25,34 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.read_log(&local, size);
-        for callers in CALLERS {
-            let (row, op) = projections(&log, reading, size, callers);
-            target.row(row, &op);
-        }
+    let tables = Tables::start(target, Access::Read)?;
+    for cell in tables.cells(&CALLERS, &[PAST_EVENTS]) {
+        let (row, op) = projections(&cell);
+        target.row(row, &op);
     }
     Ok(())
 }
 
-fn projections(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
+fn projections(cell: &Cell) -> (Row, Op) {
+    let callers = cell.callers;
     let expected = if callers <= LIMIT {
         Expect::AllSucceed
     } else {
         Expect::Any
     };
-    let row = Row::new("ProjectionLimits", size.label)
-        .concurrency(callers)
-        .events(PAST_EVENTS as u64)
+    let row = cell
+        .row("ProjectionLimits")
         .one_op(format!(
             "{callers} parallel projections of a course, whose one event is among 100, of which \
              {LIMIT} may run at once; {}",
-            reading.read_text()
+            cell.reading.read_text()
         ))
         .expect(expected)
-        .floor(&floors::select_1(log))
+        .floor(&floors::select_1(&cell.log))
         .fills(page::PROJECTION_LIMITS_MS);
-    let set_up = Reader::configured(log, |config| config.max_concurrent_projections = LIMIT);
+    let set_up = Reader::configured(&cell.log, |config| {
+        config.max_concurrent_projections = LIMIT;
+    });
     let op = set_up.call(|reader, _call| async move {
         let projector = workload::first_course_projector();
         match reader.store.events.project(&projector).await {
@@ -68,5 +64,5 @@ fn projections(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row,
             Err(error) => Err(error.into()),
         }
     });
-    (reading.of(row), op)
+    (row, op)
 }

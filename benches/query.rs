@@ -14,12 +14,12 @@ use course_enrollment::workload::{self, PAST_EVENTS};
 use course_enrollment::{CourseOffered, DatasetCache};
 use dcb_core::{EventStore as _, ReadOptions};
 use std::process::ExitCode;
+use support::cells::{Access, Cell, Tables};
 use support::floors;
 use support::log::Log;
 use support::raw_reads::Read;
 use support::reader::{Reader, expect};
-use support::rows::{self, CALLERS, Reading, Size};
-use support::server::Server;
+use support::rows::{CALLERS, Size};
 
 const CATEGORY: &str = "Computer Science";
 const CATEGORY_TAG: &str = "category:Computer Science";
@@ -31,55 +31,44 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.read_log(&local, size);
-        for callers in CALLERS {
-            let (row, op) = query(&log, reading, size, callers);
-            let row = row.fills(page::QUERY).fills(page::READ_MS);
-            target.row(with_floors(row, &log, size, callers), &op);
-        }
+    let tables = Tables::start(target, Access::Read)?;
+    for cell in tables.cells(&CALLERS, &[PAST_EVENTS]) {
+        let (row, op) = query(&cell);
+        let row = row.fills(page::QUERY).fills(page::READ_MS);
+        target.row(with_floors(row, &cell), &op);
     }
-    for &size in &sizes {
-        let (row, op) = whole_category(&size.log(&local), size)?;
+    for &size in &tables.sizes {
+        let (row, op) = whole_category(&size.log(&tables.local), size)?;
         target.row(row, &op);
     }
-    rows::beside_docker(target, &local, |server| {
-        rows::product(Reading::BOTH, sizes.clone())
-            .map(|(reading, size)| query(&reading.read_log(server, size), reading, size, 1))
-            .collect()
-    })
+    tables.beside_docker(target, PAST_EVENTS, query)
 }
 
-fn query(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
-    let row = Row::new("Query", size.label)
-        .concurrency(callers)
-        .events(PAST_EVENTS as u64)
-        .one_op(format!(
-            "{} of the {FOUND} courses of a category among 100 events; {}",
-            rows::calls(callers, "query", "queries"),
-            reading.read_text()
-        ));
-    let op = Reader::of(log).call(|reader, _call| async move {
+fn query(cell: &Cell) -> (Row, Op) {
+    let row = cell.row("Query").one_op(format!(
+        "{} of the {FOUND} courses of a category among 100 events; {}",
+        cell.calls("query", "queries"),
+        cell.reading.read_text()
+    ));
+    let op = Reader::of(&cell.log).call(|reader, _call| async move {
         let query = workload::course_query();
         let found = reader.store.events.query(&query, reader.past()).await?;
         expect(found.events.len(), FOUND)?;
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }
 
-fn with_floors(row: Row, log: &Log, size: Size, callers: usize) -> Row {
+fn with_floors(row: Row, cell: &Cell) -> Row {
     let read = tagged(PAST_EVENTS as i64);
-    let floor = floors::fetched(log, read, callers);
-    let row = row.floor(&floor);
-    let row = match callers {
-        1 => row.floor(&floors::select_1(log)).fills(page::COMPARISON),
-        _ => row,
-    };
-    match callers {
-        _ if !size.has_goals() => row,
+    let floor = floors::fetched(&cell.log, read, cell.callers);
+    let mut row = row.floor(&floor);
+    if cell.is_compared() {
+        let round_trip = floors::select_1(&cell.log);
+        row = row.floor(&round_trip).fills(page::COMPARISON);
+    }
+    match cell.callers {
+        _ if !cell.size.has_goals() => row,
         1 => row
             .goal(Goal::at_most_times(&floor, 1.25).peer("Go library 298-378 µs"))
             .goal(Goal::allocations_above(&floor, 2.0 * FOUND as f64).peer("Go library 497")),

@@ -16,12 +16,12 @@ use course_enrollment::StudentRegistered;
 use course_enrollment::workload::{self, PAST_EVENTS};
 use dcb_core::{EventStore as _, Position, Query, ReadOptions};
 use std::process::ExitCode;
+use support::cells::{Access, Cell, Tables};
 use support::floors;
 use support::log::Log;
 use support::raw_reads::Read;
 use support::reader::{Reader, expect};
-use support::rows::{self, CALLERS, Reading, Size};
-use support::server::Server;
+use support::rows::{CALLERS, Reading, Size};
 
 /// Students of the major among the past events.
 const FOUND: usize = 33;
@@ -37,30 +37,23 @@ fn main() -> ExitCode {
 }
 
 fn declare(target: &mut Target) -> Result<(), BoxError> {
-    let local = Server::local(target)?;
-    let sizes = Size::of_tables(target.profile());
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.read_log(&local, size);
-        for callers in CALLERS {
-            let (row, op) = query_stream(&log, reading, size, callers);
-            target.row(row.fills(page::READ_MS), &op);
-        }
-    }
-    for &size in sizes.iter().filter(|size| size.has_goals()) {
-        let (row, op) = long_stream(&size.log(&local), size);
+    let tables = Tables::start(target, Access::Read)?;
+    let cells = tables.cells(&CALLERS, &[PAST_EVENTS]);
+    for (row, op) in cells.iter().map(query_stream) {
         target.row(row.fills(page::READ_MS), &op);
     }
-    for (reading, &size) in rows::product(Reading::BOTH, &sizes) {
-        let log = reading.read_log(&local, size);
-        for callers in CALLERS {
-            let (row, op) = project_stream(&log, reading, size, callers);
-            target.row(row.fills(page::PROJECTION_MS), &op);
-        }
+    for &size in tables.sizes.iter().filter(|size| size.has_goals()) {
+        let (row, op) = long_stream(&size.log(&tables.local), size);
+        target.row(row.fills(page::READ_MS), &op);
+    }
+    for (row, op) in cells.iter().map(project_stream) {
+        target.row(row.fills(page::PROJECTION_MS), &op);
     }
     Ok(())
 }
 
-fn query_stream(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
+fn query_stream(cell: &Cell) -> (Row, Op) {
+    let reading = cell.reading;
     let (taken, text) = match reading {
         Reading::Seed => (1, "the first"),
         Reading::Dataset => (FOUND, "all"),
@@ -70,16 +63,15 @@ fn query_stream(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row
         tag: MAJOR_TAG,
         last: PAST_EVENTS as i64,
     };
-    let row = Row::new("QueryStream", size.label)
-        .concurrency(callers)
-        .events(PAST_EVENTS as u64)
+    let row = cell
+        .row("QueryStream")
         .one_op(format!(
             "{} of the {FOUND} students of a major among 100 events, {text} of them taken; {}",
-            rows::calls(callers, "stream", "streams"),
+            cell.calls("stream", "streams"),
             reading.read_text()
         ))
-        .floor(&floors::fetched(log, read, callers));
-    let op = Reader::of(log).call(move |reader, _call| async move {
+        .floor(&floors::fetched(&cell.log, read, cell.callers));
+    let op = Reader::of(&cell.log).call(move |reader, _call| async move {
         let (query, events) = (workload::student_query(), &reader.store.events);
         let mut stream = events.query_stream(&query, reader.past()).await?;
         let mut seen = 0;
@@ -93,7 +85,7 @@ fn query_stream(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row
         expect(seen, taken)?;
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }
 
 fn long_stream(log: &Log, size: Size) -> (Row, Op) {
@@ -120,21 +112,17 @@ fn long_stream(log: &Log, size: Size) -> (Row, Op) {
     (row, op)
 }
 
-fn project_stream(log: &Log, reading: Reading, size: Size, callers: usize) -> (Row, Op) {
-    let row = Row::new("ProjectStream", size.label)
-        .concurrency(callers)
-        .events(PAST_EVENTS as u64)
+fn project_stream(cell: &Cell) -> (Row, Op) {
+    let read = Read::Last(PAST_EVENTS as i64);
+    let row = cell
+        .row("ProjectStream")
         .one_op(format!(
             "{} of 3 projectors over 100 events, each state seen; {}",
-            rows::calls(callers, "projection", "projections"),
-            reading.read_text()
+            cell.calls("projection", "projections"),
+            cell.reading.read_text()
         ))
-        .floor(&floors::fetched(
-            log,
-            Read::Last(PAST_EVENTS as i64),
-            callers,
-        ));
-    let op = Reader::of(log).call(|reader, _call| async move {
+        .floor(&floors::fetched(&cell.log, read, cell.callers));
+    let op = Reader::of(&cell.log).call(|reader, _call| async move {
         let (projectors, events) = (workload::projectors(), &reader.store.events);
         let mut stream = events.project_stream(&projectors, reader.after).await?;
         while let Some(state_and_event) = stream.next().await.transpose()? {
@@ -143,5 +131,5 @@ fn project_stream(log: &Log, reading: Reading, size: Size, callers: usize) -> (R
         expect(stream.finish().await?.state, COUNTED)?;
         Ok(Outcome::Success)
     });
-    (reading.of(row), op)
+    (row, op)
 }

@@ -4,7 +4,7 @@ use super::{million, raw};
 use bench::BoxError;
 use course_enrollment::workload::{self, PAST_EVENTS};
 use course_enrollment::{Dataset, DatasetCache, load};
-use dcb_core::EventStore as _;
+use dcb_core::EventStore;
 use dcb_core::postgres::{Config, PostgresStore};
 use sqlx::Connection as _;
 
@@ -46,20 +46,23 @@ impl Content {
 /// Installs a log in an empty database and fills it through the store.
 pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
     let store = PostgresStore::connect(Config::new(url)).await?;
-    match content {
-        Content::Empty => {}
-        Content::Past => drop(store.append(workload::past_events()).await?),
-        Content::Dataset(dataset) => {
-            append(&store, dataset).await?;
-            store.append(workload::past_events()).await?;
-        }
-        Content::Repeated { dataset, events } => {
-            append(&store, dataset).await?;
-            million::repeat(url, events).await?;
-        }
+    fill_store(content, &store).await?;
+    if let Content::Repeated { events, .. } = content {
+        million::repeat(url, events).await?;
     }
     store.close().await;
     settle(content, url).await
+}
+
+/// Appends what is not repeated to an empty store.
+pub(crate) async fn fill_store(content: Content, store: &impl EventStore) -> Result<(), BoxError> {
+    if let Content::Dataset(dataset) | Content::Repeated { dataset, .. } = content {
+        append(store, dataset).await?;
+    }
+    if content.past_events() > 0 {
+        store.append(workload::past_events()).await?;
+    }
+    Ok(())
 }
 
 /// Leaves the tables as autovacuum would in time: hint bits set, statistics there, nothing left to
@@ -76,7 +79,7 @@ async fn settle(content: Content, url: &str) -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn append(store: &PostgresStore, dataset: Dataset) -> Result<(), BoxError> {
+async fn append(store: &impl EventStore, dataset: Dataset) -> Result<(), BoxError> {
     let content = DatasetCache::of_user()?.get(dataset)?;
     load(&content, store, LOAD_BATCH, |_| ()).await?;
     Ok(())

@@ -29,6 +29,11 @@ impl Log {
         }
     }
 
+    /// A log of its own with the same content.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(&self.server, self.content)
+    }
+
     /// What it holds when it is new.
     pub(crate) fn content(&self) -> Content {
         self.content

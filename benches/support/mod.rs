@@ -3,10 +3,13 @@
 #![allow(dead_code, reason = "each target uses a part of it")]
 
 pub(crate) mod appender;
+pub(crate) mod backend;
+pub(crate) mod cells;
 pub(crate) mod content;
 pub(crate) mod floors;
 pub(crate) mod log;
 pub(crate) mod million;
+pub(crate) mod operations;
 pub(crate) mod raw;
 pub(crate) mod raw_reads;
 pub(crate) mod raw_writes;

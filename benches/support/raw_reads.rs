@@ -24,24 +24,40 @@ pub(crate) enum Read {
         /// Only among so many events at the end of the log.
         last: i64,
     },
+    /// The events of a type.
+    OfType {
+        /// The type.
+        event_type: &'static str,
+        /// Only among so many events at the end of the log.
+        last: i64,
+    },
+    /// The event at the head, by its id.
+    ById,
     /// So many events at the end of the log.
     Last(i64),
     /// So many events at its start.
     First(i64),
 }
 
+const HEAD: &str = "SELECT position, id::text FROM dcb.event ORDER BY position DESC LIMIT 1";
 const ONE: &str = "SELECT 1";
 const TAGGED: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event_tag t JOIN dcb.event e ON e.position = t.position
      WHERE t.key = dcb.tag_key($2, $1) AND t.position > $3 AND e.type = $1 AND $2 = ANY (e.tags)
      ORDER BY t.position";
+const OF_TYPE: &str = "
+    SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+      FROM dcb.event e WHERE e.type = $1 AND e.position > $2 ORDER BY e.position";
+const BY_ID: &str = "
+    SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+      FROM dcb.event e WHERE e.id = $1::uuid";
 const PAST: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT $2";
 
 impl Read {
-    fn statement(self, head: i64) -> Query<'static, Postgres, PgArguments> {
+    fn statement(self, head: i64, head_id: &str) -> Query<'static, Postgres, PgArguments> {
         match self {
             Self::One => sqlx::query(ONE),
             Self::Tagged {
@@ -52,6 +68,10 @@ impl Read {
                 .bind(event_type)
                 .bind(tag)
                 .bind(head.saturating_sub(last)),
+            Self::OfType { event_type, last } => sqlx::query(OF_TYPE)
+                .bind(event_type)
+                .bind(head.saturating_sub(last)),
+            Self::ById => sqlx::query(BY_ID).bind(head_id.to_owned()),
             Self::Last(count) => sqlx::query(PAST).bind(head - count).bind(count),
             Self::First(count) => sqlx::query(PAST).bind(0_i64).bind(count),
         }
@@ -61,6 +81,7 @@ impl Read {
 struct Reader {
     connections: Connections,
     head: i64,
+    head_id: String,
     _database: Arc<Database>,
 }
 
@@ -69,7 +90,7 @@ pub(crate) fn fetched(log: &Log, read: Read, connections: usize) -> Op {
     reader(log, connections).call(move |reader, call| async move {
         let mut connection = reader.connections.of(call).await;
         let rows = read
-            .statement(reader.head)
+            .statement(reader.head, &reader.head_id)
             .fetch_all(&mut *connection)
             .await?;
         std::hint::black_box(rows);
@@ -81,7 +102,8 @@ pub(crate) fn fetched(log: &Log, read: Read, connections: usize) -> Op {
 pub(crate) fn streamed(log: &Log, read: Read) -> Op {
     reader(log, 1).call(move |reader, call| async move {
         let mut connection = reader.connections.of(call).await;
-        let mut rows = read.statement(reader.head).fetch(&mut *connection);
+        let statement = read.statement(reader.head, &reader.head_id);
+        let mut rows = statement.fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
             std::hint::black_box(row.len());
         }
@@ -96,12 +118,14 @@ fn reader(log: &Log, connections: usize) -> bench::AsyncOp<Reader> {
         async move {
             let database = log.database().await?;
             let connections = Connections::open(database.url(), connections).await?;
-            let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
-                .fetch_one(&mut *connections.first().await)
+            let last: Option<(i64, String)> = sqlx::query_as(HEAD)
+                .fetch_optional(&mut *connections.first().await)
                 .await?;
+            let (head, head_id) = last.unwrap_or_default();
             Ok::<_, BoxError>(Reader {
                 connections,
-                head: head.unwrap_or(0),
+                head,
+                head_id,
                 _database: database,
             })
         }

@@ -3,8 +3,7 @@
 use super::content::Content;
 use super::log::Log;
 use super::server::Server;
-use bench::pages::local_postgresql as page;
-use bench::{BoxError, Floor, Op, Profile, Row, Target};
+use bench::{Profile, Row};
 use course_enrollment::Dataset;
 use course_enrollment::workload::Workload;
 use std::sync::Arc;
@@ -155,29 +154,4 @@ pub(crate) fn events_text(count: usize) -> String {
         1 => "1 CourseOffered".to_owned(),
         _ => format!("{count} events (a course, a student, an enrollment, and so on)"),
     }
-}
-
-/// Declares what `rows` makes of a server a second time, on Docker, by turns with the same op on
-/// the local server; where there is no Docker, the rows say why. They fill the comparison alone.
-pub(crate) fn beside_docker(
-    target: &mut Target,
-    local: &Arc<Server>,
-    rows: impl Fn(&Arc<Server>) -> Vec<(Row, Op)>,
-) -> Result<(), BoxError> {
-    let docker = Server::docker(target)?;
-    let of_docker = |row: Row| row.server("Docker").fills(page::COMPARISON);
-    match docker {
-        Ok(docker) => {
-            for ((row, op), (_, local)) in rows(&docker).into_iter().zip(rows(local)) {
-                let floor = Floor::new("local", "the same op on the local server", &local);
-                target.row(of_docker(row).floor(&floor), &op);
-            }
-        }
-        Err(reason) => {
-            for (row, _) in rows(local) {
-                target.unmeasured(of_docker(row), reason.clone());
-            }
-        }
-    }
-    Ok(())
 }

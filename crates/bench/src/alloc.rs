@@ -4,7 +4,11 @@
     reason = "GlobalAlloc is an unsafe trait; every call is passed on as it came"
 )]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(feature = "heap-profile")]
+use dhat::Alloc as System;
+#[cfg(not(feature = "heap-profile"))]
+use std::alloc::System;
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},

@@ -3,6 +3,7 @@
 mod running;
 mod settings;
 
+use crate::alone::Alone;
 use crate::environment::Facts;
 use crate::error::{BoxError, Error};
 use crate::floor::Floor;
@@ -12,19 +13,21 @@ use crate::op::Op;
 use crate::profile::Profile;
 use crate::row::Row;
 use crate::run::TargetRun;
+use crate::workers;
+use running::MeasuredRows;
 use std::any::Any;
 use std::collections::HashSet;
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
-pub use settings::{Settings, reports_folder};
+pub use settings::{Settings, reports_folder, runs_folder};
 
 /// The `main` of a bench target: runs `declare`, measures the rows that it declared, saves them
 /// with the run and renders each page that the run is now complete for.
 ///
 /// `name` is the target's name in Cargo.toml. The exit code is 0, 130 after Ctrl-C, and 1 with
 /// the error on standard error otherwise.
-pub fn target(name: &str, declare: impl FnOnce(&mut Target) -> Result<(), BoxError>) -> ExitCode {
+pub fn target(name: &str, declare: impl Fn(&mut Target) -> Result<(), BoxError>) -> ExitCode {
     let ran = Settings::from_process().and_then(|settings| measure(name, settings, declare));
     match ran {
         Ok(_) => ExitCode::SUCCESS,
@@ -40,33 +43,24 @@ pub fn target(name: &str, declare: impl FnOnce(&mut Target) -> Result<(), BoxErr
 }
 
 /// [`target`] with settings of its own, returning what was saved.
+/// `declare` is called once for each number of workers of the settings.
 ///
 /// # Errors
 /// The declaration's and the rows' errors; [`Error::DuplicateRow`], [`Error::MixedKinds`] and
 /// [`Error::UnknownFloor`] before anything is measured; [`Error::Interrupted`]; errors of files.
 pub fn measure(
     name: &str,
-    settings: Settings,
-    declare: impl FnOnce(&mut Target) -> Result<(), BoxError>,
+    mut settings: Settings,
+    declare: impl Fn(&mut Target) -> Result<(), BoxError>,
 ) -> Result<TargetRun, Error> {
-    let runtime = Runtime::new().map_err(Error::file("async runtime"))?;
-    let interrupt = Interrupt::listen(&runtime);
-    let mut target = Target {
-        entries: Vec::new(),
-        facts: Facts::default(),
-        profile: settings.profile.clone(),
-        kept: Vec::new(),
-        runtime,
-        interrupt,
-    };
-    let declared = declare(&mut target);
-    target.interrupt.check().map_err(|_| Error::Interrupted)?;
-    declared.map_err(|source| Error::Declaration {
-        target: name.to_owned(),
-        source,
-    })?;
-    target.verify()?;
-    target.run(name, settings)
+    let alone = settings.alone.as_deref();
+    let _alone = alone.map(|file| Alone::wait(file, name)).transpose()?;
+    let mut measured = MeasuredRows::default();
+    for workers in settings.workers.clone() {
+        let target = Target::declared(name, workers, &settings.profile, &declare)?;
+        target.measure_rows(name, &mut settings.criterion, &mut measured)?;
+    }
+    running::save_and_publish(name, settings, measured)
 }
 
 /// Collects the rows of a bench target, and owns what they run on.
@@ -77,6 +71,7 @@ pub struct Target {
     facts: Facts,
     profile: Profile,
     interrupt: Interrupt,
+    workers: usize,
     runtime: Runtime,
 }
 
@@ -93,6 +88,33 @@ impl Entry {
 }
 
 impl Target {
+    /// With the rows that `declare` declares, to run on so many workers.
+    fn declared(
+        name: &str,
+        workers: usize,
+        profile: &Profile,
+        declare: impl Fn(&mut Self) -> Result<(), BoxError>,
+    ) -> Result<Self, Error> {
+        let runtime = workers::runtime(workers)?;
+        let mut target = Self {
+            entries: Vec::new(),
+            kept: Vec::new(),
+            facts: Facts::default(),
+            profile: profile.clone(),
+            interrupt: Interrupt::listen(&runtime),
+            workers,
+            runtime,
+        };
+        let declared = declare(&mut target);
+        target.interrupt.check().map_err(|_| Error::Interrupted)?;
+        declared.map_err(|source| Error::Declaration {
+            target: name.to_owned(),
+            source,
+        })?;
+        target.verify()?;
+        Ok(target)
+    }
+
     /// A row to measure, after all rows are declared and in their order.
     pub fn row(&mut self, row: Row, op: &Op) {
         self.entries.push(Entry::Measure(row, op.clone()));

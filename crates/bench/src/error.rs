@@ -54,6 +54,26 @@ pub enum Error {
         /// The value found.
         name: String,
     },
+    /// `BENCH_CPUS` is not a list of numbers. Write it as in `1,2,4,8`.
+    #[error("BENCH_CPUS={list} is not a list of worker counts like 1,2,4,8")]
+    UnknownWorkers {
+        /// The value found.
+        list: String,
+    },
+    /// Two runs say nothing of each other. Measure both alike, on one machine.
+    #[error("the runs can't be compared: {reason}")]
+    NotComparable {
+        /// What differs.
+        reason: String,
+    },
+    /// A command that was started failed. What it wrote says why.
+    #[error("{command} failed: {reason}")]
+    Command {
+        /// The program.
+        command: String,
+        /// How it ended.
+        reason: String,
+    },
     /// A file could not be read or written. Check the folder, then run again.
     #[error("{}: {source}", path.display())]
     File {

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod alloc;
+mod alone;
 mod bench_target;
+pub mod compare;
 mod date;
 mod environment;
 mod error;
@@ -12,14 +14,16 @@ mod measure;
 mod op;
 pub mod pages;
 mod profile;
+mod profiler;
 mod progress;
 pub mod report;
 mod result;
 mod row;
 mod run;
+mod workers;
 
 pub use alloc::{Allocated, AllocationScope, CountingAllocator};
-pub use bench_target::{Settings, Target, measure, reports_folder, target};
+pub use bench_target::{Settings, Target, measure, reports_folder, runs_folder, target};
 pub use environment::{Environment, Facts, Invocation};
 pub use error::{BoxError, Error};
 pub use floor::Floor;

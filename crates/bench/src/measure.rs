@@ -13,6 +13,7 @@ use crate::error::{BoxError, Error};
 use crate::interrupt::Interrupt;
 use crate::op::{Observed, Op, Pass};
 use crate::profile::Profile;
+use crate::profiler;
 use crate::result::Figures;
 use crate::row::Row;
 use contest::{Contest, Sample};
@@ -106,6 +107,7 @@ impl<'a> Passes<'a> {
         if self.contest.is_none() {
             let started = Contest::start(self.bench, self.row, self.op);
             self.contest = Some(self.or_stop(started));
+            profiler::set_up_is_done();
         }
     }
 

@@ -2,10 +2,22 @@
 //! what the published figures really mean.
 
 pub mod local_postgresql;
+pub mod message_store;
+pub mod operations;
+pub mod performance;
+pub mod sqlite;
+pub mod tsdb;
 
 use crate::report::Page;
 
 /// All pages.
 pub fn all() -> Vec<Page> {
-    vec![local_postgresql::PAGE]
+    vec![
+        local_postgresql::PAGE,
+        message_store::PAGE,
+        performance::PAGE,
+        operations::PAGE,
+        sqlite::PAGE,
+        tsdb::PAGE,
+    ]
 }

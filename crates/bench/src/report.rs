@@ -2,6 +2,7 @@
 
 mod chart;
 mod column;
+mod detail;
 mod floors;
 mod goals;
 mod header;
@@ -11,16 +12,23 @@ mod page;
 mod publish;
 mod published;
 mod raw;
+mod scaling;
 mod table;
 mod view;
 
 pub use chart::{Bar, Chart};
 pub use column::Column;
+pub use detail::Detail;
 pub use floors::floors_table;
 pub use goals::goals_table;
 pub use insight::{calls_range, concurrency_gain, memory_range};
 pub use page::{Page, Rendered, Section, render};
-pub use publish::{publish, publish_complete};
-pub use published::{MemoryMeaning, PublishedRow, PublishedTable, RateMeaning, Units};
+pub use publish::{publish, publish_complete, publish_each};
+pub use published::{
+    MemoryMeaning, Published, PublishedKey, PublishedRow, PublishedTable, PublishedText,
+    RateMeaning, Units,
+};
+pub use raw::raw_block;
+pub use scaling::scaling_table;
 pub use table::{Table, TableSpec};
 pub use view::View;

@@ -21,6 +21,8 @@ pub struct RowResult {
     pub id: String,
     /// What was declared of it.
     pub declared: Declared,
+    /// Threads that the row's tasks ran on; blocking rows have a thread of their own a caller.
+    pub workers: usize,
     /// What was measured.
     pub measured: Measured,
 }

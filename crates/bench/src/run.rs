@@ -13,7 +13,7 @@ pub(crate) use identity::Parent;
 pub use identity::RunId;
 
 /// The version of the saved files; another is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What one bench target measured in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,22 @@ impl TargetRun {
         let json = serde_json::to_string_pretty(self).map_err(unreadable(&file))?;
         replace(&file, json.as_bytes())?;
         Ok(file)
+    }
+
+    /// Reads what all targets saved in `folder`, by name.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_all(folder: &Path) -> Result<Vec<Self>, Error> {
+        let files = fs::read_dir(folder).map_err(Error::file(folder))?.flatten();
+        let mut names: Vec<PathBuf> = files
+            .map(|file| file.path())
+            .filter(|file| file.extension() == Some("json".as_ref()))
+            .collect();
+        names.sort();
+        let names = names.iter().filter_map(|file| file.file_stem()?.to_str());
+        let targets = names.map(|name| Self::load(folder, name));
+        targets.filter_map(Result::transpose).collect()
     }
 
     /// Reads what `target` saved in `folder`; none where it saved nothing.

@@ -13,10 +13,10 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn figures(row: Row, op: &Op) -> Figures {
+fn figures(row: &Row, op: &Op) -> Figures {
     let place = Place::new();
     let saved = measure("toy", place.settings(FIRST), |target| {
-        target.row(row, op);
+        target.row(row.clone(), op);
         Ok(())
     });
     saved.unwrap().rows[0]
@@ -34,7 +34,7 @@ fn what_runs_before_an_op_is_not_counted() {
             Ok(())
         })
         .call(|_, _| async { Ok(Outcome::Success) });
-    let figures = figures(Row::new("Before", "none"), &op);
+    let figures = figures(&Row::new("Before", "none"), &op);
     assert!(figures.peak_bytes < 1 << 20, "{figures:?}");
 }
 
@@ -47,7 +47,7 @@ fn the_first_step_of_an_op_is_part_of_it() {
             Ok(())
         })
         .call(|_, _| async { Ok(Outcome::Success) });
-    let figures = figures(Row::new("First", "none"), &op);
+    let figures = figures(&Row::new("First", "none"), &op);
     assert!(figures.bytes_per_op >= f64::from(1 << 20), "{figures:?}");
 }
 
@@ -58,7 +58,7 @@ fn short_blocking_ops_are_timed_in_blocks() {
         std::hint::black_box(one + call.op);
         Ok(Outcome::Success)
     });
-    let figures = figures(Row::new("Add", "none"), &op);
+    let figures = figures(&Row::new("Add", "none"), &op);
     assert!(figures.ops_per_latency > 1, "{figures:?}");
     assert_eq!(figures.allocations_per_op.round(), 0.0);
 }

@@ -168,6 +168,7 @@ fn row(
     RowResult {
         id: declared.id(),
         declared,
+        workers: 2,
         measured: figures,
     }
 }

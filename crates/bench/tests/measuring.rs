@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-fn figures(row: Row, op: &Op) -> Result<Figures, Error> {
+fn figures(row: &Row, op: &Op) -> Result<Figures, Error> {
     let place = Place::new();
     let saved = measure("toy", place.settings(FIRST), |target| {
-        target.row(row, op);
+        target.row(row.clone(), op);
         Ok(())
     })?;
     Ok(saved.rows[0]
@@ -22,7 +22,7 @@ fn figures(row: Row, op: &Op) -> Result<Figures, Error> {
 
 #[test]
 fn calls_per_second_are_those_of_all_callers() {
-    let figures = figures(Row::new("Yield", "none").concurrency(7), &yielding()).unwrap();
+    let figures = figures(&Row::new("Yield", "none").concurrency(7), &yielding()).unwrap();
     let calls_per_op = figures.calls_per_second / figures.ops_per_second();
     assert!((calls_per_op - 7.0).abs() < 1e-9, "{calls_per_op}");
     assert!(figures.p50_ns <= figures.p99_ns);
@@ -41,7 +41,7 @@ fn a_floor_takes_turns_with_the_row() {
         })
     };
     let floor = Floor::new("floor", "the same", &op("floor"));
-    let figures = figures(Row::new("Row", "none").floor(&floor), &op("row")).unwrap();
+    let figures = figures(&Row::new("Row", "none").floor(&floor), &op("row")).unwrap();
     let turns = turns.lock().unwrap();
     assert!(turns.len() > 20);
     assert!(turns.chunks(2).all(|turn| turn == ["row", "floor"]));
@@ -63,7 +63,7 @@ fn every_call_has_an_index_of_its_own() {
             async { Ok(Outcome::Success) }
         })
     };
-    figures(Row::new("Index", "none").concurrency(3), &op).unwrap();
+    figures(&Row::new("Index", "none").concurrency(3), &op).unwrap();
     assert!(seen.lock().unwrap().len() > 30);
     assert_eq!(again.load(Relaxed), 0);
 }
@@ -80,7 +80,7 @@ fn outcomes_are_reported_as_rates() {
     let row = Row::new("Limits", "none")
         .concurrency(8)
         .expect(Expect::Any);
-    let figures = figures(row, &op).unwrap();
+    let figures = figures(&row, &op).unwrap();
     assert_eq!((figures.success_rate, figures.refused_rate), (0.625, 0.375));
 }
 
@@ -90,7 +90,7 @@ fn blocking_callers_run_at_the_same_time() {
         together.wait();
         Ok(Outcome::Success)
     });
-    let figures = figures(Row::new("Meet", "none").concurrency(4), &op).unwrap();
+    let figures = figures(&Row::new("Meet", "none").concurrency(4), &op).unwrap();
     assert_eq!(figures.success_rate, 1.0);
 }
 
@@ -100,7 +100,7 @@ fn a_blocking_caller_that_panics_ends_the_run() {
         assert!(call.worker != 1, "as the test wants");
         Ok(Outcome::Success)
     });
-    let error = figures(Row::new("Panic", "none").concurrency(2), &op).unwrap_err();
+    let error = figures(&Row::new("Panic", "none").concurrency(2), &op).unwrap_err();
     assert_eq!(
         error.to_string(),
         "row Panic/none/C2/E1 failed: a measured call panicked"
@@ -111,7 +111,7 @@ fn a_blocking_caller_that_panics_ends_the_run() {
 fn a_row_and_its_floor_are_of_one_kind() {
     let blocking = Op::blocking(|| Ok(())).call(|(), _| Ok(Outcome::Success));
     let floor = Floor::new("blocking", "nothing", &blocking);
-    let error = figures(Row::new("Async", "none").floor(&floor), &yielding());
+    let error = figures(&Row::new("Async", "none").floor(&floor), &yielding());
     assert!(matches!(error, Err(Error::MixedKinds { .. })));
 }
 
@@ -120,7 +120,7 @@ fn a_goal_needs_its_floor() {
     let floor = Floor::new("absent", "nothing", &yielding());
     let row = Row::new("Async", "none").goal(Goal::at_most_times(&floor, 1.0));
     assert!(matches!(
-        figures(row, &allocating()),
+        figures(&row, &allocating()),
         Err(Error::UnknownFloor { .. })
     ));
 }
@@ -129,6 +129,6 @@ fn a_goal_needs_its_floor() {
 fn a_set_up_that_fails_names_the_row() {
     let op = Op::setup(|| async { Err::<(), BoxError>("no server".into()) })
         .call(|_, _| async { Ok(Outcome::Success) });
-    let error = figures(Row::new("Setup", "none"), &op).unwrap_err();
+    let error = figures(&Row::new("Setup", "none"), &op).unwrap_err();
     assert_eq!(error.to_string(), "row Setup/none/C1/E1 failed: no server");
 }

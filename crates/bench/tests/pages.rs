@@ -3,7 +3,7 @@
 mod common;
 
 use bench::report::publish;
-use bench::{Error, Expect, Op, Outcome, Row, RunId, TargetRun, measure};
+use bench::{Error, Expect, Op, Outcome, Row, RunId, TargetRun, VERSION, measure};
 use common::{FIRST, PAGE, Place, SECOND, TABLE, allocating, declare};
 use std::fs;
 
@@ -153,7 +153,7 @@ fn a_saved_run_of_another_version_is_refused() {
     alpha.save(&folder).unwrap();
     assert!(matches!(
         TargetRun::load(&folder, "alpha"),
-        Err(Error::Unreadable { known: 1, .. })
+        Err(Error::Unreadable { known: VERSION, .. })
     ));
 }
 

@@ -8,52 +8,70 @@ use crate::result::{Measured, RowResult};
 use crate::run::{TargetRun, VERSION};
 use criterion::Criterion;
 
-impl Target {
-    /// Measures the rows, saves them, and renders the pages that are complete by them.
-    pub(super) fn run(mut self, name: &str, mut settings: Settings) -> Result<TargetRun, Error> {
-        let (rows, missing) = self.measure_rows(name, &mut settings.criterion)?;
-        let saved = TargetRun {
-            version: VERSION,
-            target: name.to_owned(),
-            run: settings.run,
-            partial: settings.partial.or(missing),
-            environment: settings.environment,
-            invocation: Invocation {
-                command: settings.command,
-                started: settings.run.started,
-                profile: settings.profile,
-            },
-            facts: self.facts.list(),
-            rows,
-        };
-        let folder = settings.runs.join(settings.run.folder());
-        saved.save(&folder)?;
-        report::publish_complete(&settings.pages, &saved, &folder, &settings.reports)?;
-        Ok(saved)
-    }
+/// What was measured of a target.
+#[derive(Default)]
+pub(super) struct MeasuredRows {
+    rows: Vec<RowResult>,
+    /// Why they are not all there as the profile asks.
+    missing: Option<String>,
+    facts: Vec<(String, String)>,
+}
 
-    /// The rows, and why they are not all there as the profile asks.
-    fn measure_rows(
-        &mut self,
+/// Saves the rows, and renders the pages that are complete by them.
+pub(super) fn save_and_publish(
+    name: &str,
+    settings: Settings,
+    measured: MeasuredRows,
+) -> Result<TargetRun, Error> {
+    let saved = TargetRun {
+        version: VERSION,
+        target: name.to_owned(),
+        run: settings.run,
+        partial: settings.partial.or(measured.missing),
+        environment: settings.environment,
+        invocation: Invocation {
+            command: settings.command,
+            started: settings.run.started,
+            profile: settings.profile,
+        },
+        facts: measured.facts,
+        rows: measured.rows,
+    };
+    let folder = settings.runs.join(settings.run.folder());
+    saved.save(&folder)?;
+    if settings.workers.len() > 1 {
+        eprintln!("\n{}", report::scaling_table(&saved.rows).markdown());
+    }
+    report::publish_complete(&settings.pages, &saved, &folder, &settings.reports)?;
+    Ok(saved)
+}
+
+impl Target {
+    /// Measures the rows and adds them to `measured`.
+    pub(super) fn measure_rows(
+        mut self,
         name: &str,
         criterion: &mut Criterion,
-    ) -> Result<(Vec<RowResult>, Option<String>), Error> {
+        measured: &mut MeasuredRows,
+    ) -> Result<(), Error> {
         let entries = std::mem::take(&mut self.entries);
         let mut progress = Progress::new(entries.len());
-        let (mut rows, mut missing) = (Vec::new(), None);
         for entry in entries {
             let id = entry.row().id();
             let declared = entry.row().declared.clone();
-            let measured = self.measure_row(name, criterion, entry)?;
-            progress.passed(&id, measured.as_ref());
-            missing = missing.or(self.shortfall(&id, measured.as_ref()));
-            rows.extend(measured.map(|measured| RowResult {
+            let row = self.measure_row(name, criterion, entry)?;
+            progress.passed(&id, row.as_ref());
+            let shortfall = || self.shortfall(&id, row.as_ref());
+            measured.missing = measured.missing.take().or_else(shortfall);
+            measured.rows.extend(row.map(|row| RowResult {
                 id,
                 declared,
-                measured,
+                workers: self.workers,
+                measured: row,
             }));
         }
-        Ok((rows, missing))
+        measured.facts = self.facts.list();
+        Ok(())
     }
 
     /// None where Criterion's filter leaves the row out.

@@ -1,9 +1,12 @@
+use crate::alone::Alone;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::pages;
 use crate::profile::Profile;
+use crate::profiler::RowProfiler;
 use crate::report::Page;
 use crate::run::{Parent, RunId};
+use crate::workers;
 use criterion::Criterion;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +26,11 @@ pub struct Settings {
     pub command: String,
     /// Why the run can't fill pages however it ends; none where it can.
     pub partial: Option<String>,
+    /// The file to lock while measuring, so that no other run measures too; none for runs whose
+    /// figures nobody keeps.
+    pub alone: Option<PathBuf>,
+    /// The numbers of worker threads to measure all rows with, one after the other.
+    pub workers: Vec<usize>,
     /// The pages that are rendered once the run has all their targets.
     pub pages: Vec<Page>,
     /// Filters and samples. The profile's times and sample count are set row by row.
@@ -30,11 +38,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of a target started by `cargo bench`: Criterion's arguments, `BENCH_PROFILE`, the
+    /// Those of a target started by `cargo bench`: Criterion's arguments, `BENCH_PROFILE`,
+    /// `BENCH_CPUS`, the
     /// parent process as the run, the workspace's `reports` folder and `target/registrar-bench`.
     ///
     /// # Errors
-    /// [`Error::UnknownProfile`].
+    /// [`Error::UnknownProfile`], [`Error::UnknownWorkers`].
     pub fn from_process() -> Result<Self, Error> {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
@@ -44,10 +53,19 @@ impl Settings {
         } else {
             Profile::from_env()?
         };
+        let asked_workers = workers::from_env()?;
         let parent = Parent::find();
         let runs = runs_folder();
         Ok(Self {
-            partial: partial(&profile, &parent, &arguments),
+            partial: partial(&profile, &parent, &arguments).or_else(|| {
+                let asked = !asked_workers.is_empty();
+                asked.then(|| "it was asked for with BENCH_CPUS".to_owned())
+            }),
+            alone: profile.fills_pages.then(Alone::file),
+            workers: match asked_workers.is_empty() {
+                true => vec![workers::all()],
+                false => asked_workers,
+            },
             run: parent.id.joined(&runs),
             environment: Environment::capture(),
             command: command(&profile, &parent),
@@ -55,7 +73,10 @@ impl Settings {
             runs,
             reports: reports_folder(),
             pages: pages::all(),
-            criterion: Criterion::default().nresamples(2_000).configure_from_args(),
+            criterion: Criterion::default()
+                .nresamples(2_000)
+                .with_profiler(RowProfiler)
+                .configure_from_args(),
         })
     }
 }
@@ -100,10 +121,15 @@ fn workspace() -> PathBuf {
     }
 }
 
-/// Beside the build that this program is part of: `<target>/release/deps/<program>`.
-fn runs_folder() -> PathBuf {
+/// The folder of all saved runs, beside the build that this program is part of:
+/// `<target>/release/deps/<program>` or `<target>/release/<program>`.
+pub fn runs_folder() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
-    let target = program.ancestors().nth(3).map(Path::to_owned);
+    let mut folders = program.ancestors().skip(1);
+    let target = folders
+        .find(|folder| folder.file_name() != Some("deps".as_ref()))
+        .and_then(|profile| profile.parent())
+        .map(Path::to_owned);
     target
         .unwrap_or_else(|| workspace().join("target"))
         .join("registrar-bench")

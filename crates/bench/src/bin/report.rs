@@ -1,8 +1,8 @@
-//! `report <run folder>`: renders the pages again from a saved, complete run.
+//! `report <run folder>`: renders the pages again that a saved run is complete for.
 
-use bench::report::publish;
-use bench::{Error, pages};
-use std::path::{Path, PathBuf};
+use bench::pages;
+use bench::report::publish_each;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -10,19 +10,12 @@ fn main() -> ExitCode {
         eprintln!("usage: report <run folder, one of target/registrar-bench>");
         return ExitCode::from(2);
     };
-    match render_all(&folder) {
-        Ok(()) => ExitCode::SUCCESS,
+    match publish_each(&pages::all(), &folder, &bench::reports_folder()) {
+        Ok(0) => ExitCode::FAILURE,
+        Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
-}
-
-fn render_all(folder: &Path) -> Result<(), Error> {
-    for page in pages::all() {
-        publish(&page, folder, &bench::reports_folder())?;
-        eprintln!("{} written", page.slug);
-    }
-    Ok(())
 }

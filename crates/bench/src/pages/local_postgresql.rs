@@ -1,6 +1,5 @@
 //! The event store on a local PostgreSQL: `reports/local-postgresql.md`.
 
-mod charts;
 mod columns;
 mod comparison;
 mod figures;
@@ -11,7 +10,6 @@ use crate::report::{
 };
 use crate::result::RowResult;
 use crate::row::{Reading, TableId};
-use tables::Detail;
 
 /// One caller of each operation, here and on a second server.
 pub const COMPARISON: TableId = TableId("comparison");
@@ -78,18 +76,10 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.push(heading(2, "Performance Results"));
     page.extend(comparison::sections(view));
     page.push(heading(2, "Detailed Performance Results (ns and bytes)"));
-    page.extend(
-        tables::NS
-            .iter()
-            .flat_map(|detail| detail_sections(view, detail)),
-    );
+    page.extend(tables::NS.iter().flat_map(|detail| detail.sections(view)));
     page.push(Section::Text(insights(view)));
     page.push(heading(2, "Detailed Performance Results (ms and KB)"));
-    page.extend(
-        tables::MS
-            .iter()
-            .flat_map(|detail| detail_sections(view, detail)),
-    );
+    page.extend(tables::MS.iter().flat_map(|detail| detail.sections(view)));
     page.push(heading(2, "Floors"));
     page.push(Section::Text(
         "Each floor was measured anew beside every row that names it, op by op in turns.".into(),
@@ -102,28 +92,6 @@ fn body(view: &View<'_>) -> Vec<Section> {
 
 fn heading(level: usize, text: &str) -> Section {
     Section::Heading(level, text.to_owned())
-}
-
-fn detail_sections(view: &View<'_>, detail: &Detail) -> Vec<Section> {
-    let mut sections = vec![heading(3, detail.title)];
-    let readings = [
-        (Reading::AsInTheSeed, "As in the seed"),
-        (Reading::OnTheDataset, "On the dataset"),
-    ];
-    for (reading, title) in readings {
-        sections.push(heading(4, title));
-        sections.push(Section::Table(detail.spec.table(view, reading)));
-        sections.push(Section::Text(format!(
-            "One op:\n\n{}",
-            detail.spec.ops(view, reading)
-        )));
-    }
-    sections.push(Section::Text(format!(
-        "The published figures: {}",
-        detail.correction
-    )));
-    sections.extend(charts::charts(detail, view).into_iter().map(Section::Chart));
-    sections
 }
 
 /// The published page's list of insights, computed.

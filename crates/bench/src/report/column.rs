@@ -1,5 +1,4 @@
-use super::number::{hundredths, significant, whole};
-use super::published::PublishedTable;
+use super::number::{bytes, duration, hundredths, significant, whole};
 use crate::result::{Figures, RowResult};
 
 /// A column of a table of measured rows. The first twelve are those of published pages, with
@@ -50,11 +49,17 @@ pub enum Column {
     TimesFloor,
     /// The published figures.
     Published,
+    /// Time of one op with its unit.
+    Latency,
+    /// Bytes allocated for one op with their unit.
+    Memory,
+    /// Another column under a heading that the page gives it.
+    Titled(&'static str, &'static Column),
 }
 
 impl Column {
-    /// Its heading; `published` names the machine.
-    pub(crate) fn heading(self, published: Option<&PublishedTable>) -> String {
+    /// Its heading; `machine` is that of the published figures.
+    pub(crate) fn heading(self, machine: Option<&str>) -> String {
         let heading = match self {
             Self::Operation => "Operation",
             Self::Dataset => "Dataset",
@@ -78,20 +83,38 @@ impl Column {
             Self::PeakKilobytes => "Peak (KB)",
             Self::TimesFloor => "× floor",
             Self::Published => {
-                return published.map_or("Published".to_owned(), |table| {
-                    format!("Published ({})", table.machine)
+                return machine.map_or("Published".to_owned(), |machine| {
+                    format!("Published ({machine})")
                 });
             }
+            Self::Latency => "Latency",
+            Self::Memory => "Memory",
+            Self::Titled(heading, _) => heading,
         };
         heading.to_owned()
     }
 
     /// Whether its cells are numbers, which stand at the right.
     pub(crate) fn is_number(self) -> bool {
-        !matches!(
-            self,
-            Self::Operation | Self::Dataset | Self::TimesFloor | Self::Published
-        )
+        match self {
+            Self::Operation | Self::Dataset | Self::TimesFloor | Self::Published => false,
+            Self::Titled(_, column) => column.is_number(),
+            _ => true,
+        }
+    }
+
+    /// Whether its cells are measured.
+    pub(crate) fn is_figure(self) -> bool {
+        match self {
+            Self::Operation
+            | Self::Dataset
+            | Self::Concurrency
+            | Self::Events(_)
+            | Self::ConflictEvents
+            | Self::Published => false,
+            Self::Titled(_, column) => column.is_figure(),
+            _ => true,
+        }
     }
 
     /// The cell that says what the row is; none for columns of figures.
@@ -106,6 +129,7 @@ impl Column {
             Self::Concurrency => declared.concurrency.to_string(),
             Self::Events(_) => whole(declared.events as f64),
             Self::ConflictEvents => whole(declared.conflict_events as f64),
+            Self::Titled(_, column) => return column.declared(row),
             _ => return None,
         })
     }
@@ -119,6 +143,9 @@ impl Column {
             Self::BarrierOps => rate(figures.ops_per_second()),
             Self::LatencyNs => significant(figures.mean_ns.value),
             Self::LatencyMs => significant(figures.mean_ns.value / 1e6),
+            Self::Latency => duration(figures.mean_ns.value),
+            Self::Memory => bytes(figures.bytes_per_op),
+            Self::Titled(_, column) => column.figure(row, figures),
             Self::Interval => interval(figures),
             Self::MemoryBytes => whole(figures.bytes_per_op),
             Self::MemoryKilobytes => hundredths(figures.bytes_per_op / 1024.0),

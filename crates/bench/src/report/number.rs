@@ -39,9 +39,37 @@ pub(crate) fn hundredths(value: f64) -> String {
     )
 }
 
+/// Nanoseconds in the unit that needs the fewest digits: `12.3 µs`.
+pub(crate) fn duration(ns: f64) -> String {
+    let (value, unit) = match ns {
+        below if below < 999.5 => (below, "ns"),
+        below if below < 999.5e3 => (below / 1e3, "µs"),
+        below if below < 999.5e6 => (below / 1e6, "ms"),
+        longer => (longer / 1e9, "s"),
+    };
+    format!("{} {unit}", significant(value))
+}
+
+/// Bytes in the unit that needs the fewest digits, in steps of 1,024: `1.9 KB`.
+pub(crate) fn bytes(bytes: f64) -> String {
+    match bytes.abs() {
+        below if below < 1024.0 => format!("{} B", whole(bytes)),
+        below if below < 1024.0 * 1024.0 => format!("{} KB", significant(bytes / 1024.0)),
+        _ => format!("{} MB", significant(bytes / (1024.0 * 1024.0))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{hundredths, significant, whole};
+    use super::{bytes, duration, hundredths, significant, whole};
+
+    #[test]
+    fn units_keep_the_digits_few() {
+        let printed = [12.3, 1_690.0, 45_987_000.0, 2.5e9].map(duration);
+        assert_eq!(printed, ["12.3 ns", "1.69 µs", "46.0 ms", "2.50 s"]);
+        let printed = [699.0, 14_643.0, 99_160_162.0].map(bytes);
+        assert_eq!(printed, ["699 B", "14.3 KB", "94.6 MB"]);
+    }
 
     #[test]
     fn thousands_are_separated() {

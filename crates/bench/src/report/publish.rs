@@ -14,19 +14,34 @@ pub fn publish_complete(
     folder: &Path,
     reports: &Path,
 ) -> Result<(), Error> {
-    for page in pages
-        .iter()
-        .filter(|page| page.targets.contains(&ended.target.as_str()))
-    {
+    let concerned = |page: &&Page| page.targets.contains(&ended.target.as_str());
+    publish_each(pages.iter().filter(concerned), folder, reports).map(|_| ())
+}
+
+/// Renders those of `pages` that the run in `folder` is complete for, says on standard error what
+/// the others lack, and returns how many were written.
+///
+/// # Errors
+/// Errors of files, and [`Error::Chart`].
+pub fn publish_each<'a>(
+    pages: impl IntoIterator<Item = &'a Page>,
+    folder: &Path,
+    reports: &Path,
+) -> Result<usize, Error> {
+    let mut written = 0;
+    for page in pages {
         match publish(page, folder, reports) {
-            Ok(()) => eprintln!("{} written", page.slug),
+            Ok(()) => {
+                written += 1;
+                eprintln!("{} written", page.slug);
+            }
             Err(Error::Incomplete { page, reason }) => {
                 eprintln!("{page} left as it is: {reason}");
             }
             Err(other) => return Err(other),
         }
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Renders a page from the run in `folder` into `reports`: all its files are written beside

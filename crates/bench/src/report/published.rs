@@ -1,6 +1,84 @@
 use super::number::{hundredths, whole};
 use crate::result::RowResult;
 
+/// The published figures that a table answers.
+#[derive(Debug, Clone, Copy)]
+pub enum Published {
+    /// Of columns that ours can be compared with number by number.
+    Figures(&'static PublishedTable),
+    /// As printed, of a page that prints ranges or units of its own.
+    Text(&'static PublishedText),
+    /// None: the table is ours alone.
+    Nothing,
+}
+
+/// What a published table says of one row.
+pub(crate) struct PublishedEntry {
+    pub(crate) key: PublishedKey,
+    /// Its figures in one cell.
+    pub(crate) figures: String,
+}
+
+/// Which row it is: the measured rows of the same operation, dataset, callers and events stand
+/// beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublishedKey {
+    /// The operation.
+    pub operation: &'static str,
+    /// The dataset.
+    pub dataset: &'static str,
+    /// Callers of one op.
+    pub concurrency: usize,
+    /// Events of a call.
+    pub events: u64,
+}
+
+/// A published table of texts.
+#[derive(Debug, Clone, Copy)]
+pub struct PublishedText {
+    /// The machine that the figures are from, printed with them.
+    pub machine: &'static str,
+    /// The rows in their order, each with its figures in one cell.
+    pub rows: &'static [(PublishedKey, &'static str)],
+}
+
+impl Published {
+    /// The machine that the figures are from.
+    pub(crate) fn machine(&self) -> Option<&'static str> {
+        match self {
+            Self::Figures(table) => Some(table.machine),
+            Self::Text(table) => Some(table.machine),
+            Self::Nothing => None,
+        }
+    }
+
+    /// The rows in their order.
+    pub(crate) fn entries(&self) -> Vec<PublishedEntry> {
+        match self {
+            Self::Figures(table) => table.entries().collect(),
+            Self::Text(table) => {
+                let entries = table.rows.iter().map(|(key, text)| PublishedEntry {
+                    key: *key,
+                    figures: (*text).to_owned(),
+                });
+                entries.collect()
+            }
+            Self::Nothing => Vec::new(),
+        }
+    }
+}
+
+impl PublishedKey {
+    /// Whether `row` measures the same operation, dataset, concurrency and events.
+    pub fn is_of(&self, row: &RowResult) -> bool {
+        let declared = &row.declared;
+        self.operation == declared.operation
+            && self.dataset == declared.dataset
+            && self.concurrency == declared.concurrency
+            && self.events == declared.events
+    }
+}
+
 /// A published table: its figures as printed, and what they mean.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishedTable {
@@ -68,19 +146,26 @@ pub struct PublishedRow {
 }
 
 impl PublishedRow {
-    /// Whether `row` measures the same operation, dataset, concurrency and events.
-    pub fn is_of(&self, row: &RowResult) -> bool {
-        let declared = &row.declared;
-        self.operation == declared.operation
-            && self.dataset == declared.dataset
-            && self.concurrency == declared.concurrency
-            && self.events == declared.events
+    fn key(&self) -> PublishedKey {
+        PublishedKey {
+            operation: self.operation,
+            dataset: self.dataset,
+            concurrency: self.concurrency,
+            events: self.events,
+        }
     }
 }
 
 impl PublishedTable {
+    fn entries(&self) -> impl Iterator<Item = PublishedEntry> {
+        self.rows.iter().map(|row| PublishedEntry {
+            key: row.key(),
+            figures: self.cell(row),
+        })
+    }
+
     /// The published figures of a row in one cell.
-    pub(crate) fn cell(&self, row: &PublishedRow) -> String {
+    fn cell(&self, row: &PublishedRow) -> String {
         let mut cell = self.rate_text(row) + ", " + &self.latency_text(row);
         cell.push_str(", ");
         cell.push_str(&self.memory_text(row));

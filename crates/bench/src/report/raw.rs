@@ -1,3 +1,4 @@
+use super::page::Section;
 use super::view::View;
 use crate::result::{Figures, RowResult};
 use std::fmt::Write;
@@ -11,21 +12,39 @@ pub(super) fn lines(view: &View<'_>) -> String {
     text.push_str(&format!("cpu: {}\n", environment.cpu));
     for row in view.rows() {
         if let Some(figures) = row.figures() {
-            push_samples(&mut text, row, figures, environment.cores);
+            push_samples(&mut text, row, figures);
         }
     }
     text
 }
 
-fn push_samples(text: &mut String, row: &RowResult, figures: &Figures, cores: usize) {
+/// Rows in Go's benchmark format as a block of the page, one line a row with the mean of its
+/// samples; all samples are in the page's raw file.
+pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> Section {
+    let mut text = String::from("```\n");
+    for row in rows {
+        if let Some(figures) = row.figures() {
+            let ops = figures.samples.iter().map(|sample| sample.ops).sum();
+            push_line(&mut text, row, figures, (ops, figures.mean_ns.value));
+        }
+    }
+    text.push_str("```\n");
+    Section::Text(text)
+}
+
+fn push_samples(text: &mut String, row: &RowResult, figures: &Figures) {
+    for sample in &figures.samples {
+        push_line(text, row, figures, (sample.ops, sample.ns_per_op));
+    }
+}
+
+fn push_line(text: &mut String, row: &RowResult, figures: &Figures, (ops, ns_per_op): (u64, f64)) {
     let bytes = figures.bytes_per_op.round();
     let allocations = figures.allocations_per_op.round();
-    for sample in &figures.samples {
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "Benchmark{}-{cores}\t{}\t{:.1} ns/op\t{bytes} B/op\t{allocations} allocs/op",
-            row.id, sample.ops, sample.ns_per_op
-        );
-    }
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "Benchmark{}-{}\t{ops}\t{ns_per_op:.1} ns/op\t{bytes} B/op\t{allocations} allocs/op",
+        row.id, row.workers
+    );
 }

@@ -1,5 +1,5 @@
 use super::column::Column;
-use super::published::{PublishedRow, PublishedTable};
+use super::published::{Published, PublishedEntry};
 use super::view::View;
 use crate::result::{Measured, RowResult};
 use crate::row::{Reading, TableId};
@@ -55,7 +55,7 @@ pub struct TableSpec {
     /// The columns behind them.
     pub ours: &'static [Column],
     /// The published figures; their order is the table's.
-    pub published: &'static PublishedTable,
+    pub published: Published,
 }
 
 impl TableSpec {
@@ -63,10 +63,10 @@ impl TableSpec {
     /// of the same operation, dataset, concurrency and events beside it, then the others.
     pub fn table(&self, view: &View<'_>, reading: Reading) -> Table {
         let rows: Vec<&RowResult> = view.table(self.id, reading).collect();
-        let published = self.published.rows;
+        let published = self.published.entries();
         let mut cells = Vec::new();
-        for printed in published {
-            let same: Vec<_> = rows.iter().filter(|row| printed.is_of(row)).collect();
+        for printed in &published {
+            let same: Vec<_> = rows.iter().filter(|row| printed.key.is_of(row)).collect();
             if same.is_empty() {
                 cells.push(self.absent(printed));
             }
@@ -76,7 +76,7 @@ impl TableSpec {
         }
         let others = rows
             .iter()
-            .filter(|row| !published.iter().any(|printed| printed.is_of(row)));
+            .filter(|row| !published.iter().any(|printed| printed.key.is_of(row)));
         cells.extend(others.map(|row| self.row(row, None)));
         Table {
             columns: self.headings(),
@@ -102,12 +102,13 @@ impl TableSpec {
     }
 
     fn headings(&self) -> Vec<(String, bool)> {
-        let heading = |column: Column| (column.heading(Some(self.published)), column.is_number());
+        let heading =
+            |column: Column| (column.heading(self.published.machine()), column.is_number());
         self.all_columns().map(heading).collect()
     }
 
-    fn row(&self, row: &RowResult, printed: Option<&PublishedRow>) -> Vec<String> {
-        let published = || printed.map_or("none".to_owned(), |row| self.published.cell(row));
+    fn row(&self, row: &RowResult, printed: Option<&PublishedEntry>) -> Vec<String> {
+        let published = || printed.map_or("none".to_owned(), |row| row.figures.clone());
         let cell = |column: Column| match (column, &row.measured) {
             (Column::Published, _) => published(),
             (_, Measured::Figures(figures)) => column
@@ -121,13 +122,14 @@ impl TableSpec {
     }
 
     /// A published row that the run does not have.
-    fn absent(&self, printed: &PublishedRow) -> Vec<String> {
+    fn absent(&self, printed: &PublishedEntry) -> Vec<String> {
+        let key = printed.key;
         let cell = |column: Column| match column {
-            Column::Operation => printed.operation.to_owned(),
-            Column::Dataset => printed.dataset.to_owned(),
-            Column::Concurrency => printed.concurrency.to_string(),
-            Column::Events(_) => printed.events.to_string(),
-            Column::Published => self.published.cell(printed),
+            Column::Operation => key.operation.to_owned(),
+            Column::Dataset => key.dataset.to_owned(),
+            Column::Concurrency => key.concurrency.to_string(),
+            Column::Events(_) => key.events.to_string(),
+            Column::Published => printed.figures.clone(),
             _ => self.reason(column, "no benchmark has this row"),
         };
         self.all_columns().map(cell).collect()
@@ -135,7 +137,7 @@ impl TableSpec {
 
     /// The reason stands in the first column of figures, the others stay empty.
     fn reason(&self, column: Column, reason: &str) -> String {
-        if column == Column::Throughput {
+        if self.all_columns().find(|column| column.is_figure()) == Some(column) {
             format!("not measured: {reason}")
         } else {
             String::new()

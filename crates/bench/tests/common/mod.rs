@@ -1,9 +1,7 @@
 //! A toy page of two bench targets, in a folder of its own.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use bench::report::{
-    Column, MemoryMeaning, Page, PublishedTable, RateMeaning, Section, TableSpec, Units, View,
-};
+use bench::report::{Column, Page, Published, Section, TableSpec, View};
 use bench::{
     BoxError, Environment, Error, Floor, Op, Outcome, Profile, Reading, Row, RunId, Settings,
     TableId, Target, TargetRun, measure,
@@ -22,14 +20,6 @@ pub(crate) const PAGE: Page = Page {
     body: toy_body,
 };
 
-const UNPUBLISHED: PublishedTable = PublishedTable {
-    machine: "no machine",
-    units: Units::NanosecondsAndBytes,
-    rate: RateMeaning::BarrierOps,
-    memory: MemoryMeaning::Own,
-    rows: &[],
-};
-
 pub(crate) const FIRST: RunId = RunId {
     started: 1_795_222_140,
     process: 10,
@@ -45,7 +35,7 @@ fn toy_body(view: &View<'_>) -> Vec<Section> {
         id: TABLE,
         columns,
         ours: &[],
-        published: &UNPUBLISHED,
+        published: Published::Nothing,
     };
     vec![Section::Table(spec.table(view, Reading::AsInTheSeed))]
 }
@@ -83,6 +73,8 @@ impl Place {
             environment: environment(),
             command: "cargo bench".to_owned(),
             partial: None,
+            alone: None,
+            workers: vec![2],
             pages: vec![PAGE],
             criterion: criterion(self.folder.path()),
         }

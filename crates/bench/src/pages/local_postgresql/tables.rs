@@ -3,16 +3,7 @@ use super::columns::{
     WRITE_MS, WRITE_NS,
 };
 use super::figures;
-use crate::report::TableSpec;
-
-/// A published table with what is known of its figures.
-pub(super) struct Detail {
-    pub(super) title: &'static str,
-    pub(super) spec: TableSpec,
-    pub(super) correction: &'static str,
-    /// The start of its charts' names; none for tables whose rows another table charts.
-    pub(super) chart: Option<&'static str>,
-}
+use crate::report::{Detail, Published, TableSpec};
 
 const EMPTIED: &str = "\
 their ops/sec are barrier ops, so that 137 at 100 callers are 13,726 calls/s. Every write \
@@ -35,7 +26,7 @@ pub(super) const NS: [Detail; 4] = [
             id: super::APPEND,
             columns: WRITE_NS,
             ours: OURS,
-            published: &figures::APPEND,
+            published: Published::Figures(&figures::APPEND),
         },
         correction: EMPTIED,
         chart: None,
@@ -46,7 +37,7 @@ pub(super) const NS: [Detail; 4] = [
             id: super::APPEND_IF,
             columns: WRITE_NS,
             ours: OURS,
-            published: &figures::APPEND_IF,
+            published: Published::Figures(&figures::APPEND_IF),
         },
         correction: EMPTIED,
         chart: None,
@@ -57,7 +48,7 @@ pub(super) const NS: [Detail; 4] = [
             id: super::PROJECT,
             columns: READ_NS,
             ours: OURS,
-            published: &figures::PROJECT,
+            published: Published::Figures(&figures::PROJECT),
         },
         correction: BARRIER,
         chart: None,
@@ -68,7 +59,7 @@ pub(super) const NS: [Detail; 4] = [
             id: super::QUERY,
             columns: READ_NS,
             ours: OURS,
-            published: &figures::QUERY,
+            published: Published::Figures(&figures::QUERY),
         },
         correction: BARRIER,
         chart: None,
@@ -83,7 +74,7 @@ pub(super) const MS: [Detail; 6] = [
             id: super::APPEND_MS,
             columns: WRITE_MS,
             ours: OURS_WRITING,
-            published: &figures::APPEND_MS,
+            published: Published::Figures(&figures::APPEND_MS),
         },
         correction: EMPTIED_AND_COUNTED,
         chart: Some("append"),
@@ -94,7 +85,7 @@ pub(super) const MS: [Detail; 6] = [
             id: super::APPEND_IF_MS,
             columns: APPEND_IF_MS,
             ours: OURS_WRITING,
-            published: &figures::APPEND_IF_MS,
+            published: Published::Figures(&figures::APPEND_IF_MS),
         },
         correction: EMPTIED_AND_COUNTED,
         chart: Some("append-if"),
@@ -105,7 +96,7 @@ pub(super) const MS: [Detail; 6] = [
             id: super::APPEND_IF_CONFLICT_MS,
             columns: CONFLICT_MS,
             ours: OURS_CONFLICT,
-            published: &figures::APPEND_IF_CONFLICT_MS,
+            published: Published::Figures(&figures::APPEND_IF_CONFLICT_MS),
         },
         correction: "\
 their rows never conflict: all calls append. The rows with true conflicts stand beside them. Their \
@@ -118,7 +109,7 @@ ops/sec column holds the number of iterations, no rate; recomputed here from the
             id: super::PROJECTION_MS,
             columns: WRITE_MS,
             ours: OURS_READING,
-            published: &figures::PROJECTION_MS,
+            published: Published::Figures(&figures::PROJECTION_MS),
         },
         correction: "\
 their ops/sec column holds the number of iterations, no rate; recomputed here from the printed \
@@ -131,7 +122,7 @@ latency. The op folds exactly 100 events written for it, whatever the dataset.",
             id: super::READ_MS,
             columns: WRITE_MS,
             ours: OURS_READING,
-            published: &figures::READ_MS,
+            published: Published::Figures(&figures::READ_MS),
         },
         correction: "\
 their memory and allocations are copied from Project's and ProjectStream's rows (the ns table has \
@@ -146,7 +137,7 @@ ops/sec column holds the number of iterations, no rate; recomputed here from the
             id: super::PROJECTION_LIMITS_MS,
             columns: LIMITS_MS,
             ours: OURS,
-            published: &figures::PROJECTION_LIMITS_MS,
+            published: Published::Figures(&figures::PROJECTION_LIMITS_MS),
         },
         correction: "\
 their ops/sec column holds the number of iterations, no rate; recomputed here from the printed \

@@ -1,4 +1,4 @@
-use super::tables::Detail;
+use super::Detail;
 use crate::report::{Bar, Chart, View};
 use crate::result::{Figures, RowResult};
 use crate::row::Reading;

@@ -1,0 +1,178 @@
+//! Writers on an engine that begins anew before it holds too much.
+
+use bench::{BlockingOp, BoxError, Op, Outcome};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+use tsdb::{Batch, Db, DbOptions, Durability, Labels, OpenOptions, Sample, Series};
+
+use super::data::{MILLION, START_MS, STEP_MS, Shape, labels};
+
+/// How samples are handed over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// One after the other, to one series, by its handle.
+    Handle,
+    /// One after the other, to one series, by its labels.
+    Labels,
+    /// In one call, to one series.
+    Slice,
+    /// One to each series, by handles.
+    EachHandle,
+    /// One to each series, in one batch.
+    EachBatch,
+}
+
+/// A row's engine and its writers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) way: Way,
+    /// Samples that a writer writes in an op.
+    pub(crate) points: usize,
+    /// Series of each writer.
+    pub(crate) series: usize,
+    pub(crate) writers: usize,
+    /// `None`: without files.
+    pub(crate) durability: Option<Durability>,
+}
+
+pub(crate) const PERIODIC: Durability = Durability::Periodic(Duration::from_secs(1));
+
+/// An engine, its folder, and what writes to it.
+pub(crate) struct Engine {
+    load: Load,
+    samples: Arc<[Sample]>,
+    writers: Vec<Mutex<Option<Writer>>>,
+}
+
+struct Writer {
+    // Dropped in this order: the folder goes when nobody writes to it any more.
+    handles: Vec<Series>,
+    db: Db,
+    #[expect(dead_code, reason = "kept for its drop")]
+    folder: Option<Arc<TempDir>>,
+    labels: Vec<Labels>,
+    batch: Batch,
+    /// Of the samples, the next to write.
+    next: usize,
+    round: i64,
+}
+
+impl Load {
+    /// The op: every writer writes its points once.
+    pub(crate) fn op(self) -> Op {
+        self.prepared()
+            .before(|engine, _| engine.renew_if_used())
+            .call(|engine, call| engine.write(call.worker))
+    }
+
+    fn prepared(self) -> BlockingOp<Engine> {
+        Op::blocking(move || {
+            let engine = Engine {
+                load: self,
+                samples: Shape::DecimalWalk.samples(MILLION).into(),
+                writers: (0..self.writers).map(|_| Mutex::default()).collect(),
+            };
+            engine.renew()?;
+            Ok(engine)
+        })
+    }
+
+    fn open(self) -> Result<(Db, Option<Arc<TempDir>>), BoxError> {
+        let Some(durability) = self.durability else {
+            return Ok((Db::new(DbOptions::default()), None));
+        };
+        let folder = tempfile::tempdir()?;
+        let options = OpenOptions {
+            durability,
+            snapshot_after_bytes: None,
+            ..OpenOptions::default()
+        };
+        Ok((Db::open(folder.path(), options)?, Some(Arc::new(folder))))
+    }
+}
+
+impl Engine {
+    /// Begins anew when the samples are used up, so that no row depends on how long it is measured.
+    fn renew_if_used(&self) -> Result<(), BoxError> {
+        let used = |writer: &Option<Writer>| {
+            writer
+                .as_ref()
+                .is_none_or(|writer| writer.next + self.load.points > self.samples.len())
+        };
+        match used(&lock(&self.writers[0])) {
+            true => self.renew(),
+            false => Ok(()),
+        }
+    }
+
+    fn renew(&self) -> Result<(), BoxError> {
+        self.writers.iter().for_each(|writer| *lock(writer) = None);
+        let (db, folder) = self.load.open()?;
+        for (place, writer) in self.writers.iter().enumerate() {
+            let first = place * self.load.series;
+            let labels: Vec<Labels> = (first..first + self.load.series)
+                .map(labels)
+                .collect::<Result<_, _>>()?;
+            let handles = labels.iter().map(|labels| db.series(labels));
+            *lock(writer) = Some(Writer {
+                handles: handles.collect::<Result<_, _>>()?,
+                db: db.clone(),
+                folder: folder.clone(),
+                labels,
+                batch: Batch::new(),
+                next: 0,
+                round: 0,
+            });
+        }
+        Ok(())
+    }
+
+    fn write(&self, writer: usize) -> Result<Outcome, BoxError> {
+        let mut writer = lock(&self.writers[writer]);
+        let writer = writer.as_mut().ok_or("an engine that was not begun")?;
+        let samples = &self.samples[writer.next..][..self.load.points];
+        writer.next += samples.len();
+        writer.round += 1;
+        writer.write(self.load.way, samples)?;
+        Ok(Outcome::Success)
+    }
+}
+
+impl Writer {
+    fn write(&mut self, way: Way, samples: &[Sample]) -> Result<(), BoxError> {
+        let at = START_MS + self.round * STEP_MS;
+        match way {
+            Way::Handle => {
+                for sample in samples {
+                    self.handles[0].append(*sample)?;
+                }
+            }
+            Way::Labels => {
+                for sample in samples {
+                    self.db.append(&self.labels[0], *sample)?;
+                }
+            }
+            Way::Slice => self.handles[0].append_batch(samples)?,
+            Way::EachHandle => {
+                for (series, sample) in self.handles.iter_mut().zip(samples) {
+                    series.append(Sample::new(at, sample.value))?;
+                }
+            }
+            Way::EachBatch => {
+                for (labels, sample) in self.labels.iter().zip(samples) {
+                    self.batch.push(labels, Sample::new(at, sample.value));
+                }
+                let report = self.db.write(&mut self.batch);
+                if report.written < samples.len() {
+                    return Err("points were refused".into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,407 @@
+//! Writes to the time-series engine.
+//!
+//! - **As in the seed**: the function behind the HTTP handler, without a socket; one metric, one
+//!   series, the same timestamps again and again, so that duplicates are kept. The engine begins
+//!   anew, untimed, before it holds more than a million points.
+//! - **On the dataset**: distinct timestamps, through JSON and directly; one to 10,000 series; with a
+//!   log. An op of the engine's rows is a thousand samples: one alone is shorter than the clock.
+//!
+//! All in memory but the rows with a log, which the disk's fsync decides where they wait for it.
+
+mod tsdb;
+
+use crate::tsdb::data::{MILLION, START_MS, Shape, labels};
+use crate::tsdb::engine::{Load, PERIODIC, Way};
+use crate::tsdb::json::{accepted, batch, keep_all, single};
+use ::tsdb::wire::{json, remote_write};
+use ::tsdb::{Db, DbOptions, Durability, Labels, OpenOptions, Sample};
+use bench::pages::tsdb as page;
+use bench::{BoxError, Goal, Op, Outcome, Row, TableId, Target};
+use std::process::ExitCode;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+/// The dataset's name in the tables.
+const ONE: &str = page::ONE_SERIES;
+
+fn main() -> ExitCode {
+    bench::target("tsdb_write", declare)
+}
+
+fn declare(target: &mut Target) -> Result<(), BoxError> {
+    seed_rows(target);
+    distinct_rows(target);
+    engine_rows(target);
+    log_rows(target);
+    memory_rows(target);
+    remote_write_row(target);
+    sizes(target)
+}
+
+fn seed_rows(target: &mut Target) {
+    let row = |operation: &str, points: usize, table| {
+        let one_op = format!("a request with {points} points, the same in every op");
+        Row::new(operation, ONE)
+            .events(points as u64)
+            .one_op(one_op)
+            .fills(table)
+    };
+    let goal = |ns, peer| Goal::mean(Duration::from_nanos(ns)).peer(peer);
+    let single_write = row("Single Write", 1, page::WRITE)
+        .fills(page::MEMORY)
+        .goal(goal(1_500, "its Go handler here 9.75 µs, 54 allocations"));
+    target.row(single_write, &resend(single(START_MS), 1));
+    for (operation, points, ns, peer) in [
+        ("Batch 10", 10, 3_000, "22.2 µs"),
+        ("Batch 100", 100, 20_000, "149 µs"),
+        ("Batch 1000", 1_000, 180_000, "1,391 µs"),
+        ("Batch 100k", 100_000, 18_000_000, "138.5 ms"),
+    ] {
+        let table = if points > 1_000 {
+            page::STRESS
+        } else {
+            page::WRITE
+        };
+        let row = row(operation, points, table).goal(goal(ns, peer));
+        let row = if points == 100 {
+            row.fills(page::MEMORY)
+        } else {
+            row
+        };
+        target.row(row, &resend(batch(points, START_MS), points));
+    }
+    let concurrent = row("Concurrent Writes", 1, page::WRITE).fills(page::MEMORY);
+    target.row(concurrent.concurrency(2), &resend(single(START_MS), 2));
+    let many = row("Concurrent Writes 1000x", 1, page::STRESS).concurrency(1_000);
+    target.row(many, &resend(single(START_MS), 1_000));
+}
+
+/// The same request in every op, to an engine that begins anew after a million points.
+fn resend(body: String, points: usize) -> Op {
+    let every = (MILLION / points).max(1) as u64;
+    Op::blocking(move || Ok((body.clone(), RwLock::new(keep_all())))).call(
+        move |(body, db), call| {
+            if call.worker == 0 && (call.op + 1).is_multiple_of(every) {
+                *db.write().unwrap_or_else(PoisonError::into_inner) = keep_all();
+            }
+            let db = db.read().unwrap_or_else(PoisonError::into_inner);
+            accepted(&json::write(&db, body.as_bytes()))?;
+            Ok(Outcome::Success)
+        },
+    )
+}
+
+fn distinct_rows(target: &mut Target) {
+    for (operation, points) in [
+        ("Single Write", 1),
+        ("Batch 10", 10),
+        ("Batch 100", 100),
+        ("Batch 1000", 1_000),
+        ("Batch 100k", 100_000),
+    ] {
+        let table = if points > 1_000 {
+            page::STRESS
+        } else {
+            page::WRITE
+        };
+        let row = Row::new(operation, ONE)
+            .events(points as u64)
+            .on_the_dataset()
+            .fills(table)
+            .one_op(format!(
+                "a request with {points} points, none of them sent before"
+            ));
+        target.row(row, &send_new(points));
+    }
+}
+
+/// Requests that were made ready, each sent once to one engine.
+fn send_new(points: usize) -> Op {
+    let requests = (MILLION / points).clamp(1, 10_000);
+    let setup = move || {
+        let first = |place: usize| START_MS + (place * points) as i64;
+        let body = |place| match points {
+            1 => single(first(place)),
+            _ => batch(points, first(place)),
+        };
+        let bodies: Vec<String> = (0..requests).map(body).collect();
+        Ok((bodies, RwLock::new(keep_all())))
+    };
+    Op::blocking(setup).call(move |(bodies, db), call| {
+        let place = call.op as usize % bodies.len();
+        if place == 0 {
+            *db.write().unwrap_or_else(PoisonError::into_inner) = keep_all();
+        }
+        let db = db.read().unwrap_or_else(PoisonError::into_inner);
+        accepted(&json::write(&db, bodies[place].as_bytes()))?;
+        Ok(Outcome::Success)
+    })
+}
+
+/// What a thousand samples may cost, if one may cost so many ns, and who needs more.
+fn goal(row: Row, load: Load, ns_a_point: u64, peer: &str) -> Row {
+    let points = load.points as u64;
+    row.goal(Goal::mean(Duration::from_nanos(points * ns_a_point)).peer(peer))
+}
+
+fn load_row(operation: &str, load: Load, table: TableId) -> Row {
+    let (points, series) = (load.points, load.series * load.writers);
+    let how = match load.way {
+        Way::Handle => "calls by handle",
+        Way::Labels => "calls by labels",
+        Way::Slice => "samples in one call",
+        Way::EachHandle => "calls by handle, one a series",
+        Way::EachBatch => "points of as many series in one batch",
+    };
+    Row::new(operation, &page::series_text(series))
+        .events(points as u64)
+        .concurrency(load.writers)
+        .on_the_dataset()
+        .one_op(format!("{points} {how}"))
+        .fills(table)
+}
+
+fn engine_rows(target: &mut Target) {
+    let load = |way, points, series, writers| Load {
+        way,
+        points,
+        series,
+        writers,
+        durability: None,
+    };
+    let mut add = |operation: &str, load: Load, ns: u64, peer: &str| {
+        let row = load_row(operation, load, page::ENGINE_WRITE);
+        target.row(goal(row, load, ns, peer), &load.op());
+    };
+    add(
+        "Append by handle",
+        load(Way::Handle, 1_000, 1, 1),
+        25,
+        "113-218 ns a point",
+    );
+    add(
+        "Append by labels",
+        load(Way::Labels, 1_000, 1, 1),
+        45,
+        "113-218 ns a point",
+    );
+    add(
+        "Append batch",
+        load(Way::Slice, 1_000, 1, 1),
+        12,
+        "Prometheus 95, VictoriaMetrics 60 ns a point",
+    );
+    let prometheus = "Prometheus 137 ns a point";
+    add(
+        "Append to each",
+        load(Way::EachHandle, 1_000, 1_000, 1),
+        50,
+        prometheus,
+    );
+    add(
+        "Write a batch",
+        load(Way::EachBatch, 1_000, 1_000, 1),
+        50,
+        prometheus,
+    );
+    add(
+        "Append to each",
+        load(Way::EachHandle, 10_000, 10_000, 1),
+        50,
+        prometheus,
+    );
+    // 1.6 times what one thread writes: as long an op at 1,000 points as 625 take one thread.
+    add(
+        "Append to each",
+        load(Way::EachHandle, 1_000, 500, 2),
+        62,
+        prometheus,
+    );
+    target.row(
+        Row::new("New series", &page::series_text(1_000))
+            .events(1_000)
+            .on_the_dataset()
+            .fills(page::ENGINE_WRITE)
+            .one_op("an empty engine, and the first sample of 1,000 series")
+            .goal(Goal::mean(Duration::from_millis(2)).peer("Prometheus 2.0 µs a series")),
+        &Op::blocking(|| Ok((0..1_000).map(labels).collect::<Result<Vec<Labels>, _>>()?)).call(
+            |all, _| {
+                let db = Db::new(DbOptions::default());
+                for labels in all {
+                    db.append(labels, Sample::new(START_MS, 1.0))?;
+                }
+                std::hint::black_box(db);
+                Ok(Outcome::Success)
+            },
+        ),
+    );
+}
+
+fn log_rows(target: &mut Target) {
+    let load = |way, points, durability| Load {
+        way,
+        points,
+        series: 1,
+        writers: 1,
+        durability: Some(durability),
+    };
+    let prometheus = "Prometheus 138-162 ns a point in batches, 2,951 alone";
+    for (operation, load, ns) in [
+        (
+            "Append by handle, periodic fsync",
+            load(Way::Handle, 1_000, PERIODIC),
+            90,
+        ),
+        (
+            "Append batch, periodic fsync",
+            load(Way::Slice, 1_000, PERIODIC),
+            25,
+        ),
+    ] {
+        let row = load_row(operation, load, page::LOG);
+        target.row(goal(row, load, ns, prometheus), &load.op());
+    }
+    for (operation, load) in [
+        (
+            "Append by handle, unsynced",
+            load(Way::Handle, 1_000, Durability::Unsynced),
+        ),
+        (
+            "Append by handle, fsync per commit",
+            load(Way::Handle, 1, Durability::Commit),
+        ),
+        (
+            "Append batch, fsync per commit",
+            load(Way::Slice, 1_000, Durability::Commit),
+        ),
+    ] {
+        target.row(load_row(operation, load, page::LOG), &load.op());
+    }
+    for (operation, snapshot) in [("Replay", false), ("Restart from a snapshot", true)] {
+        let row = Row::new(operation, &page::series_text(1_000))
+            .events(MILLION as u64)
+            .on_the_dataset()
+            .one_op("a folder with a million points of 1,000 series is opened, and closed")
+            .fills(page::LOG)
+            .goal(Goal::mean(Duration::from_millis(30)).peer("Prometheus 116-171 ns a point"));
+        target.row(row, &reopen(snapshot));
+    }
+}
+
+fn reopen(snapshot: bool) -> Op {
+    let options = || OpenOptions {
+        snapshot_after_bytes: None,
+        ..OpenOptions::default()
+    };
+    let setup = move || {
+        let folder = tempfile::tempdir()?;
+        let db = Db::open(folder.path(), options())?;
+        let samples = Shape::DecimalWalk.samples(1_000);
+        for place in 0..1_000 {
+            db.series(&labels(place)?)?.append_batch(&samples)?;
+        }
+        if snapshot {
+            db.write_snapshot()?;
+        }
+        db.close()?;
+        Ok(folder)
+    };
+    Op::blocking(setup).call(move |folder, _| {
+        let db = Db::open(folder.path(), options())?;
+        match db.series_count() {
+            1_000 => Ok(Outcome::Success),
+            other => Err(format!("{other} series came back").into()),
+        }
+    })
+}
+
+/// Databases of a million points: what they occupy is the rows' peak.
+fn memory_rows(target: &mut Target) {
+    for shape in Shape::ALL {
+        let samples = shape.samples(MILLION);
+        let row = Row::new("Fill", &format!("{}, {ONE}", shape.name())).one_op(FILL);
+        let op = Op::blocking(move || Ok((samples.clone(), vec![labels(0)?]))).call(fill);
+        target.row(
+            row.events(MILLION as u64)
+                .on_the_dataset()
+                .fills(page::HEAP),
+            &op,
+        );
+    }
+    let row = Row::new(
+        "Fill",
+        &format!("decimal walk, {}", page::series_text(1_000)),
+    )
+    .goal(Goal::peak_bytes(4e6).peer("Prometheus 13.3 bytes a point"));
+    let setup = || {
+        let all: Result<Vec<Labels>, _> = (0..1_000).map(labels).collect();
+        Ok((Shape::DecimalWalk.samples(MILLION), all?))
+    };
+    target.row(
+        row.one_op(FILL)
+            .events(MILLION as u64)
+            .on_the_dataset()
+            .fills(page::HEAP),
+        &Op::blocking(setup).call(fill),
+    );
+}
+
+const FILL: &str = "an empty engine, and a million points in batches of 1,000 at most";
+
+fn fill((samples, all): &(Vec<Sample>, Vec<Labels>), _: bench::Call) -> Result<Outcome, BoxError> {
+    let db = Db::new(DbOptions::default());
+    let each = samples.len() / all.len();
+    for (labels, samples) in all.iter().zip(samples.chunks(each)) {
+        let mut series = db.series(labels)?;
+        for batch in samples.chunks(1_000) {
+            series.append_batch(batch)?;
+        }
+    }
+    std::hint::black_box(db);
+    Ok(Outcome::Success)
+}
+
+fn remote_write_row(target: &mut Target) {
+    let row = Row::new("Remote write", &page::series_text(1_000))
+        .events(1_000)
+        .on_the_dataset()
+        .one_op("a request with one point of 1,000 series is decoded and written")
+        .fills(page::ENGINE_WRITE)
+        .goal(Goal::mean(Duration::from_micros(120)).peer("VictoriaMetrics 858 ns a point"));
+    let setup = || {
+        let all = (0..1_000).map(labels).collect::<Result<Vec<Labels>, _>>()?;
+        let body = |at: i64| {
+            let sample = [Sample::new(START_MS + at * 10_000, 45.5 + at as f64)];
+            remote_write::encode(all.iter().map(|labels| (labels, sample.as_slice())))
+        };
+        let bodies: Vec<Vec<u8>> = (0..1_000).map(body).collect();
+        Ok((bodies, RwLock::new(keep_all())))
+    };
+    let op = Op::blocking(setup).call(|(bodies, db), call| {
+        let place = call.op as usize % bodies.len();
+        if place == 0 {
+            *db.write().unwrap_or_else(PoisonError::into_inner) = keep_all();
+        }
+        let db = db.read().unwrap_or_else(PoisonError::into_inner);
+        let written = remote_write::write(&db, &bodies[place]);
+        let written = written.map_err(|_| "a request of its own is malformed")?;
+        match written.written {
+            1_000 => Ok(Outcome::Success),
+            other => Err(format!("{other} points were written").into()),
+        }
+    });
+    target.row(row, &op);
+}
+
+/// Bytes a point of sealed blocks, by shape, as facts of the page.
+fn sizes(target: &Target) -> Result<(), BoxError> {
+    for shape in Shape::ALL {
+        let db = Db::new(DbOptions::default());
+        let samples = shape.samples(488 * 2048);
+        db.series(&labels(0)?)?.append_batch(&samples)?;
+        let size = db.stats().sample_bytes as f64 / samples.len() as f64;
+        let name = format!("Bytes a point in sealed blocks, {}", shape.name());
+        target.facts().set(name, format!("{size:.3}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The tables of measured rows.
+
+use super::heading;
+use crate::report::Column::{
+    self, Allocations, Concurrency, Dataset, Events, EventsPerSecond, Interval, Latency,
+    MemoryBytes, Operation, P50, P99, Throughput, TimesFloor, Titled,
+};
+use crate::report::{Bar, Chart, Published, PublishedKey, PublishedText, Section, TableSpec, View};
+use crate::row::{Reading, TableId};
+
+/// A table under its heading, and what one op of its rows is.
+pub(super) struct TitledTable {
+    title: &'static str,
+    spec: TableSpec,
+}
+
+impl TitledTable {
+    pub(super) fn sections(&self, view: &View<'_>) -> Vec<Section> {
+        let reading = Reading::AsInTheSeed;
+        let ops = self.spec.ops(view, reading);
+        vec![
+            heading(3, self.title),
+            Section::Table(self.spec.table(view, reading)),
+            Section::Text(format!("One op:\n\n{ops}")),
+        ]
+    }
+}
+
+const BACKEND: Column = Titled("Backend", &Dataset);
+
+const SEED_COLUMNS: &[Column] = &[
+    BACKEND,
+    Operation,
+    Latency,
+    Interval,
+    P50,
+    P99,
+    MemoryBytes,
+    Allocations,
+    TimesFloor,
+    Column::Published,
+];
+
+const OUR_COLUMNS: &[Column] = &[
+    Operation,
+    BACKEND,
+    Concurrency,
+    Events("Messages"),
+    Latency,
+    Throughput,
+    EventsPerSecond,
+    P50,
+    P99,
+    MemoryBytes,
+    Allocations,
+    TimesFloor,
+];
+
+const MACHINE: &str = "Apple M3 Ultra, 28 cores";
+
+const fn key(operation: &'static str, dataset: &'static str, events: u64) -> PublishedKey {
+    PublishedKey {
+        operation,
+        dataset,
+        concurrency: 1,
+        events,
+    }
+}
+
+const WRITES: PublishedText = PublishedText {
+    machine: MACHINE,
+    rows: &[
+        (key("WriteMessage", "SQLite In-Memory", 1), "~22 µs"),
+        (key("WriteMessage", "SQLite File", 1), "~329 µs"),
+        (key("WriteMessage", "Postgres", 1), "none given"),
+    ],
+};
+
+const STREAMS: PublishedText = PublishedText {
+    machine: MACHINE,
+    rows: &[
+        (key("GetStreamMessages", "SQLite In-Memory", 10), "~30 µs"),
+        (key("GetStreamMessages", "SQLite File", 10), "~40 µs"),
+        (key("GetStreamMessages", "Postgres", 10), "none given"),
+    ],
+};
+
+const CATEGORIES: PublishedText = PublishedText {
+    machine: MACHINE,
+    rows: &[
+        (
+            key("GetCategoryMessages", "SQLite In-Memory", 100),
+            "~159 µs",
+        ),
+        (key("GetCategoryMessages", "SQLite File", 100), "~169 µs"),
+        (key("GetCategoryMessages", "Postgres", 100), "none given"),
+    ],
+};
+
+const fn seed(title: &'static str, id: TableId, published: &'static PublishedText) -> TitledTable {
+    TitledTable {
+        title,
+        spec: TableSpec {
+            id,
+            columns: SEED_COLUMNS,
+            ours: &[],
+            published: Published::Text(published),
+        },
+    }
+}
+
+const fn ours(title: &'static str, id: TableId) -> TitledTable {
+    TitledTable {
+        title,
+        spec: TableSpec {
+            id,
+            columns: OUR_COLUMNS,
+            ours: &[],
+            published: Published::Nothing,
+        },
+    }
+}
+
+/// The published rows.
+pub(super) const SEED: [TitledTable; 3] = [
+    seed("WriteMessage", super::WRITE, &WRITES),
+    seed("GetStreamMessages (10)", super::STREAM, &STREAMS),
+    seed("GetCategoryMessages (100)", super::CATEGORY, &CATEGORIES),
+];
+
+/// The others.
+pub(super) const OURS: [TitledTable; 4] = [
+    ours("Table sizes, 100 categories", super::SIZES),
+    ours("Batches", super::BATCHES),
+    ours("Writers at once", super::WRITERS),
+    ours("Reads, decoded", super::DECODED),
+];
+
+/// The time of the published ops on each backend.
+pub(super) fn chart(view: &View<'_>) -> Chart {
+    let rows = [super::WRITE, super::STREAM, super::CATEGORY]
+        .into_iter()
+        .flat_map(|table| view.table(table, Reading::AsInTheSeed));
+    let bars = rows.filter_map(|row| {
+        let variant = row.declared.variant.as_deref().unwrap_or_default();
+        let label = format!(
+            "{} {} {variant}",
+            row.declared.operation, row.declared.dataset
+        );
+        Some(Bar {
+            label: label.trim_end().to_owned(),
+            values: vec![row.figures()?.mean_ns.value / 1000.0],
+        })
+    });
+    Chart {
+        name: "message-store-latency".to_owned(),
+        title: "Mean time of one op, µs".to_owned(),
+        series: vec!["µs".to_owned()],
+        bars: bars.collect(),
+    }
+}

@@ -1,0 +1,114 @@
+//! The event store by the operations of the Go library's performance page:
+//! `reports/performance.md`.
+
+mod figures;
+
+use crate::report::Column::{
+    self, Allocations, Dataset, Events, EventsPerSecond, Interval, Latency, Memory, Operation, P50,
+    P99, PeakKilobytes, Published as PublishedColumn, Throughput, TimesFloor,
+};
+use crate::report::{Detail, Page, Published, Section, TableSpec, View, floors_table};
+use crate::row::TableId;
+
+/// Append and AppendIf.
+pub const APPEND: TableId = TableId("performance_append");
+/// Reads.
+pub const READ: TableId = TableId("performance_read");
+/// Projections.
+pub const PROJECTION: TableId = TableId("performance_projection");
+
+/// The page.
+pub const PAGE: Page = Page {
+    slug: "performance",
+    title: "Performance Benchmarks",
+    targets: &["performance"],
+    body,
+};
+
+const WRITING: &[Column] = &[
+    Operation,
+    Dataset,
+    Events("Events"),
+    Throughput,
+    Latency,
+    Memory,
+    Allocations,
+];
+const OURS_WRITING: &[Column] = &[
+    EventsPerSecond,
+    Interval,
+    P50,
+    P99,
+    TimesFloor,
+    PublishedColumn,
+];
+const READING: &[Column] = &[Operation, Dataset, Throughput, Latency, Memory, Allocations];
+const OURS_READING: &[Column] = &[
+    PeakKilobytes,
+    Interval,
+    P50,
+    P99,
+    TimesFloor,
+    PublishedColumn,
+];
+
+const INTRODUCTION: &str = "\
+Each table stands twice. **As in the seed** does the op of the published page that this page \
+answers, its shortcuts included: the log is empty before each row. **On the dataset** has the \
+dataset and 100 past events in the log, and events of the domain; the rows of \
+Small stand once for PostgreSQL and once for **SQLite**, in a file that is flushed at every commit.
+
+One op is one call of one caller. Memory and allocations are of this process for one op, event \
+building included, from a pass of their own; what SQLite's C code allocates is not counted. The \
+columns behind Allocations are explained on [the page of the local PostgreSQL](local-postgresql.md).
+
+The published page's four load runs of an HTTP server are not on this page: it measures the library.";
+
+const DETAILS: [Detail; 3] = [
+    Detail {
+        title: "Append Performance",
+        spec: TableSpec {
+            id: APPEND,
+            columns: WRITING,
+            ours: OURS_WRITING,
+            published: Published::Text(&figures::APPEND),
+        },
+        correction: "\
+a range is of both datasets, small and tiny, which play no part: the table is emptied first. \
+AppendIf asks for a type and a tag that never occur, and takes 240 ms whatever its batch.",
+        chart: Some("append"),
+    },
+    Detail {
+        title: "Read Performance",
+        spec: TableSpec {
+            id: READ,
+            columns: READING,
+            ours: OURS_READING,
+            published: Published::Text(&figures::READ),
+        },
+        correction: "\
+they are of an empty table: 27 allocations are a query that finds nothing.",
+        chart: Some("read"),
+    },
+    Detail {
+        title: "Projection Performance",
+        spec: TableSpec {
+            id: PROJECTION,
+            columns: READING,
+            ours: OURS_READING,
+            published: Published::Text(&figures::PROJECTION),
+        },
+        correction: "\
+they are of an empty table: no event is folded.",
+        chart: Some("projection"),
+    },
+];
+
+fn body(view: &View<'_>) -> Vec<Section> {
+    let mut page = vec![Section::Text(INTRODUCTION.to_owned())];
+    page.push(Section::Heading(2, "Library Benchmarks".to_owned()));
+    page.extend(DETAILS.iter().flat_map(|detail| detail.sections(view)));
+    page.push(Section::Heading(2, "Floors".to_owned()));
+    page.push(Section::Table(floors_table(view)));
+    page
+}
