@@ -30,6 +30,15 @@ bench-full:
 report run:
     cargo run --release -p bench --bin report -- {{run}}
 
+# Two saved runs side by side, or with --bench two revisions measured in turns.
+compare *args:
+    cargo run --release -p bench --bin compare -- {{args}}
+
+# A flame graph and a heap profile of the rows of a bench target that match.
+profile target filter:
+    cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
+    cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
+
 # Load a dataset into a database, for example: just load medium postgres://localhost/test
 load dataset url:
     cargo run --release -p course-enrollment --features load-dataset --bin load-dataset -- {{dataset}} --database-url {{url}}
