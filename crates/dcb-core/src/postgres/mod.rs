@@ -45,3 +45,4 @@ pub use import_go::{GoImported, GoLog};
 pub use read_model::{Handler, PostgresReadModel};
 pub use sqlx::PgConnection;
 pub use store::PostgresStore;
+pub use tag_key::of as tag_key;

@@ -4,8 +4,12 @@
 /// Bits of a key that are the type's; the others are the tag's.
 const TYPE_BITS: i64 = (1 << 24) - 1;
 
-/// The key of a tag on events of one type; without a type, the first key that the tag can have.
-pub(super) fn of(tag: &str, event_type: Option<&str>) -> i64 {
+/// The key of a tag on events of one type, as it stands in `dcb.event_tag`; without a type, the
+/// first key that the tag can have.
+///
+/// For those who query the tables with SQL of their own or load a log in bulk. Keys are hashes: two
+/// tags may share one, so whoever finds a position by a key compares the event's own tags.
+pub fn of(tag: &str, event_type: Option<&str>) -> i64 {
     of_tag(tag) | event_type.map_or(0, of_type)
 }
 

@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::auth::Tokens;
+use crate::guard::Guard;
+use crate::health::Health;
+use crate::observe::Observed;
+use crate::settings::Settings;
+use crate::stores::Stores;
+
+pub use crate::stores::OpenError;
+
+/// What all handlers share: the stores and what watches over them.
+pub struct App {
+    pub(crate) settings: Settings,
+    pub(crate) stores: Stores,
+    pub(crate) tokens: Tokens,
+    pub(crate) guard: Guard,
+    pub(crate) health: Health,
+    pub(crate) observed: Observed,
+    ending: watch::Sender<bool>,
+}
+
+impl App {
+    /// Opens the stores that the settings name.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the settings contradict themselves, another server has the data folder,
+    /// or a store can't be opened.
+    pub async fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
+        settings.check().map_err(OpenError::Settings)?;
+        let stores = Stores::open(&settings).await?;
+        let app = Arc::new(Self {
+            tokens: Tokens::of(&settings),
+            guard: Guard::of(&settings),
+            health: Health::default(),
+            observed: Observed::default(),
+            ending: watch::Sender::new(false),
+            stores,
+            settings,
+        });
+        app.health.probe(&app.stores).await;
+        Ok(app)
+    }
+
+    /// Tells when subscriptions are to end, because the server stops.
+    pub(crate) fn ending(&self) -> watch::Receiver<bool> {
+        self.ending.subscribe()
+    }
+
+    pub(crate) fn end_subscriptions(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Writes out what is not yet, and closes the stores.
+    pub async fn close(&self) {
+        self.stores.close().await;
+    }
+}

@@ -1,0 +1,162 @@
+//! What keeps the server upright: bounds on bodies, on requests at once, and on subscriptions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::settings::Settings;
+
+/// Paths whose bodies are read as they come, by their handler.
+const STREAMED: [&str; 1] = ["/import"];
+/// The most bytes of bodies that are in memory at once.
+const BODY_BUDGET: usize = 256 << 20;
+/// How long a body may take to arrive.
+const BODY_LIMIT: Duration = Duration::from_secs(30);
+/// How long a request may wait for its turn.
+const TURN_LIMIT: Duration = Duration::from_secs(10);
+/// The unit of the budget.
+const PAGE: usize = 4096;
+
+/// The places that requests and subscriptions take.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    max_body_bytes: usize,
+    bodies: Arc<Semaphore>,
+    turns: Semaphore,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+    subscriptions: Arc<Semaphore>,
+}
+
+/// A place among the subscriptions, given back on drop.
+#[derive(Debug)]
+pub(crate) struct SubscriptionPlace {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Guard {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let budget = BODY_BUDGET.max(settings.max_body_bytes);
+        Self {
+            max_body_bytes: settings.max_body_bytes,
+            bodies: Arc::new(Semaphore::new(budget.div_ceil(PAGE))),
+            turns: Semaphore::new(settings.max_requests),
+            waiting: AtomicUsize::new(0),
+            max_waiting: settings.max_waiting,
+            subscriptions: Arc::new(Semaphore::new(settings.max_subscriptions)),
+        }
+    }
+
+    /// A place for a subscription.
+    ///
+    /// # Errors
+    /// 503 where all are taken.
+    pub(crate) fn subscribe(&self) -> Result<SubscriptionPlace, ApiError> {
+        let permit = Arc::clone(&self.subscriptions).try_acquire_owned();
+        permit
+            .map(|permit| SubscriptionPlace { _permit: permit })
+            .map_err(|_| ApiError::overloaded("all subscriptions are taken"))
+    }
+
+    /// The whole body in memory, with its place in the budget.
+    async fn body(&self, body: Body) -> Result<(Body, OwnedSemaphorePermit), ApiError> {
+        let hint = body.size_hint();
+        let most = match hint.upper() {
+            Some(bytes) if bytes > self.max_body_bytes as u64 => return Err(self.too_large()),
+            Some(bytes) => bytes as usize,
+            None => self.max_body_bytes,
+        };
+        let pages = u32::try_from(most.div_ceil(PAGE)).unwrap_or(u32::MAX);
+        let place = Arc::clone(&self.bodies)
+            .try_acquire_many_owned(pages)
+            .map_err(|_| ApiError::overloaded("too many bodies are being read"))?;
+        let body = Limited::new(body, self.max_body_bytes).collect();
+        let body = tokio::time::timeout(BODY_LIMIT, body)
+            .await
+            .map_err(|_| {
+                ApiError::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "BODY_TIMEOUT",
+                    "the body took too long",
+                )
+            })?
+            .map_err(|failed| {
+                if failed.is::<LengthLimitError>() {
+                    self.too_large()
+                } else {
+                    ApiError::invalid("the body ended early")
+                }
+            })?;
+        Ok((Body::from(body.to_bytes()), place))
+    }
+
+    fn too_large(&self) -> ApiError {
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "BODY_TOO_LARGE",
+            format!("a body may have {} bytes", self.max_body_bytes),
+        )
+    }
+
+    async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ApiError> {
+        if let Ok(permit) = self.turns.try_acquire() {
+            return Ok(permit);
+        }
+        let _place = Waiting::take(&self.waiting, self.max_waiting)
+            .ok_or_else(|| ApiError::overloaded("too many requests wait"))?;
+        match tokio::time::timeout(TURN_LIMIT, self.turns.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(ApiError::overloaded("the request waited too long")),
+        }
+    }
+}
+
+/// A place in the line, given back on drop.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn take(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
+        let place = Self(waiting);
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        (before < max).then_some(place)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads the body, waits for a turn, and lets the request through.
+pub(crate) async fn admit(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let guard = &app.guard;
+    if STREAMED.contains(&request.uri().path()) {
+        let _turn = guard.turn().await?;
+        return Ok(next.run(request).await);
+    }
+    // The body first: who sends slowly keeps nobody from a turn.
+    let (parts, body) = request.into_parts();
+    let (body, _place) = if body.is_end_stream() {
+        (body, None)
+    } else {
+        let (body, place) = guard.body(body).await?;
+        (body, Some(place))
+    };
+    let _turn = guard.turn().await?;
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}

@@ -1,0 +1,88 @@
+//! Whether the stores answer. They are asked in the background, so that a request costs nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use message_store::Namespaces as _;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::stores::Stores;
+
+/// How often the stores are asked.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long one may take.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// What the last probe found.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    answers: AtomicBool,
+}
+
+impl Health {
+    /// Asks all stores.
+    pub(crate) async fn probe(&self, stores: &Stores) {
+        let found = tokio::time::timeout(LIMIT, ask(stores)).await;
+        let answers = match found {
+            Ok(Ok(())) => true,
+            Ok(Err(failed)) => {
+                tracing::warn!(failed, "a store does not answer");
+                false
+            }
+            Err(_) => {
+                tracing::warn!("a store takes more than {LIMIT:?} to answer");
+                false
+            }
+        };
+        self.answers.store(answers, Ordering::Relaxed);
+    }
+
+    /// An answer of 200 with this body, or 503.
+    fn response(&self, healthy: &'static str) -> Response {
+        if self.answers.load(Ordering::Relaxed) {
+            ([(header::CONTENT_TYPE, "application/json")], healthy).into_response()
+        } else {
+            ApiError::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "UNHEALTHY",
+                "a store does not answer",
+            )
+            .into_response()
+        }
+    }
+}
+
+async fn ask(stores: &Stores) -> Result<(), String> {
+    let events = stores.events.check().await;
+    events.map_err(|failed| format!("events: {failed}"))?;
+    let messages = stores.messages.list().await;
+    messages.map_err(|failed| format!("messages: {failed}"))?;
+    // A log that failed refuses to be flushed.
+    let series = stores.series.sync();
+    series.map_err(|failed| format!("series: {failed}"))
+}
+
+/// Probes for as long as the server runs.
+pub(crate) async fn watch(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        app.health.probe(&app.stores).await;
+    }
+}
+
+/// `GET /health` and `GET /dcb/health`.
+pub(crate) async fn ok(State(app): State<Arc<App>>) -> Response {
+    app.health.response(r#"{"status":"ok"}"#)
+}
+
+/// `GET /series/health`.
+pub(crate) async fn healthy(State(app): State<Arc<App>>) -> Response {
+    app.health.response(r#"{"status":"healthy"}"#)
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod app;
+mod auth;
+mod dcb;
+mod error;
+mod guard;
+mod health;
+mod messages;
+mod observe;
+mod openapi;
+mod page;
+mod router;
+mod series;
+mod server;
+mod settings;
+mod stores;
+
+pub use app::{App, OpenError};
+pub use router::router;
+pub use server::Server;
+pub use settings::Settings;

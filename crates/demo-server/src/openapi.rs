@@ -1,0 +1,82 @@
+//! The description of all interfaces, and a page to browse it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+
+/// What each interface says of itself: `paths` and `schemas`.
+const PARTS: [&str; 5] = [
+    include_str!("../openapi/server.json"),
+    include_str!("../openapi/dcb.json"),
+    include_str!("../openapi/messages.json"),
+    include_str!("../openapi/series.json"),
+    include_str!("../openapi/page.json"),
+];
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    let document = document().to_string();
+    let json = move || async move {
+        ([(header::CONTENT_TYPE, "application/json")], document).into_response()
+    };
+    let config = utoipa_swagger_ui::Config::from("/openapi.json");
+    Router::new()
+        .route("/openapi.json", get(json))
+        .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config))
+}
+
+fn document() -> Value {
+    let mut paths = Map::new();
+    let mut schemas = Map::new();
+    for part in PARTS {
+        let mut part: Value =
+            serde_json::from_str(part).expect("a part of the description is JSON");
+        paths.append(part["paths"].as_object_mut().expect("each part has paths"));
+        schemas.append(
+            part["schemas"]
+                .as_object_mut()
+                .expect("each part has schemas"),
+        );
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Registrar",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "An event store with Dynamic Consistency Boundaries, a message store and a time-series engine.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" }
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": responses(),
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } }
+        }
+    })
+}
+
+/// What every interface that writes errors as text may answer; the others have their own form.
+fn responses() -> Value {
+    let error = |description: &str| {
+        json!({
+            "description": description,
+            "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+        })
+    };
+    json!({
+        "Invalid": error("The request is malformed or breaks a limit"),
+        "Unauthorized": error("A token is missing or wrong"),
+        "Forbidden": error("This server was started without leave for it, or the token has none"),
+        "Timeout": error("The body took too long to arrive"),
+        "MethodNotAllowed": error("The path does not take this method"),
+        "TooLarge": error("The body is larger than the server takes"),
+        "Failed": error("The server failed; its log has the reason"),
+        "Unavailable": error("The server has too much to do, or a store does not answer: try again after the time that Retry-After gives")
+    })
+}

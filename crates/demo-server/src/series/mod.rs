@@ -1,0 +1,9 @@
+use std::sync::Arc;
+
+use axum::Router;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/series/health", axum::routing::any(crate::health::healthy))
+}

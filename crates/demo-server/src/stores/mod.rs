@@ -1,0 +1,130 @@
+//! The three stores, opened as the settings say and closed in order.
+
+mod events;
+mod folder;
+mod messages;
+mod series;
+
+use std::path::PathBuf;
+
+use local_postgres::{LocalPostgres, Options};
+
+use crate::settings::Settings;
+
+pub(crate) use events::Events;
+use folder::FolderLock;
+pub(crate) use messages::{MessageNamespaces, Messages};
+
+/// The stores of a server.
+pub(crate) struct Stores {
+    pub(crate) events: Events,
+    pub(crate) messages: MessageNamespaces,
+    pub(crate) series: tsdb::Db,
+    /// What holds the data, in words.
+    pub(crate) place: String,
+    // Dropped in this order, the stores before what they stand on.
+    _postgres: Option<LocalPostgres>,
+    _lock: Option<FolderLock>,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The settings contradict themselves.
+    #[error("{0}")]
+    Settings(String),
+    /// Another server works on the data folder.
+    #[error("the data folder {} is used by another demo-server: stop that one, or choose another folder with --data", folder.display())]
+    FolderInUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The data folder can't be used.
+    #[error("the data folder {} can't be used: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// No PostgreSQL could be started.
+    #[error("no PostgreSQL could be started: {0}")]
+    Postgres(#[from] local_postgres::Error),
+    /// The event store did not open.
+    #[error("the event store did not open: {0}")]
+    Events(#[from] dcb_core::Error),
+    /// The message store did not open.
+    #[error("the message store did not open: {0}")]
+    Messages(#[from] message_store::Error),
+    /// The time-series engine did not open.
+    #[error("the time-series engine did not open: {0}")]
+    Series(#[from] tsdb::Error),
+    /// The address can't be listened on.
+    #[error("{address} can't be listened on: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+impl Stores {
+    pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let folder = settings.folder();
+        let lock = folder.clone().map(FolderLock::take).transpose()?;
+        let (postgres, url) = match &settings.database_url {
+            Some(url) => (None, Some(url.clone())),
+            None if settings.local_postgres => {
+                let server = LocalPostgres::start(Options::default()).await?;
+                let url = server.socket_url().unwrap_or(server.url()).to_owned();
+                (Some(server), Some(url))
+            }
+            None => (None, None),
+        };
+        let folder = folder.as_deref();
+        let (events, messages) = match &url {
+            Some(url) => (
+                Events::in_postgres(url).await?,
+                MessageNamespaces::in_postgres(url).await?,
+            ),
+            None => (
+                Events::in_sqlite(folder).await?,
+                MessageNamespaces::in_sqlite(folder)?,
+            ),
+        };
+        Ok(Self {
+            events,
+            messages,
+            series: series::open(folder, settings.series_bytes)?,
+            place: place(&postgres, url.is_some(), folder),
+            _postgres: postgres,
+            _lock: lock,
+        })
+    }
+
+    pub(crate) async fn close(&self) {
+        self.events.close().await;
+        message_store::Namespaces::close(&self.messages).await;
+        if let Err(failed) = self.series.close() {
+            tracing::error!(%failed, "the series were not closed");
+        }
+    }
+}
+
+fn place(
+    postgres: &Option<LocalPostgres>,
+    in_postgres: bool,
+    folder: Option<&std::path::Path>,
+) -> String {
+    let folder = folder.map_or("memory".to_owned(), |folder| folder.display().to_string());
+    match postgres {
+        Some(server) => format!(
+            "events and messages in {}, series in {folder}",
+            server.description()
+        ),
+        None if in_postgres => format!("events and messages in PostgreSQL, series in {folder}"),
+        None => format!("all data in {folder}"),
+    }
+}
