@@ -100,10 +100,9 @@ impl Engine {
                 .as_ref()
                 .is_none_or(|writer| writer.next + self.load.points > self.samples.len())
         };
-        match used(&lock(&self.writers[0])) {
-            true => self.renew(),
-            false => Ok(()),
-        }
+        // Not in the condition itself, where the lock would be held while all are renewed.
+        let used = used(&lock(&self.writers[0]));
+        if used { self.renew() } else { Ok(()) }
     }
 
     fn renew(&self) -> Result<(), BoxError> {
