@@ -160,6 +160,26 @@ fn a_snapshot_that_finds_no_room_leaves_all_as_it_was() -> Result<(), Error> {
     Ok(())
 }
 
+#[test]
+fn a_snapshot_that_the_thread_could_not_take_shows_in_the_stats() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = OpenOptions {
+        snapshot_after_bytes: Some(20_000),
+        ..small_segments()
+    };
+    let db = open(&disk, &options)?;
+    // Room for the log until then, and not for a snapshot of as much.
+    disk.set_space(Some(24_000));
+    let mut host = 0;
+    while db.stats().failed_snapshots == 0 {
+        // Refused once the disk is full.
+        let _ = db.append(&labels(host), Sample::new(1, 1.0));
+        host += 1;
+    }
+    assert!(snapshots(&disk).is_empty());
+    Ok(())
+}
+
 /// A snapshot has no torn end: it has its name only when it is whole.
 #[test]
 fn a_snapshot_that_is_cut_or_changed_is_an_error() -> Result<(), Error> {

@@ -13,7 +13,11 @@ use tokio::time::sleep;
 /// Fewer sessions than the tests have clients, so that they really share them.
 const SESSIONS: usize = 6;
 
-/// A pooler process, ended with its value.
+/// Runs a command until its standard input ends: as a value that a `static` holds is never dropped,
+/// the end of the process that holds the other end of the pipe ends the pooler too, however it comes.
+const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat > /dev/null; kill $!; wait"#;
+
+/// A pooler process, ended with its value or with the process.
 pub(crate) struct PgBouncer {
     process: Child,
     address: String,
@@ -43,7 +47,8 @@ impl PgBouncer {
         for path in [folder.path(), &configuration] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
         }
-        let mut command = Command::new(program);
+        let mut command = Command::new("sh");
+        command.args(["-c", UNTIL_INPUT_ENDS, program]);
         if fs::metadata("/proc/self")
             .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
         {
@@ -51,11 +56,11 @@ impl PgBouncer {
         }
         let process = command
             .arg(&configuration)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("PgBouncer runs");
+            .expect("a shell runs");
         let bouncer = Self {
             process,
             address: format!("127.0.0.1:{port}"),
@@ -76,7 +81,7 @@ impl PgBouncer {
 impl Drop for PgBouncer {
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = self.process.kill();
+        drop(self.process.stdin.take());
         let _ = self.process.wait();
     }
 }

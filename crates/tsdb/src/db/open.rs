@@ -142,7 +142,9 @@ impl Session {
                 log.run_snapshots(|| {
                     let _one = snapshots.lock();
                     // The log stays as it is, and the next try is put off.
-                    let _ = snapshot::write(&inner, &log);
+                    if snapshot::write(&inner, &log).is_err() {
+                        inner.usage.snapshot_failed();
+                    }
                 });
             })?;
         }

@@ -13,6 +13,9 @@ pub struct Stats {
     pub sample_bytes: usize,
     /// The bytes that labels and the index occupy; an estimate.
     pub index_bytes: usize,
+    /// Snapshots that the engine tried by itself and that failed, since it was opened. Nothing is
+    /// lost by one: the log stays, longer than it was to be, and the next is tried later.
+    pub failed_snapshots: usize,
 }
 
 impl Stats {
@@ -28,9 +31,14 @@ pub(super) struct Usage {
     series: AtomicUsize,
     sample_bytes: AtomicUsize,
     index_bytes: AtomicUsize,
+    failed_snapshots: AtomicUsize,
 }
 
 impl Usage {
+    pub(super) fn snapshot_failed(&self) {
+        self.failed_snapshots.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// One series more, if there may be.
     pub(super) fn begin(&self, labels: &Labels, limits: &Limits) -> Result<(), Error> {
         self.check_room(limits)?;
@@ -76,6 +84,7 @@ impl Usage {
             series: self.series.load(Ordering::Relaxed),
             sample_bytes: self.sample_bytes.load(Ordering::Relaxed),
             index_bytes: self.index_bytes.load(Ordering::Relaxed),
+            failed_snapshots: self.failed_snapshots.load(Ordering::Relaxed),
         }
     }
 }
