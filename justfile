@@ -39,6 +39,14 @@ profile target filter:
     cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
     cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
 
+# The demo server, on port 8080 unless the arguments say otherwise.
+serve *args:
+    cargo run --release -p demo-server -- {{args}}
+
+# The live page in headless Chromium.
+browser:
+    bash crates/demo-server/browser/run
+
 # Load a dataset into a database, for example: just load medium postgres://localhost/test
 load dataset url:
     cargo run --release -p course-enrollment --features load-dataset --bin load-dataset -- {{dataset}} --database-url {{url}}

@@ -50,6 +50,15 @@ impl ApiError {
         }
     }
 
+    /// 408 `BODY_TIMEOUT`.
+    pub(crate) fn body_timeout() -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "BODY_TIMEOUT",
+            "the body took too long to arrive",
+        )
+    }
+
     /// 500 `INTERNAL_ERROR`. What went wrong goes to the log, not to the caller.
     pub(crate) fn internal(what: &dyn std::fmt::Display) -> Self {
         tracing::error!(%what, "a request failed");

@@ -16,12 +16,14 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::settings::Settings;
 
-/// Paths whose bodies are read as they come, by their handler.
+/// Paths whose bodies are read as they come, by their handler, which takes a place of its own.
 const STREAMED: [&str; 1] = ["/import"];
+/// Paths that answer however much there is to do, so that it can be watched.
+const UNQUEUED: [&str; 4] = ["/health", "/dcb/health", "/series/health", "/metrics"];
 /// The most bytes of bodies that are in memory at once.
 const BODY_BUDGET: usize = 256 << 20;
-/// How long a body may take to arrive.
-const BODY_LIMIT: Duration = Duration::from_secs(30);
+/// Imports at once.
+const IMPORTS: usize = 4;
 /// How long a request may wait for its turn.
 const TURN_LIMIT: Duration = Duration::from_secs(10);
 /// The unit of the budget.
@@ -35,12 +37,14 @@ pub(crate) struct Guard {
     turns: Semaphore,
     waiting: AtomicUsize,
     max_waiting: usize,
+    body_limit: Duration,
     subscriptions: Arc<Semaphore>,
+    imports: Arc<Semaphore>,
 }
 
-/// A place among the subscriptions, given back on drop.
+/// A place among those that last longer than a request, given back on drop.
 #[derive(Debug)]
-pub(crate) struct SubscriptionPlace {
+pub(crate) struct Place {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -53,7 +57,9 @@ impl Guard {
             turns: Semaphore::new(settings.max_requests),
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
+            body_limit: Duration::from_secs(settings.body_timeout_s),
             subscriptions: Arc::new(Semaphore::new(settings.max_subscriptions)),
+            imports: Arc::new(Semaphore::new(IMPORTS)),
         }
     }
 
@@ -61,11 +67,21 @@ impl Guard {
     ///
     /// # Errors
     /// 503 where all are taken.
-    pub(crate) fn subscribe(&self) -> Result<SubscriptionPlace, ApiError> {
-        let permit = Arc::clone(&self.subscriptions).try_acquire_owned();
-        permit
-            .map(|permit| SubscriptionPlace { _permit: permit })
-            .map_err(|_| ApiError::overloaded("all subscriptions are taken"))
+    pub(crate) fn subscribe(&self) -> Result<Place, ApiError> {
+        place(&self.subscriptions, "all subscriptions are taken")
+    }
+
+    /// A place for an import.
+    ///
+    /// # Errors
+    /// 503 where all are taken.
+    pub(crate) fn import(&self) -> Result<Place, ApiError> {
+        place(&self.imports, "too many imports are under way")
+    }
+
+    /// How long a body, or the next part of one that is streamed, may take to arrive.
+    pub(crate) fn body_limit(&self) -> Duration {
+        self.body_limit
     }
 
     /// The whole body in memory, with its place in the budget.
@@ -81,15 +97,9 @@ impl Guard {
             .try_acquire_many_owned(pages)
             .map_err(|_| ApiError::overloaded("too many bodies are being read"))?;
         let body = Limited::new(body, self.max_body_bytes).collect();
-        let body = tokio::time::timeout(BODY_LIMIT, body)
+        let body = tokio::time::timeout(self.body_limit, body)
             .await
-            .map_err(|_| {
-                ApiError::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "BODY_TIMEOUT",
-                    "the body took too long",
-                )
-            })?
+            .map_err(|_| ApiError::body_timeout())?
             .map_err(|failed| {
                 if failed.is::<LengthLimitError>() {
                     self.too_large()
@@ -121,6 +131,13 @@ impl Guard {
     }
 }
 
+fn place(places: &Arc<Semaphore>, taken: &str) -> Result<Place, ApiError> {
+    let permit = Arc::clone(places).try_acquire_owned();
+    permit
+        .map(|permit| Place { _permit: permit })
+        .map_err(|_| ApiError::overloaded(taken))
+}
+
 /// A place in the line, given back on drop.
 struct Waiting<'a>(&'a AtomicUsize);
 
@@ -145,10 +162,11 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Result<Response, ApiError> {
     let guard = &app.guard;
-    if STREAMED.contains(&request.uri().path()) {
-        let _turn = guard.turn().await?;
+    let path = request.uri().path();
+    if STREAMED.contains(&path) {
         return Ok(next.run(request).await);
     }
+    let queued = !UNQUEUED.contains(&path);
     // The body first: who sends slowly keeps nobody from a turn.
     let (parts, body) = request.into_parts();
     let (body, _place) = if body.is_end_stream() {
@@ -157,6 +175,9 @@ pub(crate) async fn admit(
         let (body, place) = guard.body(body).await?;
         (body, Some(place))
     };
-    let _turn = guard.turn().await?;
+    let _turn = match queued {
+        true => Some(guard.turn().await?),
+        false => None,
+    };
     Ok(next.run(Request::from_parts(parts, body)).await)
 }

@@ -53,6 +53,10 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_MAX_BODY_BYTES", default_value_t = 16 << 20)]
     pub max_body_bytes: usize,
 
+    /// How long a body may take to arrive, in seconds.
+    #[arg(long, env = "REGISTRAR_BODY_TIMEOUT_S", default_value_t = 30)]
+    pub body_timeout_s: u64,
+
     /// The requests that are worked on at once.
     #[arg(long, env = "REGISTRAR_MAX_REQUESTS", default_value_t = 256)]
     pub max_requests: usize,
