@@ -15,7 +15,6 @@ use tokio::task::JoinSet;
 async fn health_answers_once_the_stores_do() {
     let client = Client::start().await;
     assert_eq!(client.get("/health").await.text(), r#"{"status":"ok"}"#);
-    assert_eq!(client.get("/dcb/health").await.text(), r#"{"status":"ok"}"#);
     client.stop().await;
 }
 
@@ -99,10 +98,16 @@ async fn who_finds_the_queue_full_is_told_to_try_again() {
     let address = server.address();
     let mut requests = JoinSet::new();
     for _ in 0..WAITING + TOO_MANY {
-        requests.spawn(async move { exchange(address, b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await });
+        requests.spawn(async move {
+            exchange(address, b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await
+        });
     }
     for _ in 0..TOO_MANY {
-        let answer = requests.join_next().await.expect("one more").expect("no panic");
+        let answer = requests
+            .join_next()
+            .await
+            .expect("one more")
+            .expect("no panic");
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
         assert!(answer.contains("retry-after: 1"), "{answer}");
         assert!(answer.contains(r#""code":"OVERLOADED""#), "{answer}");
@@ -130,12 +135,18 @@ async fn a_second_server_on_the_same_folder_is_refused_and_a_later_one_is_not() 
     assert!(matches!(refused, OpenError::FolderInUse { .. }));
     assert!(refused.to_string().contains("--data"), "{refused}");
     first.stop().await;
-    Server::start(settings()).await.expect("it starts").stop().await;
+    Server::start(settings())
+        .await
+        .expect("it starts")
+        .stop()
+        .await;
 }
 
 #[tokio::test]
 async fn a_port_that_is_taken_is_named() {
-    let first = Server::start(Settings::in_memory()).await.expect("it starts");
+    let first = Server::start(Settings::in_memory())
+        .await
+        .expect("it starts");
     let settings = Settings {
         port: first.address().port(),
         ..Settings::in_memory()
@@ -161,8 +172,12 @@ async fn another_address_than_loopback_needs_a_token() {
 /// A request whose body is under way when the server stops is answered before it ends.
 #[tokio::test]
 async fn a_request_under_way_is_answered_before_the_server_ends() {
-    let server = Server::start(Settings::in_memory()).await.expect("it starts");
-    let mut stream = TcpStream::connect(server.address()).await.expect("a connection");
+    let server = Server::start(Settings::in_memory())
+        .await
+        .expect("it starts");
+    let mut stream = TcpStream::connect(server.address())
+        .await
+        .expect("a connection");
     let head = b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nha";
     stream.write_all(head).await.expect("it is sent");
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
