@@ -6,6 +6,7 @@ use crate::auth::Tokens;
 use crate::guard::Guard;
 use crate::health::Health;
 use crate::observe::Observed;
+use crate::series::Work;
 use crate::settings::Settings;
 use crate::stores::Stores;
 
@@ -19,6 +20,7 @@ pub struct App {
     pub(crate) guard: Guard,
     pub(crate) health: Health,
     pub(crate) observed: Observed,
+    pub(crate) work: Work,
     ending: watch::Sender<bool>,
 }
 
@@ -35,7 +37,8 @@ impl App {
             tokens: Tokens::of(&settings),
             guard: Guard::of(&settings),
             health: Health::default(),
-            observed: Observed::default(),
+            observed: Observed::new(),
+            work: Work::default(),
             ending: watch::Sender::new(false),
             stores,
             settings,

@@ -19,6 +19,9 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
+    /// The code of a query that took too long.
+    pub(crate) const QUERY_TIMEOUT: &str = "QUERY_TIMEOUT";
+
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -98,6 +101,8 @@ pub(crate) enum Form {
     Object,
     /// `{"status":"error","errorType":"bad_data","error":"message"}`: Prometheus.
     Prometheus,
+    /// `{"code":"invalid","message":"message"}`: InfluxDB.
+    Influx,
 }
 
 impl Form {
@@ -108,6 +113,8 @@ impl Form {
             Self::Object
         } else if path.starts_with("/api/v1/") {
             Self::Prometheus
+        } else if path.starts_with("/api/v2/") {
+            Self::Influx
         } else {
             Self::Text
         }
@@ -124,13 +131,14 @@ impl Form {
             Self::Text => json!({ "error": message, "code": code }),
             Self::Object => json!({ "error": { "code": code, "message": message } }),
             Self::Prometheus => {
-                json!({ "status": "error", "errorType": error_type(error.status), "error": message })
+                json!({ "status": "error", "errorType": error_type(error), "error": message })
             }
+            Self::Influx => json!({ "code": influx_code(error.status), "message": message }),
         };
         if let Some(details) = details {
             let place = match self {
                 Self::Object => &mut body["error"],
-                Self::Text | Self::Prometheus => &mut body,
+                Self::Text | Self::Prometheus | Self::Influx => &mut body,
             };
             place["details"] = details.clone();
         }
@@ -139,13 +147,29 @@ impl Form {
 }
 
 /// The error types that Prometheus names.
-fn error_type(status: StatusCode) -> &'static str {
-    match status {
+fn error_type(error: &ApiError) -> &'static str {
+    match error.status {
+        _ if error.code == ApiError::QUERY_TIMEOUT => "timeout",
         StatusCode::UNPROCESSABLE_ENTITY => "execution",
         StatusCode::SERVICE_UNAVAILABLE => "unavailable",
         StatusCode::NOT_FOUND => "not_found",
         status if status.is_server_error() => "internal",
         _ => "bad_data",
+    }
+}
+
+/// The codes that InfluxDB names.
+fn influx_code(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "unauthorized",
+        StatusCode::FORBIDDEN => "forbidden",
+        StatusCode::NOT_FOUND => "not found",
+        StatusCode::METHOD_NOT_ALLOWED => "method not allowed",
+        StatusCode::PAYLOAD_TOO_LARGE => "request too large",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported media type",
+        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        status if status.is_server_error() => "internal error",
+        _ => "invalid",
     }
 }
 

@@ -35,11 +35,21 @@ pub(crate) struct Guard {
     max_body_bytes: usize,
     bodies: Arc<Semaphore>,
     turns: Semaphore,
+    max_requests: usize,
     waiting: AtomicUsize,
     max_waiting: usize,
     body_limit: Duration,
     subscriptions: Arc<Semaphore>,
+    max_subscriptions: usize,
     imports: Arc<Semaphore>,
+}
+
+/// How many places are taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    pub(crate) subscriptions: usize,
 }
 
 /// A place among those that last longer than a request, given back on drop.
@@ -55,11 +65,22 @@ impl Guard {
             max_body_bytes: settings.max_body_bytes,
             bodies: Arc::new(Semaphore::new(budget.div_ceil(PAGE))),
             turns: Semaphore::new(settings.max_requests),
+            max_requests: settings.max_requests,
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
             body_limit: Duration::from_secs(settings.body_timeout_s),
             subscriptions: Arc::new(Semaphore::new(settings.max_subscriptions)),
             imports: Arc::new(Semaphore::new(IMPORTS)),
+            max_subscriptions: settings.max_subscriptions,
+        }
+    }
+
+    /// How many places are taken now.
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            running: self.max_requests - self.turns.available_permits(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            subscriptions: self.max_subscriptions - self.subscriptions.available_permits(),
         }
     }
 

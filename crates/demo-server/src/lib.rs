@@ -5,6 +5,7 @@ mod auth;
 mod dcb;
 mod error;
 mod guard;
+pub mod handlers;
 mod health;
 mod messages;
 mod observe;

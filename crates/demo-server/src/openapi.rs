@@ -30,9 +30,17 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config))
 }
 
+/// The templates of all paths.
+pub(crate) fn templates() -> Vec<String> {
+    let document = document();
+    let paths = document["paths"].as_object();
+    paths.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
 fn document() -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::new();
+    let mut responses = responses();
     for part in PARTS {
         let mut part: Value =
             serde_json::from_str(part).expect("a part of the description is JSON");
@@ -42,6 +50,9 @@ fn document() -> Value {
                 .as_object_mut()
                 .expect("each part has schemas"),
         );
+        if let Some(own) = part["responses"].as_object_mut() {
+            responses.append(own);
+        }
     }
     json!({
         "openapi": "3.1.0",
@@ -55,28 +66,31 @@ fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": responses(),
+            "responses": responses,
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } }
         }
     })
 }
 
 /// What every interface that writes errors as text may answer; the others have their own form.
-fn responses() -> Value {
+fn responses() -> Map<String, Value> {
     let error = |description: &str| {
         json!({
             "description": description,
             "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
         })
     };
-    json!({
-        "Invalid": error("The request is malformed or breaks a limit"),
-        "Unauthorized": error("A token is missing or wrong"),
-        "Forbidden": error("This server was started without leave for it, or the token has none"),
-        "Timeout": error("The body took too long to arrive"),
-        "MethodNotAllowed": error("The path does not take this method"),
-        "TooLarge": error("The body is larger than the server takes"),
-        "Failed": error("The server failed; its log has the reason"),
-        "Unavailable": error("The server has too much to do, or a store does not answer: try again after the time that Retry-After gives")
-    })
+    [
+        ("Invalid", "The request is malformed or breaks a limit"),
+        ("Unauthorized", "A token is missing or wrong"),
+        ("Forbidden", "This server was started without leave for it, or the token has none"),
+        ("Timeout", "The body took too long to arrive"),
+        ("MethodNotAllowed", "The path does not take this method"),
+        ("TooLarge", "The body is larger than the server takes"),
+        ("Failed", "The server failed; its log has the reason"),
+        ("Unavailable", "The server has too much to do, or a store does not answer: try again after the time that Retry-After gives"),
+    ]
+    .into_iter()
+    .map(|(name, description)| (name.to_owned(), error(description)))
+    .collect()
 }

@@ -21,3 +21,21 @@ pub struct Stats {
     /// Writes that wait for a commit now.
     pub queued_writes: u64,
 }
+
+impl Stats {
+    /// Those of two stores together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            commits: self.commits + other.commits,
+            writes: self.writes + other.writes,
+            messages_written: self.messages_written + other.messages_written,
+            conflicts: self.conflicts + other.conflicts,
+            reads: self.reads + other.reads,
+            messages_read: self.messages_read + other.messages_read,
+            lost_connections: self.lost_connections + other.lost_connections,
+            largest_batch: self.largest_batch.max(other.largest_batch),
+            queued_writes: self.queued_writes + other.queued_writes,
+        }
+    }
+}

@@ -1,9 +1,67 @@
+//! The series over HTTP: the JSON interface under `/series`, InfluxDB's and Prometheus' paths.
+//!
+//! | path | module |
+//! |---|---|
+//! | `/series/write`, `/series/query`, `/series/metrics` | [`json`] |
+//! | `/write`, `/api/v2/write` | [`line_protocol`] |
+//! | `/api/v1/write` | [`remote_write`] |
+//! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
+//! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
+//! | `/api/v1/metadata`, `/api/v1/status/buildinfo` | [`about`] |
+//!
+//! What takes a core or memory for long runs off the threads that serve connections, and only so
+//! much of it at once: [`Work`].
+
+mod about;
+mod answer;
+mod faults;
+mod json;
+mod line_protocol;
+mod list;
+mod parameters;
+mod promql;
+mod remote_write;
+mod work;
+
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
+use axum::routing::{any, get, post};
 
 use crate::app::App;
 
+pub(crate) use json::metrics;
+pub(crate) use work::Work;
+
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/series/health", axum::routing::any(crate::health::healthy))
+    Router::new()
+        .route("/series/health", any(crate::health::healthy))
+        .route("/series/write", post(json::write))
+        .route("/series/query", post(json::query))
+        .route("/series/metrics", get(metrics))
+        .route("/write", post(line_protocol::write))
+        .route("/api/v2/write", post(line_protocol::write))
+        .route("/api/v1/write", post(remote_write::write))
+        .nest("/api/v1", prometheus())
+}
+
+/// What Prometheus' clients read.
+fn prometheus() -> Router<Arc<App>> {
+    Router::new()
+        .route("/query", get(promql::query).post(promql::query))
+        .route("/query_range", get(promql::range).post(promql::range))
+        .route("/series", get(list::series).post(list::series))
+        .route("/labels", get(list::labels).post(list::labels))
+        .route("/label/{name}/values", get(list::values))
+        .route("/metadata", get(about::metadata))
+        .route("/status/buildinfo", get(about::buildinfo))
+}
+
+/// The time by the system's clock, in ms since 1970.
+fn now_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

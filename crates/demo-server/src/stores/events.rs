@@ -14,6 +14,17 @@ pub(crate) enum Events {
     Postgres(PostgresStore),
 }
 
+/// What both kinds of the store count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventStats {
+    pub(crate) events: u64,
+    pub(crate) appends: u64,
+    pub(crate) commits: u64,
+    pub(crate) conflicts: u64,
+    pub(crate) reads: u64,
+    pub(crate) queued_appends: u64,
+}
+
 impl Events {
     pub(super) async fn in_sqlite(folder: Option<&Path>) -> Result<Self, Error> {
         let config = match folder {
@@ -33,6 +44,27 @@ impl Events {
         match self {
             Self::Sqlite(store) => store.health().await.map(drop),
             Self::Postgres(store) => store.health().await.map(drop),
+        }
+    }
+
+    /// What this server has done with the store.
+    pub(crate) fn stats(&self) -> EventStats {
+        macro_rules! of {
+            ($stats:expr) => {{
+                let stats = $stats;
+                EventStats {
+                    events: stats.events,
+                    appends: stats.appends,
+                    commits: stats.commits,
+                    conflicts: stats.conflicts,
+                    reads: stats.reads,
+                    queued_appends: stats.queued_appends as u64,
+                }
+            }};
+        }
+        match self {
+            Self::Sqlite(store) => of!(store.stats()),
+            Self::Postgres(store) => of!(store.stats()),
         }
     }
 

@@ -37,6 +37,14 @@ impl MessageNamespaces {
         Ok(Self::Postgres(namespaces))
     }
 
+    /// What the namespaces that are open have done; `None` while one is being opened or deleted.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        match self {
+            Self::Sqlite(namespaces) => Some(namespaces.stats()),
+            Self::Postgres(namespaces) => namespaces.stats(),
+        }
+    }
+
     /// The backend's name, as `sys.health` gives it.
     pub(crate) fn backend(&self) -> &'static str {
         match self {

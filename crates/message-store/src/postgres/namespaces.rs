@@ -13,7 +13,7 @@ use super::schema::{self, Schema};
 use super::session::administrator;
 use super::store::PostgresStore;
 use crate::text::invalid;
-use crate::{Error, Namespace, NamespaceName, Namespaces, json};
+use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, json};
 
 const TABLE: &str = include_str!("../../schema/postgres/tables/namespace.sql");
 
@@ -48,6 +48,14 @@ impl PostgresNamespaces {
         };
         namespaces.prepare().await?;
         Ok(namespaces)
+    }
+
+    /// What the stores that are open have done, together; `None` while one is being opened or
+    /// deleted.
+    pub fn stats(&self) -> Option<Stats> {
+        let open = self.open.try_lock().ok()?;
+        let stores = open.values().map(MessageStore::stats);
+        Some(stores.fold(Stats::default(), Stats::and))
     }
 
     async fn prepare(&self) -> Result<(), Error> {

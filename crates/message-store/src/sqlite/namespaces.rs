@@ -15,7 +15,7 @@ use super::statements;
 use super::store::{SqliteStore, run_blocking};
 use crate::text::invalid;
 use crate::time::{from_us, to_us};
-use crate::{Error, Namespace, NamespaceName, Namespaces, json};
+use crate::{Error, Namespace, NamespaceName, Namespaces, Stats, json};
 
 /// Namespaces that are a file each in one folder, or all in memory. Cheap to clone.
 ///
@@ -50,6 +50,13 @@ impl SqliteNamespaces {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// What the stores that are open have done, together.
+    pub fn stats(&self) -> Stats {
+        let open = self.shared.lock();
+        let stores = open.values().map(|store| store.blocking().stats());
+        stores.fold(Stats::default(), Stats::and)
     }
 
     async fn run<T: Send + 'static>(

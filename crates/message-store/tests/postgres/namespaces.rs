@@ -38,6 +38,8 @@ async fn names_that_differ_in_punctuation_stay_apart() {
         }
         stores.push(store);
     }
+    let stats = namespaces.stats().expect("none is being opened");
+    assert_eq!(stats.messages_written, 45);
     for (number, store) in stores.iter().enumerate() {
         let messages = whole_category(store, "").await;
         assert_eq!(messages.len(), number + 1);

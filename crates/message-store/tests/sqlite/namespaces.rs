@@ -179,3 +179,13 @@ async fn a_deleted_namespace_is_gone_alone() {
         assert_eq!(again.info().await.unwrap(), StoreInfo::default());
     }
 }
+
+#[tokio::test]
+async fn stats_are_those_of_all_open_stores() {
+    let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
+    for (own, count) in [("one", 2), ("two", 3)] {
+        namespaces.create(&namespace(own), None).await.unwrap();
+        write(&namespaces, own, count).await;
+    }
+    assert_eq!(namespaces.stats().messages_written, 5);
+}

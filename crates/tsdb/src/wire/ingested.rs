@@ -6,7 +6,9 @@ use crate::Error;
 pub struct Ingested {
     /// How many points were written.
     pub written: usize,
-    /// The others, in their order in the body.
+    /// How many were not.
+    pub refused: usize,
+    /// Why the first [`MAX_ERRORS`](Self::MAX_ERRORS) of those were not, in their order in the body.
     pub errors: Vec<PointError>,
 }
 
@@ -41,10 +43,14 @@ impl Fault {
 }
 
 impl Ingested {
+    /// The most points that are told of: an error takes far more bytes than a point that is none.
+    pub const MAX_ERRORS: usize = 10_000;
+
     /// The outcome for a body whose only point was not written.
     pub(super) fn refused(fault: Fault) -> Self {
         Self {
             written: 0,
+            refused: 1,
             errors: vec![PointError { index: 0, fault }],
         }
     }

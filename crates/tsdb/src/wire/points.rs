@@ -5,6 +5,8 @@ use crate::{Batch, Db, Labels, Sample};
 #[derive(Default)]
 pub(super) struct Points {
     batch: Batch,
+    refused: usize,
+    /// Of the first that were refused.
     errors: Vec<PointError>,
     /// How many points were seen: the place of the next one.
     seen: usize,
@@ -37,16 +39,20 @@ impl Points {
 
     /// A point of this place can't be written.
     pub(super) fn refuse_at(&mut self, place: usize, fault: Fault) {
-        self.errors.push(PointError {
-            index: place,
-            fault,
-        });
+        self.refused += 1;
+        if self.errors.len() < Ingested::MAX_ERRORS {
+            self.errors.push(PointError {
+                index: place,
+                fault,
+            });
+        }
         self.seen = place + 1;
     }
 
     /// Writes them.
     pub(super) fn write(mut self, db: &Db) -> Ingested {
         let report = db.write(&mut self.batch);
+        self.refused += report.refused.len();
         for refused in report.refused {
             let index = self
                 .places
@@ -59,8 +65,10 @@ impl Points {
             });
         }
         self.errors.sort_by_key(|error| error.index);
+        self.errors.truncate(Ingested::MAX_ERRORS);
         Ingested {
             written: report.written,
+            refused: self.refused,
             errors: self.errors,
         }
     }

@@ -1,4 +1,5 @@
 use crate::support::{at, error_at, load};
+use tsdb::promql::{QueryError, parse_selector};
 
 #[test]
 fn label_replace_captures() {
@@ -78,4 +79,28 @@ fn label_join_joins_in_order() {
         at(&db, 0, "label_join(up, \"a\", \"-\")"),
         ["up{b=\"2\"} 1"]
     );
+}
+
+#[test]
+fn a_selector_alone_is_its_matchers() {
+    let matchers = parse_selector(r#"up{job="node",host=~"a|b"}"#).expect("a selector");
+    let texts: Vec<String> = matchers.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [r#"__name__="up""#, r#"job="node""#, r#"host=~"a|b""#]
+    );
+    for other in [
+        "up[5m]",
+        "up offset 1m",
+        "up @ 5",
+        "rate(up[1m])",
+        "1",
+        "{}",
+        "up{",
+    ] {
+        assert!(
+            matches!(parse_selector(other), Err(QueryError::Syntax { .. })),
+            "{other}"
+        );
+    }
 }

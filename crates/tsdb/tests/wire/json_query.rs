@@ -1,5 +1,5 @@
 use crate::support::db;
-use tsdb::wire::json::{Answer, Counters, counters, health, query};
+use tsdb::wire::json::{Answer, Counters, Query, counters, health, query};
 use tsdb::{Db, Labels, Sample};
 
 fn filled() -> Db {
@@ -147,4 +147,22 @@ fn a_server_says_how_it_is() {
         counters(&counted).body,
         r#"{"points_written":7,"queries_served":2,"uptime_seconds":1.250}"#,
     );
+    for (uptime_seconds, text) in [(0.0, "0.000"), (59.9996, "60.000"), (3600.007, "3600.007")] {
+        let body = counters(&Counters {
+            uptime_seconds,
+            ..Counters::default()
+        })
+        .body;
+        assert!(body.ends_with(&format!(":{text}}}")), "{body}");
+    }
+}
+
+#[test]
+fn a_query_shows_its_series_before_it_reads_them() {
+    let db = filled();
+    let body = br#"{"metric":"cpu","start":0,"end":9,"tags":{"host":"a"}}"#;
+    let read = Query::read(body).expect("a query");
+    let selection = read.select(&db);
+    assert_eq!(selection.len(), 1);
+    assert_eq!(read.answer(&selection), query(&db, body));
 }

@@ -1,5 +1,6 @@
 use crate::support::{contents, db};
-use tsdb::wire::json::{Answer, write};
+use tsdb::wire::Ingested;
+use tsdb::wire::json::{Answer, ingest, write};
 use tsdb::{Db, DbOptions, DuplicatePolicy};
 
 fn answer(body: &str) -> (u16, String) {
@@ -223,4 +224,21 @@ fn nesting_is_bounded() {
     assert_eq!(answer(&nested(129)).0, 400);
     assert_eq!(answer(&"[".repeat(1_000_000)).0, 400);
     assert_eq!(answer(&"{\"a\":".repeat(1_000_000)).0, 400);
+}
+
+/// An error takes a hundred times the bytes of an element that is no point.
+#[test]
+fn of_many_errors_the_first_are_told() {
+    let count = Ingested::MAX_ERRORS + 5;
+    let body = format!(
+        r#"[{}{{"metric":"a","timestamp":1,"value":1}}]"#,
+        "1,".repeat(count)
+    );
+    let ingested = ingest(&db(), body.as_bytes()).expect("an array");
+    assert_eq!((ingested.written, ingested.refused), (1, count));
+    assert_eq!(ingested.errors.len(), Ingested::MAX_ERRORS);
+    assert_eq!(
+        ingested.errors.last().map(|error| error.index),
+        Some(Ingested::MAX_ERRORS - 1)
+    );
 }

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use super::push_string;
 
@@ -58,11 +57,19 @@ pub fn counters(counters: &Counters) -> Answer {
         queries_served,
         uptime_seconds,
     } = counters;
-    let mut body = String::with_capacity(96);
-    // Writing to a String doesn't fail.
-    let _ = write!(
-        body,
-        r#"{{"points_written":{points_written},"queries_served":{queries_served},"uptime_seconds":{uptime_seconds:.3}}}"#
-    );
+    let mut number = itoa::Buffer::new();
+    let mut body = String::with_capacity(112);
+    body.push_str(r#"{"points_written":"#);
+    body.push_str(number.format(*points_written));
+    body.push_str(r#","queries_served":"#);
+    body.push_str(number.format(*queries_served));
+    body.push_str(r#","uptime_seconds":"#);
+    let uptime_ms = (uptime_seconds * 1000.0).round() as u64;
+    body.push_str(number.format(uptime_ms / 1000));
+    // A digit more in front keeps the zeros after the point.
+    let fraction = number.format(1000 + uptime_ms % 1000);
+    body.push('.');
+    body.push_str(&fraction[1..]);
+    body.push('}');
     Answer::ok(body)
 }

@@ -8,7 +8,8 @@
 //! | [`counters`] | | 200 `{"points_written","queries_served","uptime_seconds"}` |
 //!
 //! An element of an array that is no point, by a missing field or a wrong type, is a point that is
-//! not written; a single object that is none is a 400. Fields of other names are ignored; of two
+//! not written; a single object that is none is a 400. Of the points that are not written, the first
+//! [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) are listed. Fields of other names are ignored; of two
 //! with one name the last counts. JSON has no NaN and no infinities: answers show such values as
 //! the texts `"NaN"`, `"+Inf"` and `"-Inf"`.
 
@@ -22,7 +23,7 @@ mod text;
 mod write;
 
 pub use answer::{Answer, Counters, counters, health};
-pub use query::query;
-pub use write::write;
+pub use query::{Query, query};
+pub use write::{ingest, report, write};
 
 pub(crate) use text::push_string;

@@ -11,10 +11,19 @@ use crate::{Db, Labels, METRIC_NAME, Matcher, Sample, Selection};
 /// `tags` picks the series that have each of these tags. Points of several series are merged by
 /// time; of one time, those of one series stand together in order of arrival.
 pub fn query(db: &Db, body: &[u8]) -> Answer {
-    match Request::read(body) {
-        Ok(request) => Answer::ok(request.answer(db)),
+    match Query::read(body) {
+        Ok(query) => query.answer(&query.select(db)),
         Err(error) => Answer::bad_request(&error),
     }
+}
+
+/// [`query`] in its steps, for a caller that looks at the selection before it is read.
+#[derive(Debug)]
+pub struct Query {
+    metric: String,
+    start_ms: i64,
+    end_ms: i64,
+    matchers: Vec<Matcher>,
 }
 
 #[derive(Default)]
@@ -27,7 +36,7 @@ struct Request {
 }
 
 impl Request {
-    fn read(body: &[u8]) -> Result<Checked, String> {
+    fn read(body: &[u8]) -> Result<Query, String> {
         let text = std::str::from_utf8(body).map_err(|error| format!("malformed JSON: {error}"))?;
         let mut scanner = Scanner::new(text);
         if scanner.peek() != Some(b'{') {
@@ -101,7 +110,7 @@ impl Request {
         Ok(None)
     }
 
-    fn checked(self) -> Result<Checked, String> {
+    fn checked(mut self) -> Result<Query, String> {
         if let Some(fault) = self.fault {
             return Err(fault.into());
         }
@@ -113,30 +122,35 @@ impl Request {
         if start_ms > end_ms {
             return Err("start is after end".into());
         }
-        Ok(Checked {
+        self.tags.push(Matcher::metric(&metric));
+        Ok(Query {
             metric,
             start_ms,
             end_ms,
-            tags: self.tags,
+            matchers: self.tags,
         })
     }
-}
-
-/// A request that can be answered.
-struct Checked {
-    metric: String,
-    start_ms: i64,
-    end_ms: i64,
-    tags: Vec<Matcher>,
 }
 
 /// About the bytes of a point, to begin with.
 const POINT_BYTES: usize = 64;
 
-impl Checked {
-    fn answer(mut self, db: &Db) -> String {
-        self.tags.push(Matcher::metric(&self.metric));
-        let selection = db.select(&self.tags, self.start_ms, self.end_ms);
+impl Query {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(body: &[u8]) -> Result<Self, String> {
+        Request::read(body)
+    }
+
+    /// The series that it is about.
+    pub fn select(&self, db: &Db) -> Selection {
+        db.select(&self.matchers, self.start_ms, self.end_ms)
+    }
+
+    /// The answer with the points of a selection.
+    pub fn answer(&self, selection: &Selection) -> Answer {
         let mut out = String::with_capacity(256);
         out.push_str(r#"{"metric":"#);
         push_string(&mut out, &self.metric);
@@ -149,11 +163,11 @@ impl Checked {
         let mut writer = PointWriter::new(&self.metric);
         match selection.len() {
             0 => {}
-            1 => writer.push_series(&mut out, &selection),
-            _ => writer.push_merged(&mut out, &selection),
+            1 => writer.push_series(&mut out, selection),
+            _ => writer.push_merged(&mut out, selection),
         }
         let _ = write!(out, r#"],"count":{}}}"#, writer.count);
-        out
+        Answer::ok(out)
     }
 }
 

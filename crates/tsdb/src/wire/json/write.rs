@@ -12,12 +12,16 @@ use crate::wire::{Fault, Ingested};
 /// The body is read to its end before anything is written.
 pub fn write(db: &Db, body: &[u8]) -> Answer {
     match ingest(db, body) {
-        Ok(ingested) => answer(&ingested),
+        Ok(ingested) => report(&ingested),
         Err(error) => Answer::bad_request(&error),
     }
 }
 
-fn ingest(db: &Db, body: &[u8]) -> Result<Ingested, String> {
+/// [`write()`] without its answer, for a caller that counts; [`report`] makes the answer.
+///
+/// # Errors
+/// What is wrong with the body. Nothing was written.
+pub fn ingest(db: &Db, body: &[u8]) -> Result<Ingested, String> {
     let text = std::str::from_utf8(body).map_err(|error| format!("malformed JSON: {error}"))?;
     let mut scanner = Scanner::new(text);
     match scanner.peek() {
@@ -59,13 +63,14 @@ fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     Ok(match db.append(labels, sample) {
         Ok(()) => Ingested {
             written: 1,
-            errors: Vec::new(),
+            ..Ingested::default()
         },
         Err(error) => Ingested::refused(Fault::Engine(error)),
     })
 }
 
-fn answer(ingested: &Ingested) -> Answer {
+/// The answer of 200 or 206 for a body that was read.
+pub fn report(ingested: &Ingested) -> Answer {
     let mut body = String::with_capacity(24);
     // Writing to a String doesn't fail.
     let _ = write!(body, r#"{{"written":{}"#, ingested.written);

@@ -1,0 +1,252 @@
+//! What is counted from the server's start, by name.
+
+use std::sync::atomic::Ordering;
+
+use tsdb::wire::exposition::Exposition;
+use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
+
+use super::histogram::Counted;
+use crate::app::App;
+
+const COUNTERS: [(&str, &str); 14] = [
+    (
+        "registrar_http_requests_total",
+        "Requests by interface, route and class of status",
+    ),
+    (
+        "registrar_http_bodies_refused_total",
+        "Requests whose body was too large",
+    ),
+    (
+        "registrar_events_appended_total",
+        "Events that this server appended",
+    ),
+    (
+        "registrar_event_appends_total",
+        "Appends that were committed",
+    ),
+    (
+        "registrar_event_commits_total",
+        "Commits of a batch of appends",
+    ),
+    (
+        "registrar_event_conflicts_total",
+        "Appends refused because of their condition",
+    ),
+    ("registrar_event_reads_total", "Reads of the event log"),
+    (
+        "registrar_messages_written_total",
+        "Messages written to the namespaces that are open",
+    ),
+    (
+        "registrar_message_writes_total",
+        "Writes of messages that were stored",
+    ),
+    (
+        "registrar_message_commits_total",
+        "Commits of a batch of writes",
+    ),
+    (
+        "registrar_message_conflicts_total",
+        "Writes refused because of their expected version",
+    ),
+    ("registrar_message_reads_total", "Reads of messages"),
+    (
+        "registrar_points_written_total",
+        "Points of series that clients wrote",
+    ),
+    (
+        "registrar_series_queries_total",
+        "Queries of series that were answered",
+    ),
+];
+
+const GAUGES: [(&str, &str); 9] = [
+    (
+        "registrar_uptime_seconds",
+        "How long ago the server started",
+    ),
+    (
+        "registrar_http_requests_running",
+        "Requests that are worked on",
+    ),
+    (
+        "registrar_http_requests_waiting",
+        "Requests that wait for their turn",
+    ),
+    ("registrar_subscriptions", "Subscriptions that are open"),
+    (
+        "registrar_event_appends_waiting",
+        "Appends that wait for a commit",
+    ),
+    (
+        "registrar_message_writes_waiting",
+        "Writes of messages that wait for a commit",
+    ),
+    ("registrar_series", "Series that there are"),
+    ("registrar_series_sample_bytes", "Bytes that samples occupy"),
+    (
+        "registrar_series_index_bytes",
+        "Bytes that labels and their index occupy",
+    ),
+];
+
+const DURATION: &str = "registrar_http_request_duration_seconds";
+const BUCKET: &str = "registrar_http_request_duration_seconds_bucket";
+const SUM: &str = "registrar_http_request_duration_seconds_sum";
+const COUNT: &str = "registrar_http_request_duration_seconds_count";
+
+/// Each metric with what it means.
+pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
+    let kinds = [
+        (MetricKind::Counter, COUNTERS.as_slice()),
+        (MetricKind::Gauge, &GAUGES),
+        (
+            MetricKind::Histogram,
+            &[(DURATION, "How long requests took until their answer began")],
+        ),
+    ];
+    kinds.into_iter().flat_map(|(kind, metrics)| {
+        metrics.iter().map(move |(metric, help)| {
+            let help = (*help).to_owned();
+            (*metric, Metadata { kind, help })
+        })
+    })
+}
+
+/// All values in Prometheus' text format.
+pub(super) fn text(app: &App) -> String {
+    let mut exposition = Exposition::new();
+    for (metric, metadata) in descriptions() {
+        exposition.describe(metric, metadata);
+    }
+    let mut measured = Measured::default();
+    measured.add_all(app);
+    for (labels, value) in measured.values {
+        exposition.value(labels, value);
+    }
+    exposition.write()
+}
+
+/// Values with the labels of their series.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    /// The label `job` of all of them.
+    job: Option<&'static str>,
+    builder: LabelsBuilder,
+    pub(super) values: Vec<(Labels, f64)>,
+}
+
+impl Measured {
+    /// No value yet.
+    pub(super) fn with_job(job: &'static str) -> Self {
+        Self {
+            job: Some(job),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, metric: &str, labels: &[(&str, &str)], value: f64) {
+        self.builder.metric(metric);
+        for (name, value) in labels {
+            self.builder.label(name, value);
+        }
+        self.builder.label("job", self.job.unwrap_or_default());
+        let labels = self.builder.build();
+        let labels = labels.expect("the server's own labels are few, short and different");
+        self.values.push((labels, value));
+    }
+
+    /// Everything that is counted from the start.
+    pub(super) fn add_all(&mut self, app: &App) {
+        self.add_server(app);
+        self.add_requests(app);
+        self.add_events(app);
+        self.add_messages(app);
+        self.add_series(app);
+    }
+
+    fn add_server(&mut self, app: &App) {
+        let load = app.guard.load();
+        let refused = app.observed.bodies_refused.load(Ordering::Relaxed);
+        for (metric, value) in [
+            (
+                "registrar_uptime_seconds",
+                app.observed.uptime().as_secs_f64(),
+            ),
+            ("registrar_http_bodies_refused_total", refused as f64),
+            ("registrar_http_requests_running", load.running as f64),
+            ("registrar_http_requests_waiting", load.waiting as f64),
+            ("registrar_subscriptions", load.subscriptions as f64),
+        ] {
+            self.add(metric, &[], value);
+        }
+    }
+
+    fn add_requests(&mut self, app: &App) {
+        for (template, route, counted) in app.observed.requests.called() {
+            let labels = [("interface", route.interface()), ("route", template)];
+            for (class, count) in route.statuses() {
+                let labels = [labels[0], labels[1], ("status", class)];
+                self.add("registrar_http_requests_total", &labels, count as f64);
+            }
+            self.add_durations(labels, &counted);
+        }
+    }
+
+    fn add_durations(&mut self, labels: [(&str, &str); 2], counted: &Counted) {
+        let [interface, route] = labels;
+        for (bound, count) in counted.cumulated() {
+            let labels = [interface, route, ("le", &bound.to_string())];
+            self.add(BUCKET, &labels, count as f64);
+        }
+        let count = counted.count() as f64;
+        self.add(BUCKET, &[interface, route, ("le", "+Inf")], count);
+        self.add(COUNT, &labels, count);
+        self.add(SUM, &labels, counted.sum_seconds());
+    }
+
+    fn add_events(&mut self, app: &App) {
+        let stats = app.stores.events.stats();
+        for (metric, value) in [
+            ("registrar_events_appended_total", stats.events),
+            ("registrar_event_appends_total", stats.appends),
+            ("registrar_event_commits_total", stats.commits),
+            ("registrar_event_conflicts_total", stats.conflicts),
+            ("registrar_event_reads_total", stats.reads),
+            ("registrar_event_appends_waiting", stats.queued_appends),
+        ] {
+            self.add(metric, &[], value as f64);
+        }
+    }
+
+    fn add_messages(&mut self, app: &App) {
+        let Some(stats) = app.stores.messages.stats() else {
+            return;
+        };
+        for (metric, value) in [
+            ("registrar_messages_written_total", stats.messages_written),
+            ("registrar_message_writes_total", stats.writes),
+            ("registrar_message_commits_total", stats.commits),
+            ("registrar_message_conflicts_total", stats.conflicts),
+            ("registrar_message_reads_total", stats.reads),
+            ("registrar_message_writes_waiting", stats.queued_writes),
+        ] {
+            self.add(metric, &[], value as f64);
+        }
+    }
+
+    fn add_series(&mut self, app: &App) {
+        let stats = app.stores.series.stats();
+        let observed = &app.observed;
+        for (metric, value) in [
+            ("registrar_points_written_total", observed.points_written()),
+            ("registrar_series_queries_total", observed.queries_served()),
+            ("registrar_series", stats.series as u64),
+            ("registrar_series_sample_bytes", stats.sample_bytes as u64),
+            ("registrar_series_index_bytes", stats.index_bytes as u64),
+        ] {
+            self.add(metric, &[], value as f64);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::time::Instant;
+
+use tsdb::STALE_MARKER;
+
+use super::histogram::Counted;
+use super::measure::Measured;
+use super::requests::INTERFACES;
+use crate::app::App;
+
+/// What was counted at one time: the difference of two is what happened between them.
+#[derive(Debug)]
+pub(super) struct Rates {
+    at: Instant,
+    interfaces: [Counted; INTERFACES.len()],
+    /// Whether there were requests before, since the time before that.
+    active: [bool; INTERFACES.len()],
+    events: u64,
+    messages: u64,
+    points: u64,
+}
+
+impl Rates {
+    pub(super) fn start(app: &App) -> Self {
+        Self {
+            at: Instant::now(),
+            interfaces: app.observed.requests.by_interface(),
+            active: [false; INTERFACES.len()],
+            events: app.stores.events.stats().events,
+            messages: messages(app).unwrap_or_default(),
+            points: app.observed.points_written(),
+        }
+    }
+
+    /// Adds what happened since the last call.
+    pub(super) fn advance(&mut self, app: &App, measured: &mut Measured) {
+        let next = Self::start(app);
+        let elapsed_s = next.at.duration_since(self.at).as_secs_f64();
+        let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / elapsed_s;
+        for (metric, value) in [
+            ("registrar_events_rate", rate(self.events, next.events)),
+            (
+                "registrar_messages_rate",
+                rate(self.messages, next.messages),
+            ),
+            ("registrar_points_rate", rate(self.points, next.points)),
+        ] {
+            measured.add(metric, &[], value);
+        }
+        let mut active = [false; INTERFACES.len()];
+        for (place, interface) in INTERFACES.into_iter().enumerate() {
+            let recent = next.interfaces[place].since(&self.interfaces[place]);
+            let labels = [("interface", interface)];
+            let rate = rate(0, recent.count());
+            measured.add("registrar_http_request_rate", &labels, rate);
+            active[place] = recent.count() > 0;
+            if active[place] || self.active[place] {
+                for (metric, share) in [
+                    ("registrar_http_latency_p50_seconds", 0.5),
+                    ("registrar_http_latency_p99_seconds", 0.99),
+                ] {
+                    // Of no request there is no latency: the series ends until the next.
+                    let latency = recent.quantile(share).unwrap_or(STALE_MARKER);
+                    measured.add(metric, &labels, latency);
+                }
+            }
+        }
+        *self = Self { active, ..next };
+    }
+}
+
+fn messages(app: &App) -> Option<u64> {
+    Some(app.stores.messages.stats()?.messages_written)
+}

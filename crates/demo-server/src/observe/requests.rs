@@ -1,0 +1,156 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::StatusCode;
+use foldhash::fast::RandomState;
+
+use super::histogram::{Counted, Histogram};
+
+/// The interfaces by which requests are summed up.
+pub(super) const INTERFACES: [&str; 5] = ["events", "messages", "series", "demo", "server"];
+
+/// The classes of status, from 200 on.
+const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+
+/// Requests by the template of their path. The templates are known from the start, so that counting
+/// takes no lock and no memory.
+#[derive(Debug)]
+pub(super) struct Requests {
+    routes: HashMap<String, Route, RandomState>,
+    /// For paths that are not described.
+    other: Route,
+}
+
+/// The requests of one template.
+#[derive(Debug)]
+pub(super) struct Route {
+    /// Its place among the [`INTERFACES`].
+    interface: usize,
+    statuses: [AtomicU64; CLASSES.len()],
+    durations: Histogram,
+}
+
+impl Requests {
+    pub(super) fn new(templates: impl IntoIterator<Item = String>) -> Self {
+        let routes = templates.into_iter().map(|template| {
+            let route = Route::new(interface_of(&template));
+            (template, route)
+        });
+        Self {
+            routes: routes.collect(),
+            other: Route::new(interface_of("")),
+        }
+    }
+
+    /// Where a request is counted.
+    pub(super) fn route(&self, request: &Request) -> &Route {
+        request
+            .extensions()
+            .get::<MatchedPath>()
+            .and_then(|path| self.routes.get(path.as_str()))
+            .unwrap_or(&self.other)
+    }
+
+    /// The routes that were called, with their templates.
+    pub(super) fn called(&self) -> impl Iterator<Item = (&str, &Route, Counted)> {
+        let routes = self.routes.iter();
+        routes
+            .map(|(template, route)| (template.as_str(), route))
+            .chain([("other", &self.other)])
+            .map(|(template, route)| (template, route, route.durations.counted()))
+            .filter(|(_, _, counted)| counted.count() > 0)
+    }
+
+    /// The durations by interface.
+    pub(super) fn by_interface(&self) -> [Counted; INTERFACES.len()] {
+        let mut sums = [const { Counted::NONE }; INTERFACES.len()];
+        for (_, route, counted) in self.called() {
+            sums[route.interface].add(&counted);
+        }
+        sums
+    }
+}
+
+impl Route {
+    fn new(interface: usize) -> Self {
+        Self {
+            interface,
+            statuses: Default::default(),
+            durations: Histogram::default(),
+        }
+    }
+
+    pub(super) fn add(&self, status: StatusCode, duration: Duration) {
+        let class = usize::from(status.as_u16() / 100).saturating_sub(2);
+        self.statuses[class.min(CLASSES.len() - 1)].fetch_add(1, Ordering::Relaxed);
+        self.durations.add(duration);
+    }
+
+    pub(super) fn interface(&self) -> &'static str {
+        INTERFACES[self.interface]
+    }
+
+    /// The classes of status that were answered, with their numbers.
+    pub(super) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self
+            .statuses
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed));
+        CLASSES
+            .into_iter()
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+    }
+}
+
+/// The place of the interface that a template belongs to.
+fn interface_of(template: &str) -> usize {
+    let first = template.split('/').nth(1).unwrap_or_default();
+    match first {
+        "dcb" => 0,
+        "rpc" | "subscribe" | "import" | "version" => 1,
+        "series" | "api" | "write" => 2,
+        "demo" => 3,
+        _ => INTERFACES.len() - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_path_belongs_to_an_interface() {
+        for (template, interface) in [
+            ("/dcb/append", "events"),
+            ("/rpc", "messages"),
+            ("/series/write", "series"),
+            ("/api/v1/label/{name}/values", "series"),
+            ("/write", "series"),
+            ("/demo/rush", "demo"),
+            ("/", "server"),
+            ("/health", "server"),
+            ("", "server"),
+        ] {
+            assert_eq!(INTERFACES[interface_of(template)], interface, "{template}");
+        }
+    }
+
+    #[test]
+    fn a_route_counts_by_class() {
+        let route = Route::new(0);
+        for status in [
+            StatusCode::OK,
+            StatusCode::NO_CONTENT,
+            StatusCode::CONFLICT,
+            StatusCode::SERVICE_UNAVAILABLE,
+        ] {
+            route.add(status, Duration::from_millis(1));
+        }
+        let statuses: Vec<_> = route.statuses().collect();
+        assert_eq!(statuses, [("2xx", 2), ("4xx", 1), ("5xx", 1)]);
+        assert_eq!(route.durations.counted().count(), 4);
+    }
+}

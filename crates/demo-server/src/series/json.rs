@@ -1,0 +1,103 @@
+//! The JSON interface: points in, a metric's points out.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::Response;
+use bytes::Bytes;
+use tsdb::wire::json::{self, Counters, Query};
+use tsdb::{Aggregate, Selection};
+
+use super::answer;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::observe;
+
+/// A body of up to so many bytes is read at once, in about a tenth of a ms.
+const SMALL_BODY: usize = 64 * 1024;
+/// Up to so many points are answered at once, in as much,
+const SMALL_ANSWER: u64 = 4_000;
+/// of up to so many series.
+const SMALL_SELECTION: usize = 64;
+/// Among up to so many series they are looked for at once.
+const FEW_SERIES: usize = 10_000;
+/// The most points of an answer, about 350 MB.
+const MAX_POINTS: u64 = 5_000_000;
+
+/// `POST /series/write`
+pub(super) async fn write(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+    let ingested = if body.len() <= SMALL_BODY {
+        json::ingest(&app.stores.series, &body)
+    } else {
+        let db = app.stores.series.clone();
+        app.work.body(move || json::ingest(&db, &body)).await?
+    };
+    let ingested = ingested.map_err(ApiError::invalid)?;
+    app.observed.add_points(ingested.written);
+    let answer = json::report(&ingested);
+    Ok(answer::json(answer.status, answer.body))
+}
+
+/// `POST /series/query`
+pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+    let db = &app.stores.series;
+    if body.len() <= SMALL_BODY && db.series_count() <= FEW_SERIES {
+        let query = read(&body)?;
+        let selection = query.select(db);
+        if selection.len() <= SMALL_SELECTION && count(&selection) <= SMALL_ANSWER {
+            app.observed.add_query();
+            return Ok(answer::json(200, query.answer(&selection).body));
+        }
+    }
+    let db = db.clone();
+    let (answer, place) = app.work.query(move || large(&body, &db)).await?;
+    let answer = answer?;
+    app.observed.add_query();
+    answer::large_json(&app.work, answer, place).await
+}
+
+fn read(body: &[u8]) -> Result<Query, ApiError> {
+    Query::read(body).map_err(ApiError::invalid)
+}
+
+fn large(body: &[u8], db: &tsdb::Db) -> Result<String, ApiError> {
+    let query = read(body)?;
+    let selection = query.select(db);
+    let points = count(&selection);
+    if points > MAX_POINTS {
+        return Err(ApiError::invalid(format!(
+            "there are {points} points from start to end, an answer may have {MAX_POINTS}"
+        )));
+    }
+    Ok(query.answer(&selection).body.into_owned())
+}
+
+/// How many points a selection has. Blocks that lie in its range as a whole are not read for it.
+fn count(selection: &Selection) -> u64 {
+    let counts = selection
+        .iter()
+        .map(|series| series.aggregate(Aggregate::Count));
+    counts.flatten().sum::<f64>() as u64
+}
+
+/// `GET /series/metrics`: JSON, or Prometheus' text for who asks for that.
+pub(crate) async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
+    let accept = request.headers().get(header::ACCEPT);
+    if accept.is_some_and(|accept| wants_text(accept.as_bytes())) {
+        return observe::exposition(&app);
+    }
+    let answer = json::counters(&Counters {
+        points_written: app.observed.points_written(),
+        queries_served: app.observed.queries_served(),
+        uptime_seconds: app.observed.uptime().as_secs_f64(),
+    });
+    answer::json(answer.status, answer.body)
+}
+
+/// Whether a client names Prometheus' text and not JSON.
+fn wants_text(accept: &[u8]) -> bool {
+    let accept = String::from_utf8_lossy(accept);
+    let names = |kind: &str| accept.contains(kind);
+    (names("text/plain") || names("application/openmetrics-text")) && !names("application/json")
+}

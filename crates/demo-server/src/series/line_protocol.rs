@@ -1,0 +1,100 @@
+//! InfluxDB's line protocol, by the paths of both its versions. `bucket`, `org`, `db` and the like
+//! are accepted and mean nothing.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use tsdb::Db;
+use tsdb::wire::Ingested;
+use tsdb::wire::line_protocol::{self, Precision};
+
+use super::parameters::Parameters;
+use super::{faults, now_ms};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// A body of up to so many bytes is read at once, in about a tenth of a ms.
+const SMALL_BODY: usize = 32 * 1024;
+/// The most bytes of a body when it is decompressed.
+const MAX_DECODED_BYTES: usize = 64 << 20;
+
+/// `POST /write` and `POST /api/v2/write`
+pub(super) async fn write(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    let precision = precision(&Parameters::of_query(&uri))?;
+    let compressed = is_gzip(&headers)?;
+    let now_ms = now_ms();
+    let ingested = if !compressed && body.len() <= SMALL_BODY {
+        line_protocol::write(&app.stores.series, &body, precision, now_ms)
+    } else {
+        let db = app.stores.series.clone();
+        let work = move || write_body(&db, &body, compressed, precision, now_ms);
+        app.work.body(work).await??
+    };
+    app.observed.add_points(ingested.written);
+    faults::check(&ingested, "line")?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn precision(parameters: &Parameters) -> Result<Precision, ApiError> {
+    let Some(text) = parameters.get("precision") else {
+        return Ok(Precision::default());
+    };
+    Precision::parse(text).ok_or_else(|| {
+        let message = format!("precision {text:?} is none of ns, us, ms, s, m, h");
+        ApiError::invalid_field("precision", message)
+    })
+}
+
+fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    let encoding = encoding.map_or(&b"identity"[..], |encoding| encoding.as_bytes());
+    match encoding.to_ascii_lowercase().as_slice() {
+        b"gzip" | b"x-gzip" => Ok(true),
+        b"identity" | b"" => Ok(false),
+        _ => Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UNSUPPORTED_ENCODING",
+            "Content-Encoding may be gzip or identity",
+        )),
+    }
+}
+
+fn write_body(
+    db: &Db,
+    body: &[u8],
+    compressed: bool,
+    precision: Precision,
+    now_ms: i64,
+) -> Result<Ingested, ApiError> {
+    if !compressed {
+        return Ok(line_protocol::write(db, body, precision, now_ms));
+    }
+    let body = decompress(body)?;
+    Ok(line_protocol::write(db, &body, precision, now_ms))
+}
+
+/// Memory is taken for what comes out, up to the limit, whatever the body says of its length.
+fn decompress(body: &[u8]) -> Result<Vec<u8>, ApiError> {
+    let mut decoded = Vec::new();
+    MultiGzDecoder::new(body)
+        .take(MAX_DECODED_BYTES as u64 + 1)
+        .read_to_end(&mut decoded)
+        .map_err(|_| ApiError::invalid("the body is no gzip"))?;
+    if decoded.len() > MAX_DECODED_BYTES {
+        return Err(ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "BODY_TOO_LARGE",
+            format!("a decompressed body may have {MAX_DECODED_BYTES} bytes"),
+        ));
+    }
+    Ok(decoded)
+}

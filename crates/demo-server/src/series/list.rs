@@ -1,0 +1,180 @@
+//! What there is: series, the names of labels, the values of one.
+//!
+//! `match[]` picks series. Without `start` and `end` all are meant, otherwise those that have a
+//! sample between.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde::Serialize;
+use serde::ser::Serializer;
+use tsdb::promql::{QueryError, parse_selector};
+use tsdb::{Db, Labels, Matcher};
+
+use super::parameters::{Parameters, invalid};
+use super::{answer, promql};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The most things that are listed, whatever the limit.
+const MAX_LISTED: usize = 100_000;
+
+/// `GET` and `POST /api/v1/series`
+pub(super) async fn series(
+    State(app): State<Arc<App>>,
+    parameters: Parameters,
+) -> Result<Response, ApiError> {
+    if parameters.get("match[]").is_none() {
+        return Err(invalid("match[]", "is missing"));
+    }
+    list(&app, &parameters, |listing, db| {
+        let selected = listing.selectors.iter();
+        let selected = selected.flat_map(|matchers| listing.series(db, matchers));
+        selected.map(Metric).collect()
+    })
+    .await
+}
+
+/// `GET` and `POST /api/v1/labels`
+pub(super) async fn labels(
+    State(app): State<Arc<App>>,
+    parameters: Parameters,
+) -> Result<Response, ApiError> {
+    list(&app, &parameters, |listing, db| {
+        listing.collect(db, Db::label_names, |labels, names| {
+            for label in labels {
+                if !names.contains(label.name) {
+                    names.insert(label.name.to_owned());
+                }
+            }
+        })
+    })
+    .await
+}
+
+/// `GET /api/v1/label/{name}/values`
+pub(super) async fn values(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, ApiError> {
+    list(&app, &parameters, move |listing, db| {
+        let all = |db: &Db, matchers: &[Matcher]| db.label_values(&name, matchers);
+        listing.collect(db, all, |labels, values| {
+            if let Some(value) = labels.get(&name)
+                && !values.contains(value)
+            {
+                values.insert(value.to_owned());
+            }
+        })
+    })
+    .await
+}
+
+/// What is to be listed.
+struct Listing {
+    /// Without any, all series are meant.
+    selectors: Vec<Vec<Matcher>>,
+    /// The first and the last ms, where one is given.
+    range: Option<(i64, i64)>,
+}
+
+impl Listing {
+    fn read(parameters: &Parameters) -> Result<Self, ApiError> {
+        let selectors = parameters.get_all("match[]").map(parse_selector);
+        let selectors = selectors
+            .collect::<Result<_, QueryError>>()
+            .map_err(|error| promql::refused(&error))?;
+        let (start, end) = (parameters.time("start")?, parameters.time("end")?);
+        let range = (start.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX));
+        if range.0 > range.1 {
+            return Err(invalid("end", "is before start"));
+        }
+        Ok(Self {
+            selectors,
+            range: (start.is_some() || end.is_some()).then_some(range),
+        })
+    }
+
+    /// The series that fulfil all of `matchers` and have a sample in the range.
+    fn series(&self, db: &Db, matchers: &[Matcher]) -> Vec<Labels> {
+        let Some((from_ms, to_ms)) = self.range else {
+            return db.list_series(matchers);
+        };
+        let selection = db.select(matchers, from_ms, to_ms);
+        let there = selection
+            .iter()
+            .filter(|series| series.cursor().next_block().is_some());
+        there.map(|series| series.labels().clone()).collect()
+    }
+
+    /// Texts of all series that are meant: from the index by `all`, or from each by `add`.
+    fn collect(
+        &self,
+        db: &Db,
+        all: impl Fn(&Db, &[Matcher]) -> Vec<String>,
+        add: impl Fn(&Labels, &mut BTreeSet<String>),
+    ) -> BTreeSet<String> {
+        let everything = [Vec::new()];
+        let selectors = match self.selectors.as_slice() {
+            [] => &everything,
+            selectors => selectors,
+        };
+        let mut found = BTreeSet::new();
+        for matchers in selectors {
+            if self.range.is_none() {
+                found.extend(all(db, matchers));
+                continue;
+            }
+            for labels in self.series(db, matchers) {
+                add(&labels, &mut found);
+            }
+        }
+        found
+    }
+}
+
+/// Answers with a list.
+async fn list<T: Serialize + Ord>(
+    app: &App,
+    parameters: &Parameters,
+    collect: impl FnOnce(&Listing, &Db) -> BTreeSet<T> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let limit = parameters.limit("limit")?.unwrap_or(MAX_LISTED);
+    let parameters = parameters.clone();
+    let db = app.stores.series.clone();
+    let work = move || {
+        let listing = Listing::read(&parameters)?;
+        body(&collect(&listing, &db), limit.min(MAX_LISTED))
+    };
+    let (body, place) = app.work.query(work).await?;
+    answer::large_json(&app.work, body?, place).await
+}
+
+fn body<T: Serialize>(found: &BTreeSet<T>, limit: usize) -> Result<String, ApiError> {
+    #[derive(Serialize)]
+    struct Body<'a, T> {
+        status: &'static str,
+        data: Vec<&'a T>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        warnings: Option<[&'static str; 1]>,
+    }
+    let body = Body {
+        status: "success",
+        data: found.iter().take(limit).collect(),
+        warnings: (found.len() > limit).then_some(["results truncated due to limit"]),
+    };
+    serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
+}
+
+/// The labels of a series as an object.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Metric(Labels);
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|label| (label.name, label.value)))
+    }
+}

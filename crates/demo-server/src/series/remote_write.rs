@@ -1,0 +1,65 @@
+//! Prometheus' remote write, version 1.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use tsdb::wire::remote_write::{self, Malformed};
+
+use super::faults;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// A body of up to so many bytes is read at once: decompressed it has at most 22 times as many.
+const SMALL_BODY: usize = 2 * 1024;
+
+/// `POST /api/v1/write`
+pub(super) async fn write(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    check(&headers)?;
+    let ingested = if body.len() <= SMALL_BODY {
+        remote_write::write(&app.stores.series, &body)
+    } else {
+        let db = app.stores.series.clone();
+        let work = move || remote_write::write(&db, &body);
+        app.work.body(work).await?
+    };
+    let ingested = ingested.map_err(|malformed| refused(&malformed))?;
+    app.observed.add_points(ingested.written);
+    faults::check(&ingested, "sample")?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses what a header says to be another protocol; a header may be missing.
+fn check(headers: &HeaderMap) -> Result<(), ApiError> {
+    let text = |name| {
+        let value = headers.get(name).map(|value| value.as_bytes());
+        String::from_utf8_lossy(value.unwrap_or_default()).to_ascii_lowercase()
+    };
+    let unsupported = |message: &str| {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        ApiError::new(status, "UNSUPPORTED_MEDIA_TYPE", message)
+    };
+    if text(header::CONTENT_TYPE).contains("proto=io.prometheus.write.v2") {
+        return Err(unsupported("this server takes version 1 of remote write"));
+    }
+    if !matches!(text(header::CONTENT_ENCODING).as_str(), "" | "snappy") {
+        return Err(unsupported("Content-Encoding must be snappy"));
+    }
+    Ok(())
+}
+
+fn refused(malformed: &Malformed) -> ApiError {
+    match malformed {
+        Malformed::TooLarge { .. } => ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "BODY_TOO_LARGE",
+            malformed.to_string(),
+        ),
+        _ => ApiError::invalid(malformed.to_string()),
+    }
+}

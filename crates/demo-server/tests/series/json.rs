@@ -1,0 +1,205 @@
+//! The JSON interface under `/series`.
+
+use axum::http::{Method, StatusCode, header};
+use serde_json::json;
+
+use crate::support::Client;
+
+#[tokio::test]
+async fn what_is_written_is_answered_in_order() {
+    let client = Client::start().await;
+    let one = json!({"metric": "cpu", "timestamp": 2000, "value": 2.5, "tags": {"host": "a"}});
+    let written = client.post("/series/write", &one).await;
+    assert_eq!(
+        (written.status, written.text()),
+        (StatusCode::OK, r#"{"written":1}"#.into())
+    );
+    let more = json!([
+        {"metric": "cpu", "timestamp": 3000, "value": 3},
+        {"metric": "cpu", "timestamp": 1000, "value": 1},
+        {"metric": "cpu", "timestamp": 3000, "value": 4},
+        {"metric": "mem", "timestamp": 3000, "value": 9},
+    ]);
+    assert_eq!(
+        client.post("/series/write", &more).await.text(),
+        r#"{"written":4}"#
+    );
+    let found = client
+        .post(
+            "/series/query",
+            &json!({"metric": "cpu", "start": 1000, "end": 3000}),
+        )
+        .await;
+    assert_eq!(found.headers[header::CONTENT_TYPE], "application/json");
+    assert_eq!(
+        found.ok(),
+        json!({
+            "metric": "cpu", "start": 1000, "end": 3000, "count": 4,
+            "points": [
+                {"metric": "cpu", "timestamp": 1000, "value": 1},
+                {"metric": "cpu", "timestamp": 2000, "value": 2.5, "tags": {"host": "a"}},
+                {"metric": "cpu", "timestamp": 3000, "value": 3},
+                {"metric": "cpu", "timestamp": 3000, "value": 4},
+            ],
+        })
+    );
+    let tagged = json!({"metric": "cpu", "start": 0, "end": 9000, "tags": {"host": "a"}});
+    assert_eq!(client.post("/series/query", &tagged).await.ok()["count"], 1);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn an_unknown_metric_has_no_points() {
+    let client = Client::start().await;
+    let body = json!({"metric": "nothing", "start": 0, "end": 1});
+    let answer = client.post("/series/query", &body).await;
+    assert_eq!(
+        answer.text(),
+        r#"{"metric":"nothing","start":0,"end":1,"points":[],"count":0}"#
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn points_of_wrong_types_fail_alone() {
+    let client = Client::start().await;
+    let mixed = json!([
+        {"metric": "cpu", "timestamp": 1, "value": "high"},
+        {"metric": "cpu", "timestamp": 2, "value": 2},
+        {"metric": "cpu", "value": 3},
+        7,
+    ]);
+    let answer = client.post("/series/write", &mixed).await;
+    assert_eq!(answer.status, StatusCode::PARTIAL_CONTENT);
+    let answer = answer.json();
+    assert_eq!(answer["written"], 1);
+    let failed = answer["errors"].as_array().expect("errors").iter();
+    let indexes: Vec<_> = failed.map(|error| error["index"].clone()).collect();
+    assert_eq!(indexes, [0, 2, 3]);
+    assert!(answer["errors"][0]["error"].is_string());
+    let none = client.post("/series/write", &json!([{"metric": 1}])).await;
+    assert_eq!(none.status, StatusCode::PARTIAL_CONTENT);
+    assert_eq!(none.json()["written"], 0);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn malformed_requests_are_refused() {
+    let client = Client::start().await;
+    for body in [
+        "",
+        "{",
+        "7",
+        r#"{"metric":"cpu"}"#,
+        r#"{"metric":"","timestamp":1,"value":1}"#,
+        r#"{"metric":"cpu","timestamp":1.5,"value":1}"#,
+    ] {
+        let answer = client.post_bytes("/series/write", body).await;
+        // An empty name is for the engine to refuse: a point that was not written.
+        let refused = [StatusCode::BAD_REQUEST, StatusCode::PARTIAL_CONTENT];
+        assert!(
+            refused.contains(&answer.status),
+            "{body}: {}",
+            answer.text()
+        );
+    }
+    for body in [
+        r#"{"start":1,"end":2}"#,
+        r#"{"metric":7,"start":1,"end":2}"#,
+        r#"{"metric":"cpu","end":2}"#,
+        r#"{"metric":"cpu","start":1}"#,
+        r#"{"metric":"cpu","start":"1","end":2}"#,
+        r#"{"metric":"cpu","start":3,"end":2}"#,
+        r#"{"metric":"cpu","start":1,"end":2,"tags":[]}"#,
+        "[]",
+    ] {
+        let answer = client.post_bytes("/series/query", body).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{body}");
+        let answer = answer.json();
+        assert!(answer["error"].is_string(), "{body}");
+        assert_eq!(answer["code"], "INVALID_REQUEST");
+    }
+    for path in ["/series/write", "/series/query"] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(answer.json()["code"], "METHOD_NOT_ALLOWED");
+        assert_eq!(answer.headers[header::ALLOW], "POST");
+    }
+    client.stop().await;
+}
+
+/// Large bodies and answers go another way than small ones.
+#[tokio::test]
+async fn many_points_are_written_and_answered_as_few_are() {
+    let client = Client::start().await;
+    let count = 20_000;
+    let points: Vec<_> = (0..count)
+        .map(|at| json!({"metric": "load", "timestamp": at, "value": at % 100}))
+        .collect();
+    let written = client.post("/series/write", &json!(points)).await.ok();
+    assert_eq!(written["written"], count);
+    let body = json!({"metric": "load", "start": 0, "end": count});
+    let answer = client.post("/series/query", &body).await;
+    assert!(answer.body.len() > 512 * 1024, "an answer in pieces");
+    assert_eq!(
+        answer.headers[header::CONTENT_LENGTH],
+        answer.body.len().to_string()
+    );
+    let answer = answer.ok();
+    assert_eq!(answer["count"], count);
+    assert_eq!(answer["points"], json!(points));
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn health_is_its_own() {
+    let client = Client::start().await;
+    assert_eq!(
+        client.get("/series/health").await.text(),
+        r#"{"status":"healthy"}"#
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn counters_are_json_or_text() {
+    let client = Client::start().await;
+    let points = json!([
+        {"metric": "cpu", "timestamp": 1, "value": 1},
+        {"metric": "cpu", "timestamp": 2, "value": 1},
+    ]);
+    client.post("/series/write", &points).await.ok();
+    let query = json!({"metric": "cpu", "start": 0, "end": 9});
+    client.post("/series/query", &query).await.ok();
+    client.get("/api/v1/query?query=cpu").await.ok();
+    let counters = client.get("/series/metrics").await.ok();
+    assert_eq!(counters["points_written"], 2);
+    assert_eq!(counters["queries_served"], 2);
+    assert!(counters["uptime_seconds"].as_f64().expect("a number") > 0.0);
+    for (accept, text) in [
+        ("text/plain", true),
+        (
+            "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.3,*/*;q=0.1",
+            true,
+        ),
+        ("application/json, text/plain, */*", false),
+        ("*/*", false),
+    ] {
+        let request = client.request(Method::GET, "/series/metrics");
+        let answer = client
+            .send(request.header(header::ACCEPT, accept), "")
+            .await;
+        assert_eq!(answer.status, StatusCode::OK);
+        if text {
+            assert!(
+                answer
+                    .text()
+                    .contains("\nregistrar_points_written_total 2\n"),
+                "{accept}"
+            );
+        } else {
+            assert_eq!(answer.json()["points_written"], 2, "{accept}");
+        }
+    }
+    client.stop().await;
+}

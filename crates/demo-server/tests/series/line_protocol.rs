@@ -1,0 +1,149 @@
+//! InfluxDB's line protocol.
+
+use std::io::Write as _;
+
+use axum::http::{Method, StatusCode, header};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client};
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).expect("compressed");
+    encoder.finish().expect("compressed")
+}
+
+async fn send(client: &Client, path: &str, encoding: &str, body: Vec<u8>) -> Answer {
+    let request = client.request(Method::POST, path);
+    let request = request.header(header::CONTENT_ENCODING, encoding);
+    client.send(request, body).await
+}
+
+async fn points(client: &Client, metric: &str) -> Value {
+    let query = json!({"metric": metric, "start": i64::MIN, "end": i64::MAX});
+    client.post("/series/query", &query).await.ok()["points"].clone()
+}
+
+#[tokio::test]
+async fn fields_are_points_by_either_path() {
+    let client = Client::start().await;
+    for (path, time) in [
+        ("/write?db=any", "1700000000000000000"),
+        ("/write?precision=ms", "1700000000000"),
+        ("/api/v2/write?org=o&bucket=b&precision=s", "1700000000"),
+        ("/api/v2/write?precision=us", "1700000000000000"),
+    ] {
+        let lines = format!("cpu,host=a usage=1.5,cores=4i,up=true {time}\n# a comment\n");
+        let answer = client.post_bytes(path, lines).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::NO_CONTENT,
+            "{path}: {}",
+            answer.text()
+        );
+        assert!(answer.body.is_empty());
+    }
+    for (metric, value) in [("cpu_usage", 1.5), ("cpu_cores", 4.0), ("cpu_up", 1.0)] {
+        let points = points(&client, metric).await;
+        let points = points.as_array().expect("points");
+        assert_eq!(points.len(), 4);
+        for point in points {
+            assert_eq!(point["timestamp"], 1_700_000_000_000_i64);
+            assert_eq!(point["value"].as_f64(), Some(value));
+            assert_eq!(point["tags"], json!({"host": "a"}));
+        }
+    }
+    let empty = client.post_bytes("/api/v2/write", "").await;
+    assert_eq!(empty.status, StatusCode::NO_CONTENT);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_line_without_a_time_is_of_now() {
+    let client = Client::start().await;
+    client.post_bytes("/write", "cpu usage=1").await;
+    let points = points(&client, "cpu_usage").await;
+    assert!(points[0]["timestamp"].as_i64() > Some(1_700_000_000_000));
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn lines_that_can_be_read_are_written_and_the_others_named() {
+    let client = Client::start().await;
+    let lines = "cpu usage=1 1\nnonsense\ncpu name=\"text\" 2\ncpu usage=3 3";
+    let answer = client.post_bytes("/write", lines).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    let answer = answer.json();
+    assert_eq!(answer["code"], "PARTIAL_WRITE");
+    let message = answer["error"].as_str().expect("a message");
+    assert!(message.starts_with("partial write: line 2: "), "{message}");
+    assert!(message.contains("; line 3: "), "{message}");
+    assert!(message.ends_with(" dropped=2"), "{message}");
+    assert_eq!(
+        points(&client, "cpu_usage").await.as_array().map(Vec::len),
+        Some(2)
+    );
+
+    let answer = client.post_bytes("/api/v2/write", lines).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    let answer = answer.json();
+    assert_eq!(answer["code"], "invalid");
+    assert_eq!(answer["message"], message);
+
+    let answer = client.post_bytes("/write", "nonsense").await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    let message = answer.json()["error"].to_string();
+    assert!(message.contains("unable to parse: line 1: "), "{message}");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_precision_is_named() {
+    let client = Client::start().await;
+    for path in ["/write?precision=weeks", "/api/v2/write?precision=weeks"] {
+        let answer = client.post_bytes(path, "cpu usage=1 1").await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert!(answer.text().contains("precision"), "{}", answer.text());
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_may_be_compressed() {
+    let client = Client::start().await;
+    let lines: String = (0..5_000)
+        .map(|at| format!("cpu usage={at} {at}\n"))
+        .collect();
+    let path = "/api/v2/write?precision=ms";
+    let answer = send(&client, path, "gzip", gzip(lines.as_bytes())).await;
+    assert_eq!(answer.status, StatusCode::NO_CONTENT);
+    assert_eq!(
+        points(&client, "cpu_usage").await.as_array().map(Vec::len),
+        Some(5_000)
+    );
+    let answer = send(&client, path, "identity", lines.into_bytes()).await;
+    assert_eq!(answer.status, StatusCode::NO_CONTENT);
+
+    let damaged = send(&client, path, "gzip", b"cpu usage=1".to_vec()).await;
+    assert_eq!(damaged.status, StatusCode::BAD_REQUEST);
+    for path in ["/write", path] {
+        let other = send(&client, path, "br", b"cpu usage=1".to_vec()).await;
+        assert_eq!(other.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    client.stop().await;
+}
+
+/// 100 MB of zeros are 100 kB of gzip.
+#[tokio::test]
+async fn a_body_that_grows_beyond_the_bound_is_refused() {
+    let client = Client::start().await;
+    let bomb = gzip(&vec![b'\n'; 100 << 20]);
+    assert!(bomb.len() < 1 << 20);
+    for path in ["/write", "/api/v2/write"] {
+        let answer = send(&client, path, "gzip", bomb.clone()).await;
+        assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    client.stop().await;
+}

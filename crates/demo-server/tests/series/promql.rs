@@ -1,0 +1,180 @@
+//! `query` and `query_range`.
+
+use axum::http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client};
+
+/// `up{host="a"}` and `up{host="b"}`, a sample a minute for an hour from 1,700,000,000 s.
+async fn filled() -> Client {
+    let client = Client::start().await;
+    let mut points = Vec::new();
+    for minute in 0..60 {
+        for host in ["a", "b"] {
+            points.push(json!({
+                "metric": "up", "tags": {"host": host},
+                "timestamp": (1_700_000_000 + minute * 60) * 1000_i64, "value": minute,
+            }));
+        }
+    }
+    client.post("/series/write", &json!(points)).await.ok();
+    client
+}
+
+async fn form(client: &Client, path: &str, form: &'static str) -> Answer {
+    let request = client.request(Method::POST, path);
+    let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    client.send(request, form).await
+}
+
+fn result(answer: &Answer) -> Value {
+    let answer = answer.ok();
+    assert_eq!(answer["status"], "success");
+    answer["data"]["result"].clone()
+}
+
+#[tokio::test]
+async fn a_time_is_unix_seconds_or_rfc_3339() {
+    let client = filled().await;
+    for (time, shown) in [
+        ("1700000060", json!(1_700_000_060)),
+        ("1700000060.5", json!(1_700_000_060.5)),
+        ("2023-11-14T22:14:20Z", json!(1_700_000_060)),
+        ("2023-11-14T23:14:20%2B01:00", json!(1_700_000_060)),
+    ] {
+        let path = format!("/api/v1/query?query=up%7Bhost=%22a%22%7D&time={time}");
+        assert_eq!(
+            result(&client.get(&path).await),
+            json!([{"metric": {"__name__": "up", "host": "a"}, "value": [shown, "1"]}]),
+            "{time}"
+        );
+    }
+    let now = client.get("/api/v1/query?query=time()").await.ok();
+    assert_eq!(now["data"]["resultType"], "scalar");
+    assert!(now["data"]["result"][0].as_f64() > Some(1.7e9));
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_form_says_the_same_as_a_url() {
+    let client = filled().await;
+    let by_url = client
+        .get("/api/v1/query_range?query=sum(up)&start=1700000000&end=1700000120&step=1m")
+        .await;
+    let by_form = form(
+        &client,
+        "/api/v1/query_range",
+        "query=sum(up)&start=2023-11-14T22%3A13%3A20Z&end=1700000120.000&step=60",
+    )
+    .await;
+    let wanted = json!([{"metric": {}, "values": [
+        [1_700_000_000, "0"], [1_700_000_060, "2"], [1_700_000_120, "4"],
+    ]}]);
+    assert_eq!(result(&by_url), wanted);
+    assert_eq!(result(&by_form), wanted);
+    let half = form(&client, "/api/v1/query?time=1700000060", "query=sum(up)").await;
+    assert_eq!(
+        result(&half),
+        json!([{"metric": {}, "value": [1_700_000_060, "2"]}])
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_limit_cuts_series_and_says_so() {
+    let client = filled().await;
+    let path = "/api/v1/query?query=up&time=1700000000&limit=";
+    let cut = client.get(&format!("{path}1")).await.ok();
+    assert_eq!(cut["data"]["result"].as_array().map(Vec::len), Some(1));
+    assert_eq!(cut["warnings"], json!(["results truncated due to limit"]));
+    for limit in ["0", "2"] {
+        let whole = client.get(&format!("{path}{limit}")).await.ok();
+        assert_eq!(whole["data"]["result"].as_array().map(Vec::len), Some(2));
+        assert!(whole.get("warnings").is_none());
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_bad_data_and_named() {
+    let client = filled().await;
+    let range = |rest: &str| format!("/api/v1/query_range?query=up&{rest}");
+    for (path, name) in [
+        ("/api/v1/query".to_owned(), "query"),
+        ("/api/v1/query?query=".to_owned(), "query"),
+        ("/api/v1/query?query=up&time=noon".to_owned(), "time"),
+        ("/api/v1/query?query=up&time=NaN".to_owned(), "time"),
+        ("/api/v1/query?query=up&time=1e300".to_owned(), "time"),
+        ("/api/v1/query?query=up&timeout=soon".to_owned(), "timeout"),
+        ("/api/v1/query?query=up&timeout=0".to_owned(), "timeout"),
+        ("/api/v1/query?query=up&limit=-1".to_owned(), "limit"),
+        (range("end=1&step=1"), "start"),
+        (range("start=1&step=1"), "end"),
+        (range("start=1&end=2"), "step"),
+        (range("start=1&end=2&step=often"), "step"),
+        (range("start=1&end=2&step=0"), "step"),
+        (range("start=1&end=2&step=-5"), "step"),
+        (range("start=2&end=1&step=1"), "end"),
+        (range("start=0&end=11001&step=1"), "steps"),
+    ] {
+        let answer = client.get(&path).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+        let answer = answer.json();
+        assert_eq!(answer["status"], "error");
+        assert_eq!(answer["errorType"], "bad_data");
+        let message = answer["error"].as_str().expect("a message");
+        assert!(message.contains(name), "{path}: {message}");
+    }
+    assert_eq!(
+        client.get(&range("start=0&end=10999&step=1")).await.status,
+        StatusCode::OK
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn queries_that_can_t_be_read_or_evaluated_are_told_apart() {
+    let client = filled().await;
+    for query in ["up%7B", "sum(", "rate(up)", "nope(up)", "%7B%7D"] {
+        let answer = client.get(&format!("/api/v1/query?query={query}")).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+        assert_eq!(answer.json()["errorType"], "bad_data");
+    }
+    let clash = "/api/v1/query?time=1700000000&query=up%20%2B%20on()%20up";
+    let answer = client.get(clash).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(answer.json()["errorType"], "execution");
+    client.stop().await;
+}
+
+/// A sub-query of 864,000 steps, with a ms to answer it.
+#[tokio::test]
+async fn a_query_that_takes_too_long_is_a_timeout() {
+    let client = filled().await;
+    let costly = "query=sum_over_time((up%2Bup)[10d:1s])&time=1700003600&timeout=1ms";
+    let answer = form(&client, "/api/v1/query", costly).await;
+    assert_eq!(
+        answer.status,
+        StatusCode::SERVICE_UNAVAILABLE,
+        "{}",
+        answer.text()
+    );
+    assert_eq!(answer.json()["errorType"], "timeout");
+    client.stop().await;
+}
+
+/// Beyond ten million samples.
+#[tokio::test]
+async fn a_query_that_costs_too_much_is_refused() {
+    let client = filled().await;
+    let costly = "query=sum_over_time((up%2Bup)[365d:1s])&time=1700003600";
+    let answer = form(&client, "/api/v1/query", costly).await;
+    assert_eq!(
+        answer.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        answer.text()
+    );
+    assert_eq!(answer.json()["errorType"], "execution");
+    client.stop().await;
+}
