@@ -1,6 +1,6 @@
 //! A server in this process, and a client that holds every answer against the description.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
