@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use crate::auth::Tokens;
 use crate::guard::Guard;
 use crate::health::Health;
+use crate::messages::OpenNamespaces;
 use crate::observe::Observed;
 use crate::series::Work;
 use crate::settings::Settings;
@@ -17,6 +18,7 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) stores: Stores,
     pub(crate) tokens: Tokens,
+    pub(crate) namespaces: OpenNamespaces,
     pub(crate) guard: Guard,
     pub(crate) health: Health,
     pub(crate) observed: Observed,
@@ -33,8 +35,11 @@ impl App {
     pub async fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
         settings.check().map_err(OpenError::Settings)?;
         let stores = Stores::open(&settings).await?;
+        let tokens = Tokens::of(&settings);
+        let namespaces = OpenNamespaces::open(&stores.messages, &tokens).await?;
         let app = Arc::new(Self {
-            tokens: Tokens::of(&settings),
+            tokens,
+            namespaces,
             guard: Guard::of(&settings),
             health: Health::default(),
             observed: Observed::new(),

@@ -45,6 +45,14 @@ impl ApiError {
         }
     }
 
+    /// With what a program may want to know.
+    pub(crate) fn with_details(self, details: Value) -> Self {
+        Self {
+            details: Some(details),
+            ..self
+        }
+    }
+
     /// 503 `OVERLOADED`, with the time after which to try again.
     pub(crate) fn overloaded(message: impl Into<String>) -> Self {
         Self {
@@ -79,6 +87,10 @@ impl ApiError {
         if let Some(seconds) = self.retry_after_s {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
@@ -185,7 +197,7 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
         Some(error) => error.response(form),
         None if is_json(&response) => response,
         None => {
-            let mut rendered = framework_error(status).response(form);
+            let mut rendered = framework_error(status, form).response(form);
             if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
                 rendered.headers_mut().insert(header::ALLOW, allow);
             }
@@ -202,8 +214,11 @@ fn is_json(response: &Response) -> bool {
 }
 
 /// What axum answers by itself.
-fn framework_error(status: StatusCode) -> ApiError {
+fn framework_error(status: StatusCode, form: Form) -> ApiError {
     let (code, message) = match status {
+        StatusCode::METHOD_NOT_ALLOWED if form == Form::Object => {
+            ("INVALID_REQUEST", "this path does not take this method")
+        }
         StatusCode::NOT_FOUND => ("NOT_FOUND", "there is nothing at this path"),
         StatusCode::METHOD_NOT_ALLOWED => {
             ("METHOD_NOT_ALLOWED", "this path does not take this method")

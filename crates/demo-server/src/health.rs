@@ -42,9 +42,14 @@ impl Health {
         self.answers.store(answers, Ordering::Relaxed);
     }
 
+    /// Whether all stores answered when they were asked last.
+    pub(crate) fn answers(&self) -> bool {
+        self.answers.load(Ordering::Relaxed)
+    }
+
     /// An answer of 200 with this body, or 503.
     fn response(&self, healthy: &'static str) -> Response {
-        if self.answers.load(Ordering::Relaxed) {
+        if self.answers() {
             ([(header::CONTENT_TYPE, "application/json")], healthy).into_response()
         } else {
             ApiError::new(

@@ -70,8 +70,15 @@ impl Server {
     pub fn greeting(&self) -> String {
         let place = &self.app.stores.place;
         let mut text = format!("http://{}\n{place}", self.address);
-        if let Some(token) = self.app.tokens.made_for_admin() {
+        let tokens = &self.app.tokens;
+        if let Some(token) = tokens.made_for_admin() {
             text.push_str(&format!("\nadministration token (shown once): {token}"));
+        }
+        let made = self.app.namespaces.made_for_default();
+        if let Some(token) = made.filter(|_| tokens.are_needed()) {
+            text.push_str(&format!(
+                "\ntoken of the namespace default (shown once): {token}"
+            ));
         }
         text
     }

@@ -1,10 +1,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::auth;
+use crate::messages::DEFAULT;
+
 /// The HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
 /// Without any option everything is kept in SQLite and a log of the series, in a data folder.
-#[derive(Clone, Debug, clap::Parser)]
+#[derive(Clone, clap::Parser)]
 #[command(name = "demo-server", version)]
 pub struct Settings {
     /// The port; 0 takes a free one.
@@ -32,7 +35,8 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_TEST_MODE")]
     pub test_mode: bool,
 
-    /// The token of the namespace `default`; with --test-mode it administers.
+    /// The token of the namespace `default`, in place of the one that was made with it; with
+    /// --test-mode it administers.
     #[arg(long, env = "REGISTRAR_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
 
@@ -114,6 +118,17 @@ impl Settings {
                 "listening on {} lets others in: add --require-token",
                 self.listen
             ));
+        }
+        if [&self.token, &self.admin_token]
+            .into_iter()
+            .flatten()
+            .any(String::is_empty)
+        {
+            return Err("a token is empty".to_owned());
+        }
+        let named = self.token.as_deref().and_then(auth::namespace_of);
+        if named.is_some_and(|name| name.as_str() != DEFAULT) {
+            return Err("--token is one of another namespace than default".to_owned());
         }
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());

@@ -52,6 +52,11 @@ impl Client {
     }
 
     pub async fn with(settings: Settings) -> Self {
+        Self::with_token(settings, "").await
+    }
+
+    /// With the token that the description asks for, where everything does.
+    pub async fn with_token(settings: Settings, token: &str) -> Self {
         let server = Server::start(settings).await.expect("the server starts");
         let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
         let mut client = Self {
@@ -59,10 +64,15 @@ impl Client {
             server,
             http,
         };
-        let document = client.request(Method::GET, "/openapi.json");
+        let document = client.request(Method::GET, &format!("/openapi.json?token={token}"));
         let document = client.exchange(document.body(Full::default())).await;
         client.document = document.ok();
         client
+    }
+
+    /// What the server shows who started it.
+    pub fn greeting(&self) -> String {
+        self.server.greeting()
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -1,0 +1,115 @@
+use axum::http::StatusCode;
+use message_store::{Error, Position};
+use serde_json::json;
+
+use crate::error::ApiError;
+
+/// A store's error as the interface shows it.
+pub(crate) fn api_error(failed: Error) -> ApiError {
+    let message = failed.to_string();
+    match failed {
+        Error::Invalid { field, problem } => {
+            let field = camel_case(&field);
+            ApiError::invalid_field(&field, format!("{field} {problem}"))
+        }
+        Error::WrongExpectedVersion {
+            expected, actual, ..
+        } => {
+            let actual = Position::number_or_minus_one(actual);
+            let message = format!("expected version {expected}, the stream is at {actual}");
+            let details = json!({ "expected": expected.number(), "actual": actual });
+            conflict("STREAM_VERSION_CONFLICT", message).with_details(details)
+        }
+        Error::IdConflict { id } => {
+            conflict("MESSAGE_ID_CONFLICT", message).with_details(json!({ "id": id }))
+        }
+        Error::ImportConflict {
+            global_position, ..
+        } => conflict("POSITION_EXISTS", message)
+            .with_details(json!({ "globalPosition": global_position.get() })),
+        Error::InvalidLine { line, .. } => {
+            ApiError::invalid(message).with_details(json!({ "line": line }))
+        }
+        Error::NamespaceExists { name } => {
+            conflict("NAMESPACE_EXISTS", message).with_details(json!({ "namespace": name }))
+        }
+        Error::NamespaceNotFound { name } => {
+            not_found(message).with_details(json!({ "namespace": name }))
+        }
+        // A store is closed under a request where its namespace is deleted.
+        Error::Closed => not_found("the namespace was deleted"),
+        Error::OutcomeUnknown { ids } => backend_error(
+            &message,
+            "it can't be told whether the messages were stored: write the same ids again",
+        )
+        .with_details(json!({ "ids": ids })),
+        Error::Timeout { .. } => backend_error(
+            &message,
+            "the store took too long: nothing was written, try again",
+        ),
+        Error::Unavailable { .. } => backend_error(
+            &message,
+            "the store does not answer: nothing was written, try again",
+        ),
+        _ => backend_error(&message, "the store failed"),
+    }
+}
+
+fn conflict(code: &'static str, message: impl Into<String>) -> ApiError {
+    ApiError::new(StatusCode::CONFLICT, code, message)
+}
+
+fn not_found(message: impl Into<String>) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "NAMESPACE_NOT_FOUND", message)
+}
+
+/// What the store says goes to the log alone.
+fn backend_error(reason: &str, message: &str) -> ApiError {
+    tracing::error!(reason, "the message store failed");
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "BACKEND_ERROR", message)
+}
+
+/// A field as the interface names it: `expected_version` is `expectedVersion`.
+fn camel_case(field: &str) -> String {
+    let mut name = String::with_capacity(field.len());
+    let mut characters = field.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '_' => name.extend(characters.next().map(|next| next.to_ascii_uppercase())),
+            _ => name.push(character),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_named_as_the_interface_names_them() {
+        assert_eq!(camel_case("stream"), "stream");
+        assert_eq!(camel_case("expected_version"), "expectedVersion");
+        assert_eq!(camel_case("consumer_group.size"), "consumerGroup.size");
+    }
+
+    #[test]
+    fn what_the_database_says_is_not_shown() {
+        let failed = Error::Database {
+            code: Some("42P01".into()),
+            message: "SELECT secret FROM /var/lib".into(),
+        };
+        let shown = api_error(failed);
+        assert_eq!(shown.code, "BACKEND_ERROR");
+        assert_eq!(shown.message, "the store failed");
+        assert!(shown.details.is_none());
+    }
+
+    #[test]
+    fn who_does_not_know_whether_it_was_written_is_told_the_ids() {
+        let id = uuid::Uuid::from_u128(7);
+        let shown = api_error(Error::OutcomeUnknown { ids: vec![id] });
+        assert_eq!(shown.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(shown.details, Some(json!({ "ids": [id] })));
+    }
+}

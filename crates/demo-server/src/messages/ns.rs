@@ -1,0 +1,214 @@
+//! `ns.*`.
+
+use std::time::SystemTime;
+
+use axum::response::Response;
+use message_store::{
+    ListStreams, MessageStore as _, Namespace, NamespaceName, Namespaces as _, StoreInfo,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::arguments::{integer, object, renamed, text};
+use super::open_namespaces::Attributes;
+use super::rows::utc;
+use super::rpc::Call;
+use super::{api_error, json_answer};
+use crate::auth::{TokenHash, made_for, namespace_of, unauthorized};
+use crate::error::ApiError;
+
+/// The most streams of one page.
+const MAX_STREAMS: i64 = 1000;
+/// How many a page has that does not say.
+const DEFAULT_STREAMS: u64 = 100;
+
+impl Call<'_> {
+    fn check_administers(&self) -> Result<(), ApiError> {
+        match self.caller.administers() {
+            true => Ok(()),
+            false => Err(unauthorized("this asks for the administration token")),
+        }
+    }
+
+    /// The namespace that the first argument names.
+    fn named(&self) -> Result<NamespaceName, ApiError> {
+        NamespaceName::new(self.arguments.text(1, "namespace")?).map_err(api_error)
+    }
+
+    /// How much is in a namespace; nothing where it was deleted meanwhile.
+    async fn info_of(&self, name: &NamespaceName) -> Result<StoreInfo, ApiError> {
+        let found = self.app.namespaces.find(&self.app.stores.messages, name);
+        match found.await.map_err(api_error)? {
+            Some(open) => open.store.info().await.map_err(api_error),
+            None => Ok(StoreInfo::default()),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CreateOptions<'a> {
+    #[serde(borrow)]
+    token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    description: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+/// `["ns.create", namespace, {token?, description?, metadata?}?]`.
+pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
+    call.check_administers()?;
+    let name = call.named()?;
+    let options: CreateOptions<'_> = call.arguments.options(2)?;
+    let token = match options.token {
+        Some(token) => given_token(token, &name)?,
+        None => made_for(&name),
+    };
+    let description = options.description.map(|value| text("description", value));
+    let metadata = options
+        .metadata
+        .map(|value| object::<serde::de::IgnoredAny>("metadata", value).map(|_| value.to_owned()));
+    let attributes = Attributes {
+        description: description.transpose()?.map(Into::into),
+        metadata: metadata.transpose()?,
+        ..Attributes::with_token(&TokenHash::of(&token))
+    };
+    let namespaces = &call.app.namespaces;
+    let made = namespaces.create(&call.app.stores.messages, &name, &attributes);
+    // Of what is kept only the metadata can be something that the store refuses.
+    let made = made.await.map_err(renamed("metadata"))?;
+    let answer = json!({
+        "namespace": name.as_str(),
+        "token": token,
+        "createdAt": utc(made.created_at),
+    });
+    Ok(json_answer(answer.to_string()))
+}
+
+fn given_token(token: &RawValue, name: &NamespaceName) -> Result<String, ApiError> {
+    let token = text("token", token)?;
+    match namespace_of(&token) {
+        Some(own) if own == *name => Ok(token.into_owned()),
+        Some(_) => Err(ApiError::invalid_field(
+            "token",
+            "token is one of another namespace",
+        )),
+        None => Err(ApiError::invalid_field(
+            "token",
+            "token has not the form ns_<namespace in base64url>_<64 hexadecimal digits>",
+        )),
+    }
+}
+
+/// `["ns.delete", namespace]`.
+pub(super) async fn delete(call: Call<'_>) -> Result<Response, ApiError> {
+    call.check_administers()?;
+    let name = call.named()?;
+    let deleted = call.app.namespaces.delete(&call.app.stores.messages, &name);
+    let answer = json!({
+        "messagesDeleted": deleted.await.map_err(api_error)?,
+        "namespace": name.as_str(),
+        "deletedAt": utc(SystemTime::now()),
+    });
+    Ok(json_answer(answer.to_string()))
+}
+
+/// `["ns.list"]`. Counts the messages of every namespace.
+pub(super) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
+    call.check_administers()?;
+    let namespaces = call.app.stores.messages.list().await.map_err(api_error)?;
+    let mut list = Vec::with_capacity(namespaces.len());
+    for namespace in &namespaces {
+        let info = call.info_of(&namespace.name).await?;
+        list.push(described(namespace, &info));
+    }
+    Ok(json_answer(Value::from(list).to_string()))
+}
+
+/// `["ns.info", namespace]`.
+pub(super) async fn info(call: Call<'_>) -> Result<Response, ApiError> {
+    let name = call.named()?;
+    if !call.caller.is_of(name.as_str()) {
+        call.check_administers()?;
+    }
+    let namespace = call.app.stores.messages.get(&name).await;
+    let namespace = namespace.map_err(api_error)?;
+    let info = call.info_of(&name).await?;
+    let mut answer = described(&namespace, &info);
+    answer["streamCount"] = info.stream_count.into();
+    answer["lastActivity"] = info.last_activity.map(utc).into();
+    Ok(json_answer(answer.to_string()))
+}
+
+fn described(namespace: &Namespace, info: &StoreInfo) -> Value {
+    let attributes = Attributes::of(namespace);
+    json!({
+        "namespace": namespace.name.as_str(),
+        "description": attributes.description.unwrap_or_default(),
+        "metadata": attributes.metadata,
+        "createdAt": utc(namespace.created_at),
+        "messageCount": info.message_count,
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StreamsOptions<'a> {
+    #[serde(borrow)]
+    prefix: Option<&'a RawValue>,
+    #[serde(borrow)]
+    limit: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cursor: Option<&'a RawValue>,
+}
+
+/// `["ns.streams", {prefix?, limit?, cursor?}?]`: by name, after the cursor.
+pub(super) async fn streams(call: Call<'_>) -> Result<Response, ApiError> {
+    let options: StreamsOptions<'_> = call.arguments.options(1)?;
+    let mut list = ListStreams::new().limit(match options.limit {
+        Some(limit) => limit_of(limit)?,
+        None => DEFAULT_STREAMS,
+    });
+    if let Some(prefix) = options.prefix {
+        list = list.prefix(text("prefix", prefix)?);
+    }
+    if let Some(cursor) = options.cursor {
+        list = list.after(text("cursor", cursor)?);
+    }
+    let store = &call.caller.namespace()?.store;
+    let streams = store.list_streams(list).await.map_err(api_error)?;
+    let streams = streams.into_iter().map(|stream| {
+        json!({
+            "stream": stream.stream_name,
+            "version": stream.version.get(),
+            "lastActivity": utc(stream.last_activity),
+        })
+    });
+    Ok(json_answer(streams.collect::<Value>().to_string()))
+}
+
+fn limit_of(limit: &RawValue) -> Result<u64, ApiError> {
+    match integer("limit", limit)? {
+        limit @ 1..=MAX_STREAMS => Ok(limit.unsigned_abs()),
+        limit => Err(ApiError::invalid_field(
+            "limit",
+            format!("limit is {limit}: it must be 1 to {MAX_STREAMS}"),
+        )),
+    }
+}
+
+/// `["ns.categories"]`.
+pub(super) async fn categories(call: Call<'_>) -> Result<Response, ApiError> {
+    let store = &call.caller.namespace()?.store;
+    let categories = store.list_categories().await.map_err(api_error)?;
+    let categories = categories.into_iter().map(|category| {
+        json!({
+            "category": category.category,
+            "streamCount": category.stream_count,
+            "messageCount": category.message_count,
+        })
+    });
+    Ok(json_answer(categories.collect::<Value>().to_string()))
+}

@@ -1,0 +1,307 @@
+//! Messages as rows of JSON, written straight into the answer.
+//!
+//! A long answer is read in pages as the client takes it: what is in memory is bounded by
+//! [`PLAIN_BYTES`] and a page, however many messages were asked for. One that ends early, because
+//! the store failed on the way, is cut off, so that no client takes it for whole.
+
+use std::io::Write as _;
+use std::time::SystemTime;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use jiff::Timestamp;
+use message_store::{
+    Category, CategoryRead, Error, GlobalPosition, MessageStore as _, Position, RecordedMessage,
+    StreamName, StreamRead,
+};
+use serde_json::value::RawValue;
+
+use super::arguments::integer;
+use super::{api_error, json_answer};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::stores::Messages;
+
+/// The most messages that one read may ask for, unless it asks for all.
+const MAX_BATCH: i64 = 10_000;
+/// How many a read gets that does not say.
+const DEFAULT_BATCH: u64 = 1000;
+/// How many messages are read first, before it is known how large they are.
+const FIRST_PAGE: u64 = 100;
+const MAX_PAGE: u64 = 1000;
+/// About how many bytes of messages a page has.
+const PAGE_BYTES: usize = 256 << 10;
+/// An answer of up to so many bytes is sent whole, with its length.
+const PLAIN_BYTES: usize = 1 << 20;
+
+/// How many messages a read asks for, `None` for all.
+#[derive(Clone, Copy)]
+pub(super) struct BatchSize(Option<u64>);
+
+impl BatchSize {
+    /// 1,000 where none or 0 is given; -1 is all.
+    pub(super) fn of(value: Option<&RawValue>) -> Result<Self, ApiError> {
+        let size = value.map(|value| integer("batchSize", value)).transpose()?;
+        match size {
+            None | Some(0) => Ok(Self(Some(DEFAULT_BATCH))),
+            Some(-1) => Ok(Self(None)),
+            Some(size @ 1..=MAX_BATCH) => Ok(Self(Some(size.unsigned_abs()))),
+            Some(size) => Err(ApiError::invalid_field(
+                "batchSize",
+                format!("batchSize is {size}: it must be 1 to {MAX_BATCH}, or -1 for all"),
+            )),
+        }
+    }
+}
+
+/// Who reads begins at one of the two.
+pub(super) fn either_position() -> ApiError {
+    let message = "position and globalPosition exclude each other";
+    ApiError::invalid_field("globalPosition", message)
+}
+
+/// What a read still has to return.
+pub(super) struct Rows {
+    store: Messages,
+    source: Source,
+    /// How many messages are still asked for.
+    left: u64,
+    page: u64,
+    is_first: bool,
+}
+
+enum Source {
+    Stream {
+        name: StreamName,
+        next: Position,
+        end: Position,
+    },
+    Category {
+        category: Category,
+        read: CategoryRead,
+        end: GlobalPosition,
+    },
+}
+
+impl Rows {
+    /// Those of a stream from a position on. All of them are those that are there now: who writes
+    /// meanwhile does not make the answer endless.
+    pub(super) async fn of_stream(
+        store: Messages,
+        name: StreamName,
+        from: Position,
+        size: BatchSize,
+    ) -> Result<Self, Error> {
+        let end = match size.0 {
+            Some(_) => Position::new(u64::MAX),
+            None => store
+                .stream_version(&name)
+                .await?
+                .map_or(Position::START, Position::next),
+        };
+        let source = Source::Stream {
+            name,
+            next: from,
+            end,
+        };
+        Ok(Self::new(store, source, size))
+    }
+
+    /// Those of a category from a position on; all of them as [`Rows::of_stream`] says.
+    pub(super) async fn of_category(
+        store: Messages,
+        category: Category,
+        read: CategoryRead,
+        size: BatchSize,
+    ) -> Result<Self, Error> {
+        let end = match size.0 {
+            Some(_) => GlobalPosition::new(u64::MAX),
+            None => store
+                .head()
+                .await?
+                .map_or(GlobalPosition::START, GlobalPosition::next),
+        };
+        let source = Source::Category {
+            category,
+            read,
+            end,
+        };
+        Ok(Self::new(store, source, size))
+    }
+
+    fn new(store: Messages, source: Source, size: BatchSize) -> Self {
+        Self {
+            store,
+            source,
+            left: size.0.unwrap_or(u64::MAX),
+            page: FIRST_PAGE,
+            is_first: true,
+        }
+    }
+
+    /// An array of the rows.
+    pub(super) async fn answer(mut self, app: &App) -> Result<Response, ApiError> {
+        let mut rows = vec![b'['];
+        while self.push_page(&mut rows).await.map_err(api_error)? {
+            if rows.len() >= PLAIN_BYTES {
+                // It lasts as long as the client takes to read it.
+                let place = app.guard.subscribe()?;
+                let rest = async_stream::try_stream! {
+                    let _place = place;
+                    yield Bytes::from(rows);
+                    let mut is_more = true;
+                    while is_more {
+                        let mut rows = Vec::new();
+                        is_more = self.push_page(&mut rows).await.inspect_err(|failed| {
+                            tracing::error!(%failed, "an answer was cut off");
+                        })?;
+                        if !is_more {
+                            rows.push(b']');
+                        }
+                        yield Bytes::from(rows);
+                    }
+                };
+                let rest: std::pin::Pin<
+                    Box<dyn futures_core::Stream<Item = Result<Bytes, Error>> + Send>,
+                > = Box::pin(rest);
+                return Ok(json_answer(Body::from_stream(rest)));
+            }
+        }
+        rows.push(b']');
+        Ok(json_answer(rows))
+    }
+
+    /// Appends a page, and returns whether there may be more.
+    async fn push_page(&mut self, rows: &mut Vec<u8>) -> Result<bool, Error> {
+        let asked = self.page.min(self.left);
+        let messages = self.source.read(&self.store, asked).await?;
+        let with_stream = matches!(self.source, Source::Category { .. });
+        let mut bytes = 0;
+        for message in &messages {
+            if !self.source.pass(message) {
+                return Ok(false);
+            }
+            if !std::mem::replace(&mut self.is_first, false) {
+                rows.push(b',');
+            }
+            push_row(rows, message, with_stream);
+            bytes += message.size_bytes();
+        }
+        let count = messages.len() as u64;
+        self.left -= count;
+        let average = bytes / messages.len().max(1) + 1;
+        self.page = ((PAGE_BYTES / average) as u64).clamp(1, MAX_PAGE);
+        Ok(count == asked && self.left > 0)
+    }
+}
+
+impl Source {
+    async fn read(&self, store: &Messages, batch_size: u64) -> Result<Vec<RecordedMessage>, Error> {
+        match self {
+            Self::Stream { name, next, .. } => {
+                let read = StreamRead::new().position(*next).batch_size(batch_size);
+                store.get_stream_messages(name, read).await
+            }
+            Self::Category { category, read, .. } => {
+                let read = read.clone().batch_size(batch_size);
+                store.get_category_messages(category, read).await
+            }
+        }
+    }
+
+    /// Goes on after a message; `false` where it is beyond the end.
+    fn pass(&mut self, message: &RecordedMessage) -> bool {
+        match self {
+            Self::Stream { next, end, .. } => {
+                *next = message.position().next();
+                message.position() < *end
+            }
+            Self::Category { read, end, .. } => {
+                read.position = message.global_position().next();
+                message.global_position() < *end
+            }
+        }
+    }
+}
+
+/// Appends `[id, stream?, type, position, globalPosition, data, metadata, time]`.
+pub(super) fn push_row(rows: &mut Vec<u8>, message: &RecordedMessage, with_stream: bool) {
+    let mut id = uuid::Uuid::encode_buffer();
+    let id = message.id().hyphenated().encode_lower(&mut id);
+    rows.extend_from_slice(b"[\"");
+    rows.extend_from_slice(id.as_bytes());
+    rows.extend_from_slice(b"\",");
+    if with_stream {
+        push_text(rows, message.stream_name());
+        rows.push(b',');
+    }
+    push_text(rows, message.message_type());
+    rows.push(b',');
+    push_number(rows, message.position().get());
+    rows.push(b',');
+    push_number(rows, message.global_position().get());
+    rows.push(b',');
+    rows.extend_from_slice(message.data_json().as_bytes());
+    rows.push(b',');
+    rows.extend_from_slice(message.metadata_json().unwrap_or("null").as_bytes());
+    // Beyond what calendars hold, which no clock gives: the end of it.
+    let time = Timestamp::from_microsecond(message.time_us()).unwrap_or(Timestamp::MAX);
+    write!(rows, ",\"{time}\"]").expect("a vector takes all");
+}
+
+pub(super) fn push_text(buffer: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(buffer, text).expect("a vector takes all");
+}
+
+pub(super) fn push_number(buffer: &mut Vec<u8>, number: u64) {
+    buffer.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// A time in UTC, with `Z`.
+pub(super) fn utc(time: SystemTime) -> String {
+    Timestamp::try_from(time)
+        .unwrap_or(Timestamp::MAX)
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use message_store::RecordedParts;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_data_as_it_was_written_and_time_in_utc() {
+        let message = RecordedMessage::new(RecordedParts {
+            id: Uuid::from_u128(1),
+            stream_name: "a\"-1",
+            message_type: "T",
+            position: Position::new(2),
+            global_position: GlobalPosition::new(3),
+            data: r#"{"n": 1.10}"#,
+            metadata: None,
+            time_us: 1_700_000_000_000_001,
+        });
+        let mut row = Vec::new();
+        push_row(&mut row, &message, true);
+        let expected = r#"["00000000-0000-0000-0000-000000000001","a\"-1","T",2,3,{"n": 1.10},null,"2023-11-14T22:13:20.000001Z"]"#;
+        assert_eq!(String::from_utf8(row).unwrap(), expected);
+    }
+
+    #[test]
+    fn batch_sizes_are_bounded() {
+        let size = |text: &str| {
+            let value: Box<RawValue> = serde_json::from_str(text).unwrap();
+            BatchSize::of(Some(&value)).map(|size| size.0)
+        };
+        assert_eq!(size("-1").unwrap(), None);
+        assert_eq!(size("10000").unwrap(), Some(10_000));
+        assert_eq!(size("0").unwrap(), Some(1000));
+        for refused in ["-2", "10001", "1.5", "\"7\"", "[]", "1e99"] {
+            let refused = size(refused).unwrap_err();
+            assert_eq!(refused.details.unwrap()["field"], "batchSize");
+        }
+    }
+}

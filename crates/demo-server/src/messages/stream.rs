@@ -1,0 +1,170 @@
+//! `stream.*`.
+
+use axum::response::Response;
+use message_store::{
+    Error, ExpectedVersion, Message, MessageStore as _, Position, StreamName, StreamRead,
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::arguments::{integer, object, position, text};
+use super::rows::{self, BatchSize, Rows, push_row};
+use super::rpc::Call;
+use super::{api_error, json_answer};
+use crate::error::ApiError;
+use crate::stores::Messages;
+
+#[derive(Deserialize)]
+struct MessageArgument<'a> {
+    #[serde(borrow, rename = "type")]
+    message_type: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+/// `null` is data.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WriteOptions<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    expected_version: Option<&'a RawValue>,
+}
+
+/// `["stream.write", stream, {type, data, metadata?}, {id?, expectedVersion?}?]`.
+pub(super) async fn write(call: Call<'_>) -> Result<Response, ApiError> {
+    let stream = call.arguments.stream(1)?;
+    let message = object("message", call.arguments.required(2, "message")?)?;
+    let options: WriteOptions<'_> = call.arguments.options(3)?;
+    let expected = options.expected_version;
+    let expected = expected.map(|value| integer("expectedVersion", value));
+    let expected = ExpectedVersion::from_number(expected.transpose()?).map_err(api_error)?;
+    let message = message_of(&message, &options)?;
+    let store = &call.caller.namespace()?.store;
+    let written = store.write_message(&stream, message, expected).await;
+    let written = written.map_err(api_error)?;
+    let (position, global_position) = (written.position, written.global_position);
+    Ok(json_answer(format!(
+        r#"{{"position":{position},"globalPosition":{global_position}}}"#
+    )))
+}
+
+fn message_of(
+    argument: &MessageArgument<'_>,
+    options: &WriteOptions<'_>,
+) -> Result<Message, ApiError> {
+    let missing = |field: &str| ApiError::invalid_field(field, format!("{field} is missing"));
+    let message_type = argument.message_type.ok_or_else(|| missing("type"))?;
+    let data = argument.data.ok_or_else(|| missing("data"))?;
+    let mut message =
+        Message::builder(text("type", message_type)?).data_json(data.get().to_owned());
+    if let Some(metadata) = argument.metadata {
+        message = message.metadata_json(metadata.get().to_owned());
+    }
+    if let Some(id) = options.id {
+        let id = Uuid::try_parse(&text("id", id)?);
+        message = message.id(id.map_err(|_| ApiError::invalid_field("id", "id is no UUID"))?);
+    }
+    message.build().map_err(api_error)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct GetOptions<'a> {
+    #[serde(borrow)]
+    position: Option<&'a RawValue>,
+    #[serde(borrow)]
+    global_position: Option<&'a RawValue>,
+    #[serde(borrow)]
+    batch_size: Option<&'a RawValue>,
+}
+
+/// `["stream.get", stream, {position? | globalPosition?, batchSize?}?]`.
+pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
+    let stream = call.arguments.stream(1)?;
+    let options: GetOptions<'_> = call.arguments.options(2)?;
+    let size = BatchSize::of(options.batch_size)?;
+    let store = &call.caller.namespace()?.store;
+    let from = match (options.position, options.global_position) {
+        (None, None) => Position::START,
+        (Some(value), None) => Position::new(position("position", value)?),
+        (None, Some(value)) => {
+            let from = position("globalPosition", value)?;
+            let found = first_at(store, &stream, from).await;
+            found.map_err(api_error)?
+        }
+        (Some(_), Some(_)) => return Err(rows::either_position()),
+    };
+    let rows = Rows::of_stream(store.clone(), stream, from, size).await;
+    rows.map_err(api_error)?.answer(call.app).await
+}
+
+/// The position of the first message of a stream whose global position is this or a later one.
+/// Both increase together, so it is found by halving: one message is read for each doubling of the
+/// stream's length.
+async fn first_at(
+    store: &Messages,
+    stream: &StreamName,
+    global_position: u64,
+) -> Result<Position, Error> {
+    let version = store.stream_version(stream).await?;
+    let (mut low, mut high) = (0, version.map_or(0, |version| version.get() + 1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let read = StreamRead::new()
+            .position(Position::new(middle))
+            .batch_size(1);
+        let found = store.get_stream_messages(stream, read).await?;
+        match found.first() {
+            // What was before this one may be gone by age: it stands for the gap before it.
+            Some(found) if found.global_position().get() < global_position => {
+                low = found.position().get() + 1;
+            }
+            _ => high = middle,
+        }
+    }
+    Ok(Position::new(low))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LastOptions<'a> {
+    #[serde(borrow, rename = "type")]
+    message_type: Option<&'a RawValue>,
+}
+
+/// `["stream.last", stream, {type?}?]`.
+pub(super) async fn last(call: Call<'_>) -> Result<Response, ApiError> {
+    let stream = call.arguments.stream(1)?;
+    let options: LastOptions<'_> = call.arguments.options(2)?;
+    let message_type = options.message_type.map(|value| text("type", value));
+    let message_type = message_type.transpose()?;
+    let store = &call.caller.namespace()?.store;
+    let found = store.get_last_stream_message(&stream, message_type.as_deref());
+    Ok(json_answer(match found.await.map_err(api_error)? {
+        None => b"null".to_vec(),
+        Some(message) => {
+            let mut row = Vec::new();
+            push_row(&mut row, &message, false);
+            row
+        }
+    }))
+}
+
+/// `["stream.version", stream]`.
+pub(super) async fn version(call: Call<'_>) -> Result<Response, ApiError> {
+    let stream = call.arguments.stream(1)?;
+    let store = &call.caller.namespace()?.store;
+    let version = store.stream_version(&stream).await.map_err(api_error)?;
+    Ok(json_answer(
+        version.map_or("null".to_owned(), |at| at.to_string()),
+    ))
+}

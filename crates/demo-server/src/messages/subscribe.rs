@@ -1,0 +1,199 @@
+//! `GET /subscribe`: a poke for every message from a position on, as server-sent events.
+//!
+//! Pokes are not merged, and none is lost: a subscription is a reader that pages by position, woken
+//! by hints, and reads on only when the client has taken what came before. So there is no seam
+//! between what was there and what comes, and a slow client costs one page of messages. One that
+//! takes nothing for long is cut off, and goes on from its last position.
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+use message_store::{
+    Category, ConsumerGroup, Error, GlobalPosition, Position, RecordedMessage, StreamName,
+    Subscription,
+};
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::api_error;
+use super::rows::{push_number, push_text};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::guard::Place;
+use crate::stores::Messages;
+
+/// After so long without a poke a comment is sent: a client that is gone is found, and those on the
+/// way see that the connection lives.
+const QUIET: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize)]
+pub(super) struct Parameters {
+    stream: Option<String>,
+    category: Option<String>,
+    all: Option<String>,
+    position: Option<String>,
+    consumer: Option<String>,
+    size: Option<String>,
+}
+
+/// `GET /subscribe`.
+pub(super) async fn subscribe(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    parameters: Result<Query<Parameters>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let Query(parameters) =
+        parameters.map_err(|_| ApiError::invalid("the query string can't be read"))?;
+    let store = caller.namespace()?.store.clone();
+    let subscription = parameters.subscription(store)?;
+    let place = app.guard.subscribe()?;
+    let pokes = pokes(subscription, app.ending(), place);
+    Ok(event_stream(Body::from_stream(
+        pokes.map(Ok::<_, Infallible>),
+    )))
+}
+
+impl Parameters {
+    fn subscription(&self, store: Messages) -> Result<Subscription<Messages>, ApiError> {
+        let given = |parameter: &Option<String>| parameter.clone().filter(|text| !text.is_empty());
+        let all = match self.all.as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(_) => {
+                return Err(ApiError::invalid_field(
+                    "all",
+                    "all is neither true nor false",
+                ));
+            }
+        };
+        let position = self.position()?;
+        let group = self.group()?;
+        let category = match (given(&self.stream), given(&self.category), all) {
+            (Some(_), None, false) if group.is_some() => {
+                let message = "consumer and size share out a category, not a stream";
+                return Err(ApiError::invalid_field("consumer", message));
+            }
+            (Some(name), None, false) => {
+                let stream = StreamName::new(name).map_err(api_error)?;
+                let from = Position::new(position);
+                return Ok(Subscription::to_stream(store, stream, from));
+            }
+            (None, Some(name), false) => Category::new(name).map_err(api_error)?,
+            (None, None, true) => Category::all(),
+            _ => {
+                let message = "one of stream, category and all=true is needed";
+                return Err(ApiError::invalid(message));
+            }
+        };
+        let from = GlobalPosition::new(position);
+        Ok(match group {
+            Some(group) => Subscription::to_group(store, category, group, from),
+            None => Subscription::to_category(store, category, from),
+        })
+    }
+
+    /// From the start where it is negative.
+    fn position(&self) -> Result<u64, ApiError> {
+        let position = self.position.as_deref();
+        let position = position.map(|text| number::<i64>("position", text));
+        Ok(u64::try_from(position.transpose()?.unwrap_or(0)).unwrap_or(0))
+    }
+
+    fn group(&self) -> Result<Option<ConsumerGroup>, ApiError> {
+        let (member, size) = match (&self.consumer, &self.size) {
+            (None, None) => return Ok(None),
+            (Some(member), Some(size)) => (member, size),
+            (None, Some(_)) => {
+                return Err(ApiError::invalid_field("consumer", "consumer is missing"));
+            }
+            (Some(_), None) => return Err(ApiError::invalid_field("size", "size is missing")),
+        };
+        let group = ConsumerGroup::new(number("consumer", member)?, number("size", size)?);
+        group.map(Some).map_err(|failed| match failed {
+            Error::Invalid { field, problem } => {
+                let name = match field.ends_with("size") {
+                    true => "size",
+                    false => "consumer",
+                };
+                ApiError::invalid_field(name, format!("{name} {problem}"))
+            }
+            other => api_error(other),
+        })
+    }
+}
+
+fn number<T: FromStr>(field: &str, text: &str) -> Result<T, ApiError> {
+    text.parse()
+        .map_err(|_| ApiError::invalid_field(field, format!("{field} is no whole number")))
+}
+
+/// The events of a subscription, until the server stops, the namespace is deleted or the store
+/// fails; who was subscribed subscribes again, from its last position.
+fn pokes(
+    mut subscription: Subscription<Messages>,
+    mut ending: watch::Receiver<bool>,
+    place: Place,
+) -> impl Stream<Item = Bytes> {
+    async_stream::stream! {
+        let _place = place;
+        yield Bytes::from_static(b": ready\n\n");
+        loop {
+            let next = tokio::select! {
+                biased;
+                _ = ending.wait_for(|ends| *ends) => break,
+                next = timeout(QUIET, subscription.next()) => next,
+            };
+            match next {
+                Ok(Ok(message)) => yield poke(&message),
+                Ok(Err(failed)) => {
+                    let error = api_error(failed);
+                    yield event("error", &serde_json::json!({
+                        "code": error.code,
+                        "message": error.message,
+                    }));
+                    break;
+                }
+                Err(_) => yield Bytes::from_static(b": quiet\n\n"),
+            }
+        }
+    }
+}
+
+fn poke(message: &RecordedMessage) -> Bytes {
+    let mut event = Vec::with_capacity(128);
+    event.extend_from_slice(b"event: poke\ndata: {\"stream\":");
+    push_text(&mut event, message.stream_name());
+    event.extend_from_slice(b",\"position\":");
+    push_number(&mut event, message.position().get());
+    event.extend_from_slice(b",\"globalPosition\":");
+    push_number(&mut event, message.global_position().get());
+    event.extend_from_slice(b"}\n\n");
+    event.into()
+}
+
+fn event(name: &str, data: &impl Display) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+/// An answer of server-sent events.
+pub(super) fn event_stream(body: Body) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, body).into_response()
+}

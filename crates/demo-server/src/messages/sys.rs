@@ -1,0 +1,38 @@
+//! `sys.*`, and `GET /version`.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::json;
+
+use super::json_answer;
+use super::rpc::Call;
+use crate::error::ApiError;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// `["sys.version"]`.
+pub(super) fn version() -> Response {
+    json_answer(json!(VERSION).to_string())
+}
+
+/// `GET /version`.
+pub(super) async fn version_document() -> Response {
+    json_answer(json!({ "version": VERSION }).to_string())
+}
+
+/// `["sys.health"]`. Connections are those of subscribers.
+pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
+    if !call.app.health.answers() {
+        return Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "BACKEND_ERROR",
+            "a store does not answer",
+        ));
+    }
+    let health = json!({
+        "status": "ok",
+        "backend": call.app.stores.messages.backend(),
+        "connections": call.app.guard.subscribed(),
+    });
+    Ok(json_answer(health.to_string()))
+}
