@@ -246,7 +246,7 @@ async fn a_namespace_lives_from_its_creation_to_its_deletion() {
         403,
         "AUTH_UNAUTHORIZED",
     );
-    assert_eq!(read(&client, &new).await, [json!(0); 0]);
+    assert!(read(&client, &new).await.is_empty());
     let other = json!({ "token": token_of("ZGVmYXVsdA", 'b') });
     let refused = rpc(&client, ADMIN, json!(["ns.create", "other", other])).await;
     assert_invalid(&refused, "token");
@@ -476,7 +476,7 @@ async fn in_test_mode_a_namespace_is_made_on_first_use() {
     rpc(&client, TOKEN, json!(["ns.delete", "default"]))
         .await
         .ok();
-    assert_eq!(read(&client, TOKEN).await, [json!(0); 0]);
+    assert!(read(&client, TOKEN).await.is_empty());
     client.stop().await;
 }
 

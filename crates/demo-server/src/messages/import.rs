@@ -124,20 +124,24 @@ impl Import {
     /// Stores the next part, or what is left at the end of the body.
     async fn store_part(&mut self) -> Result<(), ApiError> {
         let part = loop {
-            if let Some(part) = self.lines.part(PART_BYTES).map_err(unreadable)? {
+            if let Some(part) = self
+                .lines
+                .part(PART_BYTES)
+                .map_err(|reason| unreadable(&reason))?
+            {
                 break part;
             }
             match self.piece().await? {
                 Some(piece) => self.lines.push(piece),
                 None => {
                     self.is_over = true;
-                    break self.lines.rest().map_err(unreadable)?;
+                    break self.lines.rest().map_err(|reason| unreadable(&reason))?;
                 }
             }
         };
         if part.first() == Some(&GZIP) {
             let reason = "it is compressed, and Content-Encoding does not say so";
-            return Err(unreadable(reason.to_owned()));
+            return Err(unreadable(reason));
         }
         let stored = import_ndjson(&self.store, part.as_slice(), |_| {}).await;
         let stored = stored.map_err(|failed| match failed {
@@ -160,7 +164,7 @@ impl Import {
         match frame.await.map_err(|_| ApiError::body_timeout())? {
             None => Ok(None),
             Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
-            Some(Err(_)) => Err(unreadable("it ended early".to_owned())),
+            Some(Err(_)) => Err(unreadable("it ended early")),
         }
     }
 
@@ -198,7 +202,7 @@ impl Import {
     }
 }
 
-fn unreadable(reason: String) -> ApiError {
+fn unreadable(reason: &str) -> ApiError {
     ApiError::invalid(format!("the body can't be read: {reason}"))
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Lines {
 
 enum Text {
     Plain(Vec<u8>),
-    Gzip(MultiGzDecoder<Vec<u8>>),
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
 }
 
 impl Lines {
@@ -28,7 +28,7 @@ impl Lines {
         Self {
             text: match is_gzip {
                 false => Text::Plain(Vec::new()),
-                true => Text::Gzip(MultiGzDecoder::new(Vec::new())),
+                true => Text::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
             },
             pending: Bytes::new(),
             whole: 0,
@@ -48,7 +48,9 @@ impl Lines {
     pub(super) fn part(&mut self, bytes: usize) -> Result<Option<Vec<u8>>, String> {
         while self.whole < bytes && !self.pending.is_empty() {
             let before = self.text.decoded().len();
-            self.text.decode(&mut self.pending).map_err(malformed)?;
+            self.text
+                .decode(&mut self.pending)
+                .map_err(|failed| malformed(&failed))?;
             let decoded = self.text.decoded();
             let new = &decoded[before..];
             if let Some(end) = new.iter().rposition(|&byte| byte == b'\n') {
@@ -67,7 +69,7 @@ impl Lines {
     /// As [`Lines::part`].
     pub(super) fn rest(&mut self) -> Result<Vec<u8>, String> {
         if let Text::Gzip(decoder) = &mut self.text {
-            decoder.try_finish().map_err(malformed)?;
+            decoder.try_finish().map_err(|failed| malformed(&failed))?;
         }
         self.whole = self.text.decoded().len();
         Ok(self.take())
@@ -106,7 +108,7 @@ impl Text {
     }
 }
 
-fn malformed(failed: io::Error) -> String {
+fn malformed(failed: &io::Error) -> String {
     format!("it is no gzip file: {failed}")
 }
 

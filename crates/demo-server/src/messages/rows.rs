@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_core::Stream;
 use jiff::Timestamp;
 use message_store::{
     Category, CategoryRead, Error, GlobalPosition, MessageStore as _, Position, RecordedMessage,
@@ -21,6 +22,7 @@ use super::arguments::integer;
 use super::{api_error, json_answer};
 use crate::app::App;
 use crate::error::ApiError;
+use crate::guard::Place;
 use crate::stores::Messages;
 
 /// The most messages that one read may ask for, unless it asks for all.
@@ -147,29 +149,31 @@ impl Rows {
             if rows.len() >= PLAIN_BYTES {
                 // It lasts as long as the client takes to read it.
                 let place = app.guard.subscribe()?;
-                let rest = async_stream::try_stream! {
-                    let _place = place;
-                    yield Bytes::from(rows);
-                    let mut is_more = true;
-                    while is_more {
-                        let mut rows = Vec::new();
-                        is_more = self.push_page(&mut rows).await.inspect_err(|failed| {
-                            tracing::error!(%failed, "an answer was cut off");
-                        })?;
-                        if !is_more {
-                            rows.push(b']');
-                        }
-                        yield Bytes::from(rows);
-                    }
-                };
-                let rest: std::pin::Pin<
-                    Box<dyn futures_core::Stream<Item = Result<Bytes, Error>> + Send>,
-                > = Box::pin(rest);
-                return Ok(json_answer(Body::from_stream(rest)));
+                return Ok(json_answer(Body::from_stream(self.rest(rows, place))));
             }
         }
         rows.push(b']');
         Ok(json_answer(rows))
+    }
+
+    /// An array that begins with these rows.
+    fn rest(mut self, begun: Vec<u8>, place: Place) -> impl Stream<Item = Result<Bytes, Error>> {
+        async_stream::try_stream! {
+            let _place = place;
+            yield Bytes::from(begun);
+            let mut is_more = true;
+            while is_more {
+                let mut rows = Vec::new();
+                let page = self.push_page(&mut rows).await;
+                is_more = page.inspect_err(|failed| {
+                    tracing::error!(%failed, "an answer was cut off");
+                })?;
+                if !is_more {
+                    rows.push(b']');
+                }
+                yield Bytes::from(rows);
+            }
+        }
     }
 
     /// Appends a page, and returns whether there may be more.

@@ -13,7 +13,7 @@ use message_store::{
 /// The namespaces of messages, wherever they are.
 pub(crate) enum MessageNamespaces {
     Sqlite(SqliteNamespaces),
-    Postgres(PostgresNamespaces),
+    Postgres(Box<PostgresNamespaces>),
 }
 
 /// The messages of one namespace.
@@ -34,7 +34,7 @@ impl MessageNamespaces {
 
     pub(super) async fn in_postgres(url: &str) -> Result<Self, Error> {
         let namespaces = PostgresNamespaces::connect(postgres::Config::new(url)).await?;
-        Ok(Self::Postgres(namespaces))
+        Ok(Self::Postgres(Box::new(namespaces)))
     }
 
     /// What the namespaces that are open have done; `None` while one is being opened or deleted.

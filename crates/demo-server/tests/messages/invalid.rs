@@ -96,9 +96,9 @@ async fn bad_arguments_are_named() {
             json!(["category.get", "a", { "correlation": 7 }]),
             "correlation",
         ),
-        (group(json!(7)), "consumerGroup"),
-        (group(json!({ "size": 2 })), "consumerGroup.member"),
-        (group(json!({ "member": 0 })), "consumerGroup.size"),
+        (group(&json!(7)), "consumerGroup"),
+        (group(&json!({ "size": 2 })), "consumerGroup.member"),
+        (group(&json!({ "member": 0 })), "consumerGroup.size"),
         (
             group(json!({ "member": 2, "size": 2 })),
             "consumerGroup.member",
@@ -145,7 +145,7 @@ async fn bad_arguments_are_named() {
     client.stop().await;
 }
 
-fn group(group: Value) -> Value {
+fn group(group: &Value) -> Value {
     json!(["category.get", "a", { "consumerGroup": group }])
 }
 

@@ -32,7 +32,7 @@ async fn what_was_there_and_what_comes_is_told_once_and_in_order() {
     write(&client, "b-1", 1).await;
     write(&client, "a-1", 1).await;
     let poke = json!({ "stream": "a-1", "position": 1, "globalPosition": 5 });
-    assert_eq!(stream.pokes(1).await, [poke.clone()]);
+    assert_eq!(stream.pokes(1).await[0], poke);
     let pokes = category.pokes(2).await;
     assert_eq!(pokes[0]["stream"], "a-2");
     assert_eq!(pokes[1], poke);
