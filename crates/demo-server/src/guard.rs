@@ -70,7 +70,6 @@ impl Guard {
             max_waiting: settings.max_waiting,
             body_limit: Duration::from_secs(settings.body_timeout_s),
             subscriptions: Arc::new(Semaphore::new(settings.max_subscriptions)),
-            max_subscriptions: settings.max_subscriptions,
             imports: Arc::new(Semaphore::new(IMPORTS)),
             max_subscriptions: settings.max_subscriptions,
         }
@@ -91,11 +90,6 @@ impl Guard {
     /// 503 where all are taken.
     pub(crate) fn subscribe(&self) -> Result<Place, ApiError> {
         place(&self.subscriptions, "all subscriptions are taken")
-    }
-
-    /// How many subscriptions are open.
-    pub(crate) fn subscribed(&self) -> usize {
-        self.max_subscriptions - self.subscriptions.available_permits()
     }
 
     /// A place for an import.

@@ -32,7 +32,7 @@ pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
     let health = json!({
         "status": "ok",
         "backend": call.app.stores.messages.backend(),
-        "connections": call.app.guard.subscribed(),
+        "connections": call.app.guard.load().subscriptions,
     });
     Ok(json_answer(health.to_string()))
 }

@@ -100,19 +100,19 @@ async fn bad_arguments_are_named() {
         (group(&json!({ "size": 2 })), "consumerGroup.member"),
         (group(&json!({ "member": 0 })), "consumerGroup.size"),
         (
-            group(json!({ "member": 2, "size": 2 })),
+            group(&json!({ "member": 2, "size": 2 })),
             "consumerGroup.member",
         ),
         (
-            group(json!({ "member": -1, "size": 2 })),
+            group(&json!({ "member": -1, "size": 2 })),
             "consumerGroup.member",
         ),
         (
-            group(json!({ "member": 0, "size": 0 })),
+            group(&json!({ "member": 0, "size": 0 })),
             "consumerGroup.size",
         ),
         (
-            group(json!({ "member": "0", "size": 2 })),
+            group(&json!({ "member": "0", "size": 2 })),
             "consumerGroup.member",
         ),
         (json!(["ns.create"]), "namespace"),
