@@ -55,3 +55,49 @@ fn refusal(fault: &Fault) -> Option<ApiError> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use tsdb::wire::PointError;
+
+    use super::*;
+
+    fn ingested(faults: Vec<Fault>) -> Ingested {
+        let errors = faults.into_iter().enumerate();
+        let errors: Vec<PointError> = errors
+            .map(|(index, fault)| PointError { index, fault })
+            .collect();
+        Ingested {
+            written: 0,
+            refused: errors.len(),
+            errors,
+        }
+    }
+
+    #[test]
+    fn what_the_sender_can_mend_is_its_error_and_what_it_can_t_is_ours() {
+        let form = Fault::Form("no number".into());
+        let error = check(&ingested(vec![form.clone()]), "line").expect_err("a fault");
+        assert_eq!(error.status, StatusCode::BAD_REQUEST);
+        assert_eq!(
+            error.message,
+            "unable to parse: line 1: no number dropped=1"
+        );
+        let closed = Fault::Engine(Error::Closed);
+        let error = check(&ingested(vec![form, closed]), "line").expect_err("a fault");
+        assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(error.retry_after_s.is_some());
+        assert!(check(&ingested(Vec::new()), "line").is_ok());
+    }
+
+    #[test]
+    fn a_few_of_many_faults_are_named() {
+        let faults = vec![Fault::Form("x".into()); 100];
+        let error = check(&ingested(faults), "sample").expect_err("a fault");
+        assert!(
+            error.message.ends_with("; sample 5: x dropped=100"),
+            "{}",
+            error.message
+        );
+    }
+}

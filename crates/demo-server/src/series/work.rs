@@ -79,3 +79,39 @@ async fn run<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(move || (work(), place)).await;
     done.map_err(|failed| ApiError::internal(&failed))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_keeps_its_place_when_its_request_is_gone() {
+        let work = Work::default();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let (finish, finished) = mpsc::channel::<()>();
+        let request = work.query(move || {
+            begin.send(()).expect("the test waits");
+            finished.recv().is_ok()
+        });
+        tokio::select! {
+            _ = request => panic!("it ended before it was told to"),
+            started = begun => started.expect("it began"),
+        }
+        assert_eq!(work.queries.available_permits(), QUERIES - 1);
+        finish.send(()).expect("it runs");
+        while work.queries.available_permits() < QUERIES {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_larger_than_all_room_takes_all_of_it() {
+        let work = Work::default();
+        let room = work.room_for(usize::MAX).await.expect("room");
+        assert_eq!(work.sending.available_permits(), 0);
+        drop(room);
+        assert_eq!(work.sending.available_permits(), SENDING_BYTES / PAGE);
+    }
+}
