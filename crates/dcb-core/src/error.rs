@@ -90,7 +90,7 @@ pub enum Error {
     /// The time allowed for the call ran out. Of an append nothing was written; try again.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
-        /// `append`, `read` or `wait`.
+        /// `append`, `read`, `wait` or `clear`.
         operation: &'static str,
         /// The time allowed.
         limit: Duration,

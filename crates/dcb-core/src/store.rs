@@ -1,11 +1,13 @@
 use std::future::Future;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::extent::Span;
 use crate::{
-    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Position, Progress,
-    Projected, Projection, ProjectionLimit, ProjectionStream, Query, ReadOptions, RecordedCommand,
-    SubscribeOptions, Subscription, Tracking, wait,
+    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Extent, Position,
+    Progress, Projected, Projection, ProjectionLimit, ProjectionStream, Query, ReadOptions,
+    RecordedCommand, SubscribeOptions, Subscription, Tracking, wait,
 };
 
 /// Events to append in one commit, and what must hold for it.
@@ -265,6 +267,33 @@ pub trait EventStore: Send + Sync {
         }
     }
 
+    /// How many events in a part of the log match, the last of them, and the head, of one snapshot.
+    /// What is not asked for is not read: a backend counts where the events are.
+    ///
+    /// # Errors
+    /// What the backend met. A part beyond the head has no events.
+    fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> impl Future<Output = Result<Extent, Error>> + Send {
+        let span = Span::of(&range);
+        async move {
+            let from = ReadOptions::new().from(Position::new(span.first));
+            let mut events = self.query_stream(query, from).await?;
+            let (mut count, mut last, head) = (0, None, events.head());
+            while let Some(event) = events.next().await {
+                let position = event?.position();
+                if !span.contains(position) {
+                    break;
+                }
+                count += 1;
+                last = Some(position);
+            }
+            Ok(Extent { count, last, head })
+        }
+    }
+
     /// Folds the events of one snapshot into the state of `projection`, in constant memory; with
     /// it comes the condition that protects exactly what was read.
     ///
@@ -346,5 +375,13 @@ impl<S: EventStore> EventStore for Arc<S> {
 
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
         S::query(self, query, options).await
+    }
+
+    async fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> Result<Extent, Error> {
+        S::extent(self, query, range).await
     }
 }

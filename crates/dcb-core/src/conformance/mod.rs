@@ -127,6 +127,7 @@ macro_rules! for_each_conformance_case {
                 items_are_alternatives
                 all_means_every_event
                 count_and_exists_agree_with_the_events
+                an_extent_is_that_of_the_events
             }
             read {
                 every_combination_of_options

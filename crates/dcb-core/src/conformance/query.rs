@@ -1,7 +1,9 @@
 //! What a query selects.
 
-use super::fixture::{event, log, positions, query, read, tag};
-use crate::{EventStore, Query};
+use std::ops::{Bound, RangeBounds as _};
+
+use super::fixture::{at, event, log, positions, query, read, tag};
+use crate::{EventStore, Extent, Position, Query, SequencedEvent};
 
 /// Three types, and three tags in every combination that matters.
 async fn fill(store: &impl EventStore) {
@@ -74,5 +76,48 @@ pub(super) async fn count_and_exists_agree_with_the_events(store: &impl EventSto
             matching > 0,
             "{query:?}"
         );
+    }
+}
+
+pub(super) async fn an_extent_is_that_of_the_events(store: &impl EventStore) {
+    let empty = Extent {
+        count: 0,
+        last: None,
+        head: None,
+    };
+    for query in [Query::all(), tag("x")] {
+        assert_eq!(store.extent(&query, ..).await.unwrap(), empty, "{query:?}");
+    }
+    fill(store).await;
+    let (events, head) = (log(store).await, Position::new(6));
+    let marks = [Bound::Unbounded].into_iter().chain(
+        [1, 2, 5, 6, 7, u64::MAX]
+            .map(at)
+            .into_iter()
+            .flat_map(|at| [Bound::Included(at), Bound::Excluded(at)]),
+    );
+    let ranges = marks
+        .clone()
+        .flat_map(|a| marks.clone().map(move |b| (a, b)));
+    for query in [
+        Query::all(),
+        tag("x"),
+        tag("absent"),
+        query(&["C"], &["x"]),
+        query(&["A"], &[]),
+        tag("z").or(query(&["A"], &[])),
+    ] {
+        for range in ranges.clone() {
+            let matching = events
+                .iter()
+                .filter(|event| query.matches(event) && range.contains(&event.position()));
+            let expected = Extent {
+                count: matching.clone().count() as u64,
+                last: matching.last().map(SequencedEvent::position),
+                head,
+            };
+            let extent = store.extent(&query, range).await.unwrap();
+            assert_eq!(extent, expected, "{query:?} within {range:?}");
+        }
     }
 }

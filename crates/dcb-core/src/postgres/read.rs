@@ -14,7 +14,8 @@ use super::error::error;
 use super::readers::{Bound, Readers};
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, probes};
-use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
+use crate::extent::Span;
+use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
 /// Binds what [`super::statements::Statements::read`] takes.
 pub(super) fn bind<'q>(
@@ -141,19 +142,20 @@ impl PostgresStore {
         Ok(rows.first().map(row::head).transpose()?.flatten())
     }
 
-    pub(super) async fn number_of(&self, query: &Query) -> Result<u64, Error> {
+    pub(super) async fn extent_of(&self, query: &Query, span: Span) -> Result<Extent, Error> {
         if query.is_all() {
-            // Positions are dense.
-            return Ok(Position::number_or_zero(self.last_position().await?));
+            return Ok(Extent::of_all(self.last_position().await?, span));
         }
         let selection = Selection::of(query);
-        let sql = self.shared.statements.count(selection.shape);
+        let sql = self.shared.statements.extent(selection.shape);
+        let bounds = Bounds::within(span);
         let rows = self
             .shared
             .readers
-            .rows(|| bind(sql.clone(), &selection, Bounds::ALL, None))
+            .rows(|| bind(sql.clone(), &selection, bounds, None))
             .await?;
-        Ok(scalar::<i64>(&rows)?.map_or(0, i64::unsigned_abs))
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound);
+        row.and_then(extent).map_err(|failed| error(&failed))
     }
 
     pub(super) async fn has_any(&self, query: &Query) -> Result<bool, Error> {
@@ -191,6 +193,15 @@ impl PostgresStore {
             .await?;
         rows.iter().map(row::event).collect()
     }
+}
+
+fn extent(row: &PgRow) -> Result<Extent, sqlx::Error> {
+    let position = |number: Option<i64>| number.map(i64::unsigned_abs).and_then(Position::new);
+    Ok(Extent {
+        count: row.try_get::<i64, _>(0)?.unsigned_abs(),
+        last: position(row.try_get(1)?),
+        head: position(row.try_get(2)?),
+    })
 }
 
 fn scalar<T>(rows: &[PgRow]) -> Result<Option<T>, Error>

@@ -46,6 +46,10 @@ impl Readers {
         })
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.pool.is_closed()
+    }
+
     /// Whether each statement has a transaction, so that its rows must be fetched at once.
     pub(super) fn are_pooled(&self) -> bool {
         self.begin.is_some()

@@ -2,6 +2,7 @@
 
 use super::column::{Column, Element};
 use super::text_form::write_tags;
+use crate::extent::Span;
 use crate::{EventType, Query, ReadOptions};
 
 /// How a query is answered; each has a statement of its own.
@@ -145,6 +146,14 @@ impl Bounds {
         above: 0,
         below: i64::MAX,
     };
+
+    pub(super) fn within(span: Span) -> Self {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        Self {
+            above: number(span.first - 1),
+            below: number(span.last.saturating_add(1)),
+        }
+    }
 
     pub(super) fn of(options: ReadOptions) -> Self {
         let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);

@@ -17,8 +17,9 @@ pub(super) struct Statements {
     pub(super) tracked: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
+    pub(super) clear: SqlStr,
     read: [[SqlStr; 2]; 5],
-    count: [SqlStr; 5],
+    extent: [SqlStr; 5],
 }
 
 /// The columns of an event, in the order that [`super::row`] decodes them.
@@ -63,8 +64,16 @@ impl Statements {
             positions_by_id: sql("SELECT e.id::text, e.position FROM dcb.event e \
                                   WHERE e.id = ANY ($1)"
                 .to_owned()),
+            // One message, so one transaction. The lock comes first, as in dcb.append. Deleted rows
+            // would be in the way of every look for the head until they are vacuumed.
+            clear: sql(
+                "SELECT pg_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int); \
+                        TRUNCATE dcb.event, dcb.event_tag, dcb.tracking, dcb.command; \
+                        SELECT pg_notify(trim('\"' FROM left('dcb.event', -6)), '')"
+                    .to_owned(),
+            ),
             read: shapes.map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
-            count: shapes.map(|shape| sql(count(shape))),
+            extent: shapes.map(|shape| sql(extent(shape))),
         }
     }
 
@@ -75,9 +84,10 @@ impl Statements {
         self.read[shape as usize][usize::from(backwards)].clone()
     }
 
-    /// Counts events; parameters as in [`Statements::read`].
-    pub(super) fn count(&self, shape: Shape) -> SqlStr {
-        self.count[shape as usize].clone()
+    /// Counts events, with the last of them and the head of the same snapshot; parameters as in
+    /// [`Statements::read`].
+    pub(super) fn extent(&self, shape: Shape) -> SqlStr {
+        self.extent[shape as usize].clone()
     }
 }
 
@@ -123,9 +133,9 @@ fn read(shape: Shape, backwards: bool) -> String {
     )
 }
 
-fn count(shape: Shape) -> String {
+fn extent(shape: Shape) -> String {
     format!(
-        "SELECT count(*) FROM ({}) e",
+        "SELECT count(*), max(e.position), (SELECT max(position) FROM dcb.event) FROM ({}) e",
         selected(shape, "e.position", "ASC", "")
     )
 }

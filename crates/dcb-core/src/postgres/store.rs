@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,9 +15,10 @@ use super::schema::{Schema, ensure};
 use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
+use crate::extent::Span;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
-    Query, ReadOptions, RecordedCommand,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
@@ -108,6 +110,29 @@ impl PostgresStore {
         })
     }
 
+    /// Empties the log: events, tags, what was tracked, commands. The next event is at position 1.
+    ///
+    /// It waits for appends and reads that are under way, by any process, and they for it; whoever
+    /// comes back with an older `after` is told [`Error::AfterBeyondHead`]. Checkpoints stay, because
+    /// the tables that they speak of do: a kept projection ends with that error too, and is to be
+    /// reset.
+    ///
+    /// For tests and demonstrations. Stores of other processes know the log by the id of its last
+    /// event: where the emptied log may get events with the ids of old ones, connect them anew.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] where others did not finish in time: nothing was changed.
+    /// [`Error::Unavailable`] where the connection was lost: call it again.
+    pub async fn clear(&self) -> Result<(), Error> {
+        if self.shared.primary.is_closed() {
+            return Err(Error::Closed);
+        }
+        let cleared = self.shared.queue.committer().clear().await;
+        // Also where it failed: whoever follows the log looks for himself.
+        self.shared.listener.signal().announce();
+        cleared
+    }
+
     /// What the store has done so far.
     pub fn stats(&self) -> Stats {
         let counters = &self.shared.counters;
@@ -174,7 +199,17 @@ impl EventStore for PostgresStore {
 
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     async fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.number_of(query).await
+        let extent = self.extent_of(query, Span::ALL).await?;
+        Ok(extent.count)
+    }
+
+    #[instrument(level = "debug", name = "dcb.extent", skip_all)]
+    async fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> Result<Extent, Error> {
+        self.extent_of(query, Span::of(&range)).await
     }
 
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]

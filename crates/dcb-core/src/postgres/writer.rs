@@ -25,6 +25,9 @@ use super::request::{Request, Verdict};
 use super::statements::Statements;
 use crate::{Appended, Error, Position};
 
+/// The server gives up first; the margin is for its answer.
+const MARGIN: Duration = Duration::from_secs(1);
+
 /// Commits batches, one at a time, over a connection of its own.
 pub(super) struct Writer {
     options: PgConnectOptions,
@@ -160,9 +163,36 @@ impl Writer {
         self.connected(session).await
     }
 
+    /// Empties the log, between two batches.
+    pub(super) async fn clear(&self) -> Result<(), Error> {
+        let mut session = self.session.lock().await;
+        let session = &mut *session;
+        // Before anything is sent, so that it is forgotten whatever becomes of this call.
+        session.recent.forget();
+        let connection = self
+            .connected(session)
+            .await
+            .map_err(|failed| error(&failed))?;
+        let clear = sqlx::raw_sql(self.statements.clear.clone());
+        let clear = clear.execute(&mut connection.connection);
+        let cleared = timeout(self.append_timeout + MARGIN, clear).await;
+        let Err(failed) = cleared.unwrap_or_else(|_| Err(no_answer())) else {
+            return Ok(());
+        };
+        match failure(&failed) {
+            Failure::Cancelled => Err(Error::Timeout {
+                operation: "clear",
+                limit: self.append_timeout,
+            }),
+            Failure::Lost => {
+                session.lost = session.connection.take().and_then(|lost| lost.backend);
+                Err(error(&failed))
+            }
+            Failure::Data | Failure::Refused => Err(error(&failed)),
+        }
+    }
+
     async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
-        const MARGIN: Duration = Duration::from_secs(1);
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
         let append = bind(&self.statements, &session.batch, &session.commands);
         let sent = async {

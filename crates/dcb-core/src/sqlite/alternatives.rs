@@ -1,6 +1,7 @@
 //! A query as the tag index is searched for it. Pure: no I/O.
 
 use super::keys::{EVERY_EVENT, tag_bits, type_bits};
+use crate::extent::Span;
 use crate::{EventType, Query, ReadOptions, Tag};
 
 /// One type (`None`: any) and some tags (none: any). A query is a list of them; [`Query::all`] has
@@ -75,6 +76,14 @@ impl Bounds {
             bounds.above = after.unwrap_or(0).max(from.map_or(0, |from| from - 1));
         }
         bounds
+    }
+
+    pub(super) fn within(span: Span) -> Self {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        Self {
+            below: number(span.last.saturating_add(1)),
+            ..Self::forwards_after(number(span.first - 1))
+        }
     }
 
     /// Everything after a position.

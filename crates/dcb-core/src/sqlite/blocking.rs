@@ -1,6 +1,7 @@
 //! The store for threads: every call works on the thread of its caller.
 
 use std::fmt;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -17,9 +18,10 @@ use super::log::Log;
 use super::pages::{self, Pages};
 use super::request::Request;
 use super::{admission, read};
+use crate::extent::Span;
 use crate::{
-    Append, AppendCondition, Appended, Error, Event, Events, Position, Projected, Projection,
-    Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Append, AppendCondition, Appended, Error, Event, Events, Extent, Position, Projected,
+    Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 
 /// A log in SQLite, without a runtime. Cheap to clone; clones share connections and the queue.
@@ -138,7 +140,21 @@ impl SqliteStore {
     /// What SQLite met.
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     pub fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.read(|connection| read::count(connection, query))
+        self.extent(query, ..).map(|extent| extent.count)
+    }
+
+    /// How many events in a part of the log match, the last of them, and the head, of one snapshot.
+    ///
+    /// # Errors
+    /// What SQLite met. A part beyond the head has no events.
+    #[instrument(level = "debug", name = "dcb.extent", skip_all)]
+    pub fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position>,
+    ) -> Result<Extent, Error> {
+        let span = Span::of(&range);
+        self.read(|connection| read::extent(connection, query, span))
     }
 
     /// Whether any event matches. Costs the same with one match or a million.
@@ -214,6 +230,20 @@ impl SqliteStore {
     /// [`Error::Closed`], or what SQLite met.
     pub fn health(&self) -> Result<Health, Error> {
         self.log.health()
+    }
+
+    /// Empties the log: events, tags, what was tracked, commands. The next event is at position 1.
+    ///
+    /// Appends by any process come before it or after it; a read that is under way may see what was
+    /// there. Whoever comes back with an older `after` is told [`Error::AfterBeyondHead`].
+    /// Checkpoints stay, because the tables that they speak of do: a kept projection ends with that
+    /// error too, and is to be reset. For tests and demonstrations.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] where another process did not finish in time, [`Error::Closed`], or what
+    /// SQLite met.
+    pub fn clear(&self) -> Result<(), Error> {
+        self.log.clear()
     }
 
     /// What the store has done so far.

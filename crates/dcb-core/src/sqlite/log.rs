@@ -57,6 +57,16 @@ impl Log {
         Ok(verdicts)
     }
 
+    /// Empties the log, between two batches.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        match &*self.writer() {
+            Some(writer) => writer.clear()?,
+            None => return Err(Error::Closed),
+        }
+        self.signal.announce();
+        Ok(())
+    }
+
     /// Calls `work` with a connection: one of the readers' for a file, the only one for memory.
     pub(super) fn read<T>(
         &self,

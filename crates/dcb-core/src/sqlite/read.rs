@@ -9,7 +9,8 @@ use super::first_match::first_match;
 use super::row::{self, is_event_match};
 use super::scan::scan;
 use super::statements::{BEGIN_READ, COMMANDS, COMMIT, HEAD, ROLLBACK};
-use crate::{Error, Position, Query, ReadOptions, RecordedCommand};
+use crate::extent::Span;
+use crate::{Error, Extent, Position, Query, ReadOptions, RecordedCommand};
 
 /// The number of the last position, 0 of an empty log.
 pub(super) fn head(connection: &Connection) -> Result<i64> {
@@ -50,19 +51,23 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
-/// How many events match.
-pub(super) fn count(connection: &Connection, query: &Query) -> Result<u64> {
+/// How many events of the span match, the last of them, and the head.
+pub(super) fn extent(connection: &Connection, query: &Query, span: Span) -> Result<Extent> {
     if query.is_all() {
-        // Positions are dense.
-        return head(connection).map(i64::unsigned_abs);
+        return head(connection).map(|head| Extent::of_all(position(head), span));
     }
     at_one_moment(connection, || {
-        let mut count = 0;
-        scan(connection, query, Bounds::forwards_after(0), |row| {
-            count += u64::from(is_event_match(query, row)?);
+        let head = position(head(connection)?);
+        let (mut count, mut last) = (0, 0);
+        scan(connection, query, Bounds::within(span), |row| {
+            if is_event_match(query, row)? {
+                count += 1;
+                last = row::position(row)?;
+            }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(count)
+        let last = position(last);
+        Ok(Extent { count, last, head })
     })
 }
 

@@ -23,6 +23,14 @@ pub(super) const COMMANDS: &str = "SELECT c.position, c.events, e.recorded_at, c
     WHERE c.position > ?1 ORDER BY c.position LIMIT ?2";
 pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source = ?1";
 
+/// Empties the log. Without a condition SQLite gives the pages back and looks at no row.
+pub(super) const CLEAR: [&str; 4] = [
+    "DELETE FROM dcb_event",
+    "DELETE FROM dcb_event_tag",
+    "DELETE FROM dcb_tracking",
+    "DELETE FROM dcb_command",
+];
+
 /// The columns of an event, in the order that [`super::row`] decodes them.
 macro_rules! event {
     () => {

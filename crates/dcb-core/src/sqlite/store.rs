@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::RangeBounds;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use super::health::Health;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
-    Query, ReadOptions, RecordedCommand,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
 /// A log in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -58,6 +59,14 @@ impl SqliteStore {
     /// As there.
     pub async fn health(&self) -> Result<Health, Error> {
         self.call(blocking::SqliteStore::health).await
+    }
+
+    /// As [`blocking::SqliteStore::clear`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn clear(&self) -> Result<(), Error> {
+        self.call(blocking::SqliteStore::clear).await
     }
 
     /// What the store has done so far, through both of its faces.
@@ -148,6 +157,16 @@ impl EventStore for SqliteStore {
     async fn count(&self, query: &Query) -> Result<u64, Error> {
         let query = query.clone();
         self.call(move |store| store.count(&query)).await
+    }
+
+    async fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> Result<Extent, Error> {
+        let query = query.clone();
+        let range = (range.start_bound().cloned(), range.end_bound().cloned());
+        self.call(move |store| store.extent(&query, range)).await
     }
 
     async fn exists(&self, query: &Query) -> Result<bool, Error> {

@@ -14,7 +14,7 @@ use super::read::head;
 use super::request::{Request, Verdict};
 use super::row::micros;
 use super::session::{self, retry};
-use super::statements::{BEGIN_WRITE, COMMIT, ROLLBACK};
+use super::statements::{BEGIN_WRITE, CLEAR, COMMIT, ROLLBACK};
 use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
@@ -48,7 +48,7 @@ impl Writer {
         batch: &[Request],
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        self.begin()?;
+        self.begin("append")?;
         let mut written = Written::default();
         match self.apply(batch, &mut written) {
             Ok(verdicts) => {
@@ -68,9 +68,26 @@ impl Writer {
         }
     }
 
+    /// Empties the log in a transaction.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        let cause = |failed| match failed {
+            CommitError::Refused(error)
+            | CommitError::Failed(error)
+            | CommitError::Unknown(error) => error,
+        };
+        self.begin("clear").map_err(cause)?;
+        for delete in CLEAR {
+            self.run(delete).map_err(|failed| {
+                self.roll_back();
+                error(&failed)
+            })?;
+        }
+        self.end().map_err(cause)
+    }
+
     /// Takes the file's write lock. The wait for another process ends before the caller's own, so
     /// that the caller learns that nothing was written.
-    fn begin(&self) -> Result<(), CommitError<Error>> {
+    fn begin(&self, operation: &'static str) -> Result<(), CommitError<Error>> {
         // Left behind by a panic.
         if !self.connection.is_autocommit() {
             self.roll_back();
@@ -79,7 +96,7 @@ impl Writer {
         retry(deadline, || self.run(BEGIN_WRITE)).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {
-                    operation: "append",
+                    operation,
                     limit: self.append_timeout,
                 }
             } else {

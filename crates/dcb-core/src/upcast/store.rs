@@ -1,11 +1,12 @@
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 
 use super::Upcasts;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Position, ProjectionLimit,
-    Query, ReadOptions, RecordedCommand,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
 /// A store whose events are all read as of the current versions of their types.
@@ -66,6 +67,14 @@ impl<S: EventStore> EventStore for Upcasting<S> {
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {
         self.store.count(query).await
+    }
+
+    async fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> Result<Extent, Error> {
+        self.store.extent(query, range).await
     }
 
     async fn exists(&self, query: &Query) -> Result<bool, Error> {

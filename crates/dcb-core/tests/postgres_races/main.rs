@@ -2,6 +2,7 @@
 //! does. The conformance suite shows the same for the callers of one store.
 
 mod batches;
+mod clearing;
 mod foreign_transactions;
 mod isolation;
 mod recent;

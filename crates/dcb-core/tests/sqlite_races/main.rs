@@ -3,6 +3,8 @@
 
 mod batches;
 mod blocking;
+#[path = "../postgres_races/clearing.rs"]
+mod clearing;
 mod foreign_transactions;
 #[path = "../sqlite_support/mod.rs"]
 mod support;

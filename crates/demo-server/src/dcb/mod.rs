@@ -1,9 +1,35 @@
+//! Events over HTTP, under `/dcb`.
+
+mod append;
+mod cleanup;
+mod error;
+mod event;
+mod json;
+mod position;
+mod project;
+mod query;
+mod read;
+mod read_events;
+mod subscribe;
+mod test_data;
+
 use std::sync::Arc;
 
 use axum::Router;
+use axum::routing::{any, get, post};
 
 use crate::app::App;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/health", axum::routing::any(crate::health::ok))
+    Router::new()
+        .route("/health", any(crate::health::ok))
+        .route("/cleanup", post(cleanup::cleanup))
+        .route("/append", post(append::append))
+        .route("/read", post(read::read).get(read_events::read_events))
+        .route("/project", post(project::project))
+        .route("/subscribe", get(subscribe::subscribe))
+        .route("/read-test-data", get(test_data::test_data))
+        .route("/query-test-data", get(test_data::test_data))
+        .route("/smart-test-data", get(test_data::test_data))
+        .route("/benchmark-data", get(test_data::benchmark_data))
 }

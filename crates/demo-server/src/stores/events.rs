@@ -1,9 +1,10 @@
+use std::ops::RangeBounds;
 use std::path::Path;
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::sqlite::SqliteStore;
 use dcb_core::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events as Read, Position,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events as Read, Extent, Position,
     ProjectionLimit, Query, ReadOptions, RecordedCommand, postgres, sqlite,
 };
 
@@ -68,6 +69,14 @@ impl Events {
         }
     }
 
+    /// Empties the log.
+    pub(crate) async fn clear(&self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(store) => store.clear().await,
+            Self::Postgres(store) => store.clear().await,
+        }
+    }
+
     pub(super) async fn close(&self) {
         match self {
             Self::Sqlite(store) => store.close().await,
@@ -105,6 +114,14 @@ impl EventStore for Events {
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {
         forward!(self.count(query).await)
+    }
+
+    async fn extent(
+        &self,
+        query: &Query,
+        range: impl RangeBounds<Position> + Send,
+    ) -> Result<Extent, Error> {
+        forward!(self.extent(query, range).await)
     }
 
     async fn exists(&self, query: &Query) -> Result<bool, Error> {

@@ -24,6 +24,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
         ("tracked", &statements.tracked),
         ("by_id", &statements.by_id),
         ("positions_by_id", &statements.positions_by_id),
+        ("clear", &statements.clear),
     ];
     let mut all: Vec<_> = single
         .map(|(name, sql)| (name.to_owned(), sql.clone()))
@@ -34,7 +35,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
             format!("read_{name}_backwards"),
             statements.read(shape, true),
         ));
-        all.push((format!("count_{name}"), statements.count(shape)));
+        all.push((format!("extent_{name}"), statements.extent(shape)));
     }
     all
 }

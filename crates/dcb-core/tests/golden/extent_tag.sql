@@ -1,4 +1,4 @@
-SELECT count(*)
+SELECT count(*), max(e.position), (SELECT max(position) FROM "log".event)
 FROM (SELECT e.position FROM "log".event_tag t
 CROSS JOIN LATERAL ( SELECT * FROM "log".event e
 WHERE e.position = t.position OFFSET 0) e

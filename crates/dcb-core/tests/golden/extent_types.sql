@@ -1,4 +1,4 @@
-SELECT count(*)
+SELECT count(*), max(e.position), (SELECT max(position) FROM "log".event)
 FROM (SELECT e.position FROM unnest($4::text[]) u(type)
 CROSS JOIN LATERAL ( SELECT e.position FROM "log".event e
 WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2)

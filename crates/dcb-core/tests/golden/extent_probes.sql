@@ -1,4 +1,4 @@
-SELECT count(*)
+SELECT count(*), max(e.position), (SELECT max(position) FROM "log".event)
 FROM (SELECT DISTINCT ON (e.position) e.position
 FROM (SELECT u.type, u.tags::text[] AS tags FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p
 CROSS JOIN LATERAL ( (SELECT e.position FROM "log".event e

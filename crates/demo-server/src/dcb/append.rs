@@ -1,0 +1,79 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use dcb_core::{Append, AppendCondition, Error, Event, EventStore as _};
+use serde::Deserialize;
+
+use super::event::OneOrMore;
+use super::json::{micros_since, parse, response};
+use super::position::Mark;
+use super::query::QueryDto;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The most tags of all events of an append: each is an entry of an index, written under the log's
+/// lock.
+const MAX_TAGS: usize = 20_000;
+
+#[derive(Debug, Deserialize)]
+struct AppendRequest<'a> {
+    #[serde(borrow)]
+    events: OneOrMore<'a>,
+    condition: Option<ConditionDto>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConditionDto {
+    fail_if_events_match: QueryDto,
+    after: Option<Mark>,
+}
+
+impl AppendRequest<'_> {
+    fn into_append(self) -> Result<Append, ApiError> {
+        let OneOrMore(events) = self.events;
+        let tags: usize = events.iter().map(|event| event.tag_count()).sum();
+        if tags > MAX_TAGS {
+            let message = format!("events has {tags} tags, {MAX_TAGS} are allowed");
+            return Err(ApiError::invalid_field("events", message));
+        }
+        let events: Result<Vec<Event>, ApiError> = events
+            .into_iter()
+            .enumerate()
+            .map(|(index, event)| event.into_event(|| format!("events[{index}]")))
+            .collect();
+        let append = Append::new(events?);
+        Ok(match self.condition {
+            Some(condition) => append.condition(condition.into_condition()?),
+            None => append,
+        })
+    }
+}
+
+impl ConditionDto {
+    fn into_condition(self) -> Result<AppendCondition, ApiError> {
+        let path = "condition.failIfEventsMatch";
+        let query = self.fail_if_events_match.into_query(path)?;
+        let after = self.after.and_then(Mark::position);
+        Ok(AppendCondition::fail_if(query).after(after))
+    }
+}
+
+/// `POST /dcb/append`. The header `X-Append-If-Isolation` changes nothing: every condition is
+/// enforced as strictly as can be.
+pub(super) async fn append(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+    let start = Instant::now();
+    let append = parse::<AppendRequest<'_>>(&body)?.into_append()?;
+    let failed = match app.stores.events.submit(append).await {
+        Ok(_) => false,
+        Err(Error::Conflict { .. }) => true,
+        Err(error) => return Err(error.into()),
+    };
+    let micros = micros_since(start);
+    Ok(response(format!(
+        r#"{{"durationInMicroseconds":{micros},"appendConditionFailed":{failed}}}"#
+    )))
+}

@@ -1,0 +1,109 @@
+//! What the event store reports, in the words of the interface.
+
+use axum::http::StatusCode;
+use dcb_core::{Error, Position};
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match &error {
+            Error::Invalid { field, .. } => Self::invalid_field(field, message),
+            Error::AfterBeyondHead { after, head } => {
+                let head = Position::number_or_zero(*head);
+                let details = json!({ "after": after.get(), "head": head });
+                conflict("AFTER_BEYOND_HEAD", message, details)
+            }
+            Error::DuplicateEventId { id } => {
+                conflict("DUPLICATE_EVENT_ID", message, json!({ "id": id }))
+            }
+            Error::TooManyProjections { .. } => Self::overloaded(message),
+            Error::Timeout { .. } => again("STORE_TIMEOUT", message),
+            Error::Closed => again("UNAVAILABLE", "the server is stopping"),
+            Error::Unavailable { .. } => {
+                tracing::error!(%error, "the event store can't be reached");
+                again("UNAVAILABLE", "the event store can't be reached")
+            }
+            Error::OutcomeUnknown { ids } => Self {
+                details: Some(json!({ "ids": ids })),
+                ..Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "OUTCOME_UNKNOWN",
+                    "it is not known whether the events were appended: send them again with these ids",
+                )
+            },
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+fn conflict(code: &'static str, message: String, details: Value) -> ApiError {
+    ApiError {
+        details: Some(details),
+        ..ApiError::new(StatusCode::CONFLICT, code, message)
+    }
+}
+
+/// 503, with the time after which to try again.
+fn again(code: &'static str, message: impl Into<String>) -> ApiError {
+    ApiError {
+        code,
+        ..ApiError::overloaded(message)
+    }
+}
+
+/// Says where in the request the field is.
+pub(super) fn within(path: &str, error: Error) -> ApiError {
+    match error {
+        Error::Invalid { field, problem } => {
+            let field = format!("{path}.{field}");
+            ApiError::invalid_field(&field, format!("{field} {problem}"))
+        }
+        error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_tried_again_says_when() {
+        let limit = std::time::Duration::from_secs(5);
+        let reason = "host=db.internal refused".into();
+        for error in [
+            Error::Timeout {
+                operation: "append",
+                limit,
+            },
+            Error::TooManyProjections { max: 1, current: 1 },
+            Error::Unavailable { reason },
+            Error::Closed,
+        ] {
+            let answer = ApiError::from(error);
+            assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{answer:?}");
+            assert_eq!(answer.retry_after_s, Some(1), "{answer:?}");
+            assert!(!answer.message.contains("db.internal"), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_database_says_stays_in_the_log() {
+        let answer = ApiError::from(Error::Database {
+            code: Some("42P01".into()),
+            message: "relation \"dcb.event\" does not exist".into(),
+        });
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(answer.message, "the server failed");
+    }
+
+    #[test]
+    fn an_unknown_outcome_names_the_ids() {
+        let ids = vec![uuid::Uuid::from_u128(1)];
+        let answer = ApiError::from(Error::OutcomeUnknown { ids: ids.clone() });
+        assert_eq!(answer.code, "OUTCOME_UNKNOWN");
+        assert_eq!(answer.details, Some(json!({ "ids": ids })));
+    }
+}

@@ -1,0 +1,97 @@
+use std::fmt;
+
+use dcb_core::Position;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::error::ApiError;
+
+/// A position as clients write it: a number, or a string of decimal digits. 0 stands before the
+/// first event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark(pub(super) u64);
+
+impl Mark {
+    /// From a text of digits, as it comes in a URL or a header.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
+        digits(text).ok_or_else(|| {
+            let message = format!("{name} is a position: {}", Digits::EXPECTED);
+            ApiError::invalid_field(name, message)
+        })
+    }
+
+    pub(super) fn position(self) -> Option<Position> {
+        Position::new(self.0)
+    }
+}
+
+fn digits(text: &str) -> Option<Mark> {
+    let are_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| are_digits).map(Mark)
+}
+
+impl<'de> Deserialize<'de> for Mark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Digits)
+    }
+}
+
+struct Digits;
+
+impl Digits {
+    const EXPECTED: &str = "a whole number from 0, or a string of its digits";
+}
+
+impl Visitor<'_> for Digits {
+    type Value = Mark;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(Self::EXPECTED)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Mark, E> {
+        Ok(Mark(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Mark, E> {
+        digits(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_digits_are_positions() {
+        for (json, number) in [
+            ("0", 0),
+            ("7", 7),
+            ("\"7\"", 7),
+            ("\"007\"", 7),
+            ("18446744073709551615", u64::MAX),
+            ("\"18446744073709551615\"", u64::MAX),
+        ] {
+            let mark: Mark = serde_json::from_str(json).unwrap();
+            assert_eq!(mark.0, number, "{json}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        for json in [
+            "-1",
+            "1.5",
+            "\"\"",
+            "\"+7\"",
+            "\"-1\"",
+            "\" 7\"",
+            "\"7a\"",
+            "18446744073709551616",
+            "\"18446744073709551616\"",
+            "true",
+            "[]",
+        ] {
+            assert!(serde_json::from_str::<Mark>(json).is_err(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use dcb_core::{Error, EventStore as _, Position, Projector, Query};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::json::{micros_since, parse, response, write_text};
+use super::position::Mark;
+use super::query::{QueryDto, write_query};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::stores::Events;
+
+/// The most projectors of a request: every event that is read is shown to each.
+const MAX_PROJECTORS: usize = 100;
+
+#[derive(Debug, Deserialize)]
+struct ProjectRequest<'a> {
+    #[serde(borrow)]
+    projectors: Vec<ProjectorDto<'a>>,
+    after: Option<Mark>,
+}
+
+/// A projector. Its `transitionFunction` is for the reader: the server counts.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectorDto<'a> {
+    id: String,
+    query: QueryDto,
+    #[serde(borrow)]
+    initial_state: Option<&'a RawValue>,
+}
+
+/// What was counted, by projector, and up to where.
+struct Counted {
+    counts: Vec<u64>,
+    boundary: Query,
+    through: Option<Position>,
+}
+
+/// `POST /dcb/project`.
+pub(super) async fn project(
+    State(app): State<Arc<App>>,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let start = Instant::now();
+    let mut request: ProjectRequest<'_> = parse(&body)?;
+    let queries = queries(&mut request.projectors)?;
+    let after = request.after.and_then(Mark::position);
+    let counted = count(&app.stores.events, queries, after).await?;
+    let micros = micros_since(start);
+    Ok(response(answer(&request.projectors, &counted, micros)))
+}
+
+/// The query of each projector, checked.
+fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> {
+    let invalid = |field: &str, problem: String| {
+        Err(ApiError::invalid_field(field, format!("{field} {problem}")))
+    };
+    let actual = projectors.len();
+    if actual == 0 {
+        return invalid("projectors", "is empty".to_owned());
+    }
+    if actual > MAX_PROJECTORS {
+        let problem = format!("has {actual} entries, {MAX_PROJECTORS} are allowed");
+        return invalid("projectors", problem);
+    }
+    let mut queries = Vec::with_capacity(actual);
+    for (index, projector) in projectors.iter_mut().enumerate() {
+        let query = std::mem::take(&mut projector.query);
+        queries.push(query.into_query(&format!("projectors[{index}].query"))?);
+    }
+    let mut ids = HashSet::new();
+    for (index, projector) in projectors.iter().enumerate() {
+        if !ids.insert(&projector.id) {
+            let problem = "is the id of another projector too".to_owned();
+            return invalid(&format!("projectors[{index}].id"), problem);
+        }
+    }
+    let items: usize = queries.iter().map(|query| query.items().len()).sum();
+    if items > Query::MAX_ITEMS {
+        let max = Query::MAX_ITEMS;
+        let problem = format!("has {items} items in all queries, {max} are allowed");
+        return invalid("projectors", problem);
+    }
+    Ok(queries)
+}
+
+/// Counts the events past `after`, for all projectors in one snapshot.
+async fn count(
+    events: &Events,
+    mut queries: Vec<Query>,
+    after: Option<Position>,
+) -> Result<Counted, ApiError> {
+    if queries.len() == 1
+        && let Some(query) = queries.pop()
+    {
+        let past = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let extent = events.extent(&query, (past, Bound::Unbounded)).await?;
+        return Ok(Counted {
+            counts: vec![extent.count],
+            boundary: query,
+            through: extent.head.max(after),
+        });
+    }
+    let boundary = queries.iter().cloned().reduce(Query::or);
+    let projectors: Vec<_> = queries.into_iter().map(Projector::counter).collect();
+    let projection = match events.project_stream(&projectors, after).await {
+        Ok(projection) => projection,
+        // There is nothing past it. The condition keeps it, so that no append is taken for one that
+        // has seen this log.
+        Err(Error::AfterBeyondHead { .. }) => {
+            return Ok(Counted {
+                counts: vec![0; projectors.len()],
+                boundary: boundary.unwrap_or_else(Query::all),
+                through: after,
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let projected = projection.finish().await?;
+    Ok(Counted {
+        counts: projected.state,
+        boundary: projected.condition.fail_if_events_match,
+        through: projected.condition.after,
+    })
+}
+
+fn answer(projectors: &[ProjectorDto<'_>], counted: &Counted, micros: u128) -> Vec<u8> {
+    let mut out = format!(r#"{{"durationInMicroseconds":{micros},"states":{{"#).into_bytes();
+    for (index, (projector, &count)) in projectors.iter().zip(&counted.counts).enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_text(&projector.id, &mut out);
+        out.push(b':');
+        match (count, projector.initial_state) {
+            (0, Some(initial)) => out.extend_from_slice(initial.get().as_bytes()),
+            (0, None) => out.extend_from_slice(b"null"),
+            (count, _) => write!(out, "{count}").expect("memory takes what is written"),
+        }
+    }
+    out.extend_from_slice(br#"},"appendCondition":{"failIfEventsMatch":"#);
+    write_query(&counted.boundary, &mut out);
+    if let Some(through) = counted.through {
+        write!(out, r#","after":"{through}""#).expect("memory takes what is written");
+    }
+    out.extend_from_slice(b"}}");
+    out
+}

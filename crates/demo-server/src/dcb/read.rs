@@ -1,0 +1,56 @@
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use dcb_core::{EventStore as _, Position};
+use serde::Deserialize;
+
+use super::json::{micros_since, parse, response};
+use super::position::Mark;
+use super::query::QueryDto;
+use crate::app::App;
+use crate::error::ApiError;
+
+#[derive(Debug, Deserialize)]
+struct ReadRequest {
+    query: QueryDto,
+    options: Option<OptionsDto>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct OptionsDto {
+    from: Option<Mark>,
+    backwards: Option<bool>,
+}
+
+impl OptionsDto {
+    /// The part of the log: from `from` on, or backwards up to it, itself included.
+    fn range(self) -> (Bound<Position>, Bound<Position>) {
+        let backwards = self.backwards.unwrap_or(false);
+        match (self.from.map(Mark::position), backwards) {
+            (None | Some(None), false) | (None, true) => (Bound::Unbounded, Bound::Unbounded),
+            (Some(Some(from)), false) => (Bound::Included(from), Bound::Unbounded),
+            (Some(Some(from)), true) => (Bound::Unbounded, Bound::Included(from)),
+            (Some(None), true) => (Bound::Unbounded, Bound::Excluded(Position::FIRST)),
+        }
+    }
+}
+
+/// `POST /dcb/read`: how many events match, and the last of them.
+pub(super) async fn read(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+    let start = Instant::now();
+    let request: ReadRequest = parse(&body)?;
+    let query = request.query.into_query("query")?;
+    let range = request.options.unwrap_or_default().range();
+    let extent = app.stores.events.extent(&query, range).await?;
+    let checkpoint = extent.last.map_or(String::new(), |last| {
+        format!(r#","checkpointEventId":"{last}""#)
+    });
+    let (micros, count) = (micros_since(start), extent.count);
+    Ok(response(format!(
+        r#"{{"durationInMicroseconds":{micros},"numberOfMatchingEvents":{count}{checkpoint}}}"#
+    )))
+}

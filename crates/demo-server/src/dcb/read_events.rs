@@ -1,0 +1,166 @@
+//! `GET /dcb/read`: the events themselves.
+//!
+//! An answer that fits into one chunk is sent whole. A longer one is read chunk by chunk as the
+//! client takes it: between two chunks nothing is held, no connection and no transaction, because
+//! the log up to the first chunk's head never changes.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query as Parameters, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use dcb_core::{Error, EventStore as _, Position, Query, ReadOptions};
+use futures_util::stream::try_unfold;
+use serde::Deserialize;
+
+use super::event::write_event;
+use super::json::{parse_parameter, response};
+use super::position::Mark;
+use super::query::QueryDto;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::guard::SubscriptionPlace;
+use crate::stores::Events;
+
+/// A chunk ends with the event that takes it past this size.
+const CHUNK_BYTES: usize = 128 << 10;
+/// The most events of a chunk: what the stores read at once.
+const CHUNK_EVENTS: u64 = 256;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ReadParameters {
+    query: Option<String>,
+    options: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct OptionsDto {
+    from: Option<Mark>,
+    limit: Option<Mark>,
+    backwards: Option<bool>,
+}
+
+impl OptionsDto {
+    fn of_parameter(parameter: Option<&str>) -> Result<Self, ApiError> {
+        match parameter {
+            None | Some("") => Ok(Self::default()),
+            Some(json) => parse_parameter("options", json),
+        }
+    }
+
+    fn into_options(self) -> ReadOptions {
+        let from = self.from.map(Mark::position);
+        let limit = self.limit.map(|Mark(limit)| limit);
+        let options = ReadOptions::new().from(from.flatten()).limit(limit);
+        match (self.backwards, from) {
+            (Some(true), Some(None)) => options.limit(0),
+            (Some(true), _) => options.backwards(),
+            _ => options,
+        }
+    }
+}
+
+/// `GET /dcb/read`.
+pub(super) async fn read_events(
+    State(app): State<Arc<App>>,
+    parameters: Result<Parameters<ReadParameters>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let Parameters(parameters) =
+        parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
+    let query = QueryDto::of_parameter(parameters.query.as_deref())?;
+    let options = OptionsDto::of_parameter(parameters.options.as_deref())?.into_options();
+    let mut read = Read::new(app.stores.events.clone(), query, options);
+    let first = read.chunk().await?;
+    if read.ended {
+        return Ok(response(first));
+    }
+    let place = app.guard.subscribe()?;
+    let body = Body::from_stream(read.chunks(first, place));
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// A read on its way through the log.
+struct Read {
+    events: Events,
+    query: Query,
+    /// What is left of it.
+    options: ReadOptions,
+    /// The head that the first chunk saw.
+    head: Option<Option<Position>>,
+    any: bool,
+    ended: bool,
+}
+
+impl Read {
+    fn new(events: Events, query: Query, options: ReadOptions) -> Self {
+        Self {
+            events,
+            query,
+            options,
+            head: None,
+            any: false,
+            ended: false,
+        }
+    }
+
+    /// The next piece of the array.
+    async fn chunk(&mut self) -> Result<Vec<u8>, Error> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let options = self.options.limit(limit.min(CHUNK_EVENTS));
+        let mut events = self.events.query_stream(&self.query, options).await?;
+        let mut out = Vec::with_capacity(8 << 10);
+        if self.head.is_none() {
+            out.push(b'[');
+        }
+        let head = *self.head.get_or_insert(events.head());
+        let mut seen = 0;
+        self.ended = loop {
+            if out.len() >= CHUNK_BYTES {
+                break false;
+            }
+            match events.next().await.transpose()? {
+                // What was appended since the first chunk is of another snapshot.
+                Some(event) if Some(event.position()) <= head => {
+                    if std::mem::replace(&mut self.any, true) {
+                        out.push(b',');
+                    }
+                    write_event(&event, &mut out);
+                    seen += 1;
+                    self.options = self.options.from(None::<Position>).after(event.position());
+                }
+                Some(_) => break true,
+                None => break seen < CHUNK_EVENTS || seen == limit,
+            }
+        };
+        self.options = self
+            .options
+            .limit(self.options.limit.map(|limit| limit - seen));
+        if self.ended {
+            out.push(b']');
+        }
+        Ok(out)
+    }
+
+    /// The body: `first`, and what comes after it. Where it can't be read to its end, the body ends
+    /// early, and the client sees that it did.
+    fn chunks(
+        self,
+        first: Vec<u8>,
+        place: SubscriptionPlace,
+    ) -> impl futures_core::Stream<Item = Result<Bytes, Error>> + Send + 'static {
+        let start = (self, Some(first), place);
+        try_unfold(start, async |(mut read, first, place)| {
+            let chunk = match first {
+                Some(first) => first,
+                None if read.ended => return Ok(None),
+                None => read.chunk().await.inspect_err(|failed| {
+                    tracing::warn!(%failed, "a read ended early");
+                })?,
+            };
+            Ok(Some((Bytes::from(chunk), (read, None, place))))
+        })
+    }
+}

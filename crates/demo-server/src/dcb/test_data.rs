@@ -1,0 +1,217 @@
+//! The datasets of course enrollments, as the load scripts of this interface ask for them.
+
+use std::sync::OnceLock;
+
+use axum::extract::Query as Parameters;
+use axum::extract::rejection::QueryRejection;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use course_enrollment::{
+    CourseOffered, Dataset, DatasetContent, EnrollmentCompleted, Grade, StudentRegistered,
+};
+use serde::{Deserialize, Serialize};
+
+use super::json::response;
+use crate::error::ApiError;
+
+/// How long a client may take a dataset for unchanged. They never change; a new version of the
+/// server may have others.
+const CACHE_CONTROL: &str = "public, max-age=3600";
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TestDataParameters {
+    size: Option<String>,
+}
+
+/// A dataset by the name that this interface has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Tiny,
+    Small,
+}
+
+impl Size {
+    fn of(
+        parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
+    ) -> Result<Self, ApiError> {
+        let Parameters(parameters) =
+            parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
+        match parameters.size.as_deref() {
+            None | Some("" | "tiny") => Ok(Self::Tiny),
+            Some("small") => Ok(Self::Small),
+            Some(_) => Err(ApiError::invalid_field("size", "size is tiny or small")),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tiny => "tiny",
+            Self::Small => "small",
+        }
+    }
+
+    fn dataset(self) -> Dataset {
+        match self {
+            Self::Tiny => Dataset::Tiny,
+            Self::Small => Dataset::Medium,
+        }
+    }
+
+    fn etag(self) -> String {
+        format!("\"{}-{}\"", self.name(), &self.dataset().digest()[..16])
+    }
+
+    /// The answer, made once in a process, away from the threads that serve.
+    async fn json(self) -> Result<Bytes, ApiError> {
+        static MADE: [OnceLock<Bytes>; 2] = [const { OnceLock::new() }; 2];
+        let made = &MADE[self as usize];
+        if let Some(json) = made.get() {
+            return Ok(json.clone());
+        }
+        let making = tokio::task::spawn_blocking(move || made.get_or_init(|| make(self)).clone());
+        making.await.map_err(|failed| ApiError::internal(&failed))
+    }
+}
+
+/// `GET /dcb/read-test-data`, `/dcb/query-test-data` and `/dcb/smart-test-data`.
+pub(super) async fn test_data(
+    parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let size = Size::of(parameters)?;
+    Ok(response(size.json().await?))
+}
+
+/// `GET /dcb/benchmark-data`.
+pub(super) async fn benchmark_data(
+    headers: HeaderMap,
+    parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let size = Size::of(parameters)?;
+    let etag = size.etag();
+    let is_known = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .any(|known| names(known.to_str().unwrap_or_default(), &etag));
+    let answer = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        response(size.json().await?)
+    };
+    let cached = [
+        (header::ETAG, etag),
+        (header::CACHE_CONTROL, CACHE_CONTROL.to_owned()),
+    ];
+    Ok((cached, answer).into_response())
+}
+
+/// Whether a list of entity tags names this one.
+fn names(list: &str, etag: &str) -> bool {
+    list.split(',').map(str::trim).any(|known| {
+        let known = known.strip_prefix("W/").unwrap_or(known);
+        known == etag || known == "*"
+    })
+}
+
+#[derive(Serialize)]
+struct TestData<'a> {
+    success: bool,
+    dataset_size: &'a str,
+    courses: Vec<CourseData<'a>>,
+    students: Vec<StudentData<'a>>,
+    enrollments: Vec<EnrollmentData<'a>>,
+    source: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct CourseData<'a> {
+    #[serde(rename = "ID")]
+    id: &'a str,
+    name: &'a str,
+    instructor: &'a str,
+    capacity: u32,
+    category: &'a str,
+    popularity: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct StudentData<'a> {
+    #[serde(rename = "ID")]
+    id: &'a str,
+    name: &'a str,
+    email: &'a str,
+    major: &'a str,
+    year: u8,
+    max_courses: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct EnrollmentData<'a> {
+    #[serde(rename = "StudentID")]
+    student_id: &'a str,
+    #[serde(rename = "CourseID")]
+    course_id: &'a str,
+    enrolled_at: String,
+    grade: &'a str,
+}
+
+fn make(size: Size) -> Bytes {
+    let content = size.dataset().generate();
+    let json = serde_json::to_vec(&test_data_of(size, &content));
+    json.expect("texts and numbers have a JSON form").into()
+}
+
+fn test_data_of(size: Size, content: &DatasetContent) -> TestData<'_> {
+    TestData {
+        success: true,
+        dataset_size: size.name(),
+        courses: content.courses().iter().map(course).collect(),
+        students: content.students().iter().map(student).collect(),
+        enrollments: content.enrollments().iter().map(enrollment).collect(),
+        source: "sqlite_cache",
+    }
+}
+
+fn course(course: &CourseOffered) -> CourseData<'_> {
+    CourseData {
+        id: course.id.as_str(),
+        name: &course.name,
+        instructor: &course.instructor,
+        capacity: course.capacity,
+        category: &course.category,
+        popularity: course.popularity,
+    }
+}
+
+fn student(student: &StudentRegistered) -> StudentData<'_> {
+    StudentData {
+        id: student.id.as_str(),
+        name: &student.name,
+        email: &student.email,
+        major: &student.major,
+        year: student.year,
+        max_courses: student.max_courses,
+    }
+}
+
+fn enrollment(enrollment: &EnrollmentCompleted) -> EnrollmentData<'_> {
+    EnrollmentData {
+        student_id: enrollment.student_id.as_str(),
+        course_id: enrollment.course_id.as_str(),
+        enrolled_at: enrollment.enrolled_at.to_string(),
+        grade: enrollment.grade.map_or("", letter),
+    }
+}
+
+fn letter(grade: Grade) -> &'static str {
+    match grade {
+        Grade::A => "A",
+        Grade::B => "B",
+        Grade::C => "C",
+        Grade::D => "D",
+        Grade::F => "F",
+    }
+}
