@@ -119,7 +119,7 @@ impl Read {
         let mut seen = 0;
         self.ended = loop {
             if out.len() >= CHUNK_BYTES {
-                break false;
+                break seen == limit;
             }
             match events.next().await.transpose()? {
                 // What was appended since the first chunk is of another snapshot.
