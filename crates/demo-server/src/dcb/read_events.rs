@@ -22,7 +22,7 @@ use super::position::Mark;
 use super::query::QueryDto;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::SubscriptionPlace;
+use crate::guard::Place;
 use crate::stores::Events;
 
 /// A chunk ends with the event that takes it past this size.
@@ -149,7 +149,7 @@ impl Read {
     fn chunks(
         self,
         first: Vec<u8>,
-        place: SubscriptionPlace,
+        place: Place,
     ) -> impl futures_core::Stream<Item = Result<Bytes, Error>> + Send + 'static {
         let start = (self, Some(first), place);
         try_unfold(start, async |(mut read, first, place)| {

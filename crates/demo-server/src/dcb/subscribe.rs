@@ -27,7 +27,7 @@ use super::position::Mark;
 use super::query::QueryDto;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::SubscriptionPlace;
+use crate::guard::Place;
 use crate::stores::Events;
 
 /// How long nothing may be sent: proxies end a connection that is silent for longer.
@@ -96,7 +96,7 @@ fn frames(
     mut events: Subscription,
     mut ending: watch::Receiver<bool>,
     silence: Duration,
-    place: SubscriptionPlace,
+    place: Place,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
     try_stream! {
         let _place = place;
