@@ -55,6 +55,10 @@ load dataset url:
 postgres:
     cargo run -p local-postgres --example serve
 
+# The demo server's page in Chromium; needs Node and Chromium.
+browser:
+    crates/demo-server/browser/run
+
 # The gate, as CI runs it.
 ci:
     bash .ci/run

@@ -1,0 +1,320 @@
+// The page in a browser, against a server of its own.
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { chromium } from 'playwright-core';
+
+import { startServer } from './server.js';
+
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+
+let server;
+let browser;
+
+before(async () => {
+  server = await startServer();
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  browser = await chromium.launch({ executablePath, args: FLAGS });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/**
+ * Runs `look` on the page in a window of its own. Fails on an error in the console that is not
+ * `expected`, and on a request to anybody else than the server.
+ */
+async function withPage(look, { at = server, path = '/', window = {}, expected = /^$/ } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...window });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const problems = [];
+  const note = (problem) => expected.test(problem) || problems.push(problem);
+  page.on('console', (message) => message.type() === 'error' && note(message.text()));
+  page.on('pageerror', (failed) => note(String(failed)));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== at.url) problems.push(`a request to ${request.url()}`);
+  });
+  try {
+    await page.goto(at.url + path);
+    await look(page, context);
+    assert.deepEqual(problems, []);
+  } finally {
+    await context.close();
+  }
+}
+
+const isLive = (page) => page.locator('#status[data-state=live]').waitFor();
+
+/** Has courses offered and waits for them. */
+async function offerCourses(page) {
+  await isLive(page);
+  const first = () =>
+    page.evaluate(() => document.querySelector('#enroll [name=course] option')?.value ?? '');
+  const before = await first();
+  await page.getByRole('button', { name: 'Offer new courses' }).click();
+  await eventually('new courses', async () => (await first()) !== before);
+}
+
+/** Enrolls by hand and waits for what is told. */
+async function enroll(page, student, course) {
+  for (const [field, name] of [['Student', student], ['Course', course]]) {
+    const label = await option(page, field.toLowerCase(), name);
+    await page.getByRole('combobox', { name: field, exact: true }).selectOption({ label });
+  }
+  await page.getByRole('button', { name: 'Enroll', exact: true }).click();
+  await page.locator('#enrolled:not(:empty)').waitFor();
+  return page.locator('#enrolled').textContent();
+}
+
+const option = (page, field, name) =>
+  page.locator(`#enroll [name=${field}] option`, { hasText: name }).textContent();
+
+const card = (page, course) => page.locator('#courses li', { hasText: course });
+const rows = (page) => page.locator('#log li');
+
+async function eventually(what, check) {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    if (await check()) return;
+    assert.ok(Date.now() < deadline, what);
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
+}
+
+test('an enrollment by hand takes a seat and is in the log', () =>
+  withPage(async (page) => {
+    await offerCourses(page);
+    const told = await enroll(page, 'Grace', 'Databases');
+    assert.match(told, /^Grace has a seat in Databases: event \d+\.$/);
+    await card(page, 'Databases').getByText('1 of 8 seats taken').waitFor();
+    assert.equal(await card(page, 'Databases').locator('.seats .taken').count(), 1);
+    assert.match(await option(page, 'course', 'Databases'), /7 left/);
+    assert.match(await option(page, 'student', 'Grace'), /1 of 3 courses/);
+    const newest = rows(page).first();
+    await newest.getByText('EnrollmentCompleted').waitFor();
+    assert.match(await newest.textContent(), /course_id:databases-.*student_id:grace-/);
+
+    assert.equal(await enroll(page, 'Grace', 'Databases'), 'Grace has a seat in Databases already.');
+    await card(page, 'Databases').getByText('1 of 8 seats taken').waitFor();
+  }, { expected: /409/ }));
+
+test('what one window does, another one sees', () =>
+  withPage(async (page, context) => {
+    await offerCourses(page);
+    const other = await context.newPage();
+    await other.goto(server.url);
+    await isLive(other);
+    await enroll(other, 'Ada', 'Logic');
+    await card(page, 'Logic').getByText('1 of 4 seats taken').waitFor();
+    await other.getByRole('button', { name: 'Offer new courses' }).click();
+    await card(page, 'Logic').getByText('0 of 4 seats taken').waitFor();
+  }));
+
+test('an enrollment needs no mouse', () =>
+  withPage(async (page) => {
+    await offerCourses(page);
+    await page.locator('h1').click();
+    const focused = () => page.evaluate(() => document.activeElement.name ?? '');
+    for (const name of ['student', 'course']) {
+      await eventually(`Tab leads to ${name}`, async () => {
+        await page.keyboard.press('Tab');
+        return (await focused()) === name;
+      });
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      assert.equal(outline, 'solid', 'the focus is visible');
+      await page.keyboard.type(name === 'student' ? 'Hedy' : 'Astr');
+    }
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Hedy has a seat in Astronomy/).waitFor();
+    await card(page, 'Astronomy').getByText('1 of 6 seats taken').waitFor();
+  }));
+
+test('a rush has as many winners as seats, and beside it the naive one has more', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    await page.getByLabel('Students').fill('80');
+    await page.getByLabel('Seats').fill('7');
+    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    await page.locator('#rushed', { hasText: '80 students, 7 seats' }).waitFor();
+
+    const dcb = page.locator('#dcb');
+    assert.equal(await dcb.locator('.verdict').textContent(), '7 winners for 7 seats');
+    assert.equal(await dcb.locator('.seats .taken').count(), 7);
+    assert.equal(await dcb.locator('.seats .over').count(), 0);
+    const number = async (side, name) =>
+      Number(await side.locator('dl div', { hasText: name }).locator('dd').textContent());
+    const conflicts = await number(dcb, 'Conflicts');
+    assert.ok(conflicts > 0);
+    assert.equal(await number(dcb, 'Attempts'), 7 + conflicts);
+    assert.equal(await number(dcb, 'Refused'), 73);
+
+    const naive = page.locator('#naive');
+    const verdict = await naive.locator('.verdict').textContent();
+    const [, winners, over] = verdict.match(/^(\d+) winners for 7 seats: oversold by (\d+)$/);
+    assert.equal(Number(winners), 7 + Number(over));
+    assert.equal(await naive.locator('.seats .over').count(), Number(over));
+    assert.equal(await number(naive, 'Conflicts'), 0);
+    assert.match(await page.locator('#rushed').textContent(), /With the condition 7 winners; naive \d+/);
+  }));
+
+test('a rush out of bounds is not sent, and the fields say why', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    await page.getByLabel('Students').fill('501');
+    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    const invalid = await page.locator('#rush input:invalid').getAttribute('name');
+    assert.equal(invalid, 'students');
+    assert.equal(await page.locator('#rushed').textContent(), '');
+  }));
+
+test('the log shows what is asked for, what was and what comes', () =>
+  withPage(async (page) => {
+    await offerCourses(page);
+    await enroll(page, 'Alan', 'Algorithms');
+    await page.getByLabel('Type').fill('CourseOffered');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    const types = () => page.locator('#log .type').allTextContents();
+    await eventually('only offers', async () => {
+      const shown = await types();
+      return shown.length >= 6 && shown.every((type) => type === 'CourseOffered');
+    });
+
+    await page.getByLabel('Type').fill('');
+    await page.getByLabel('Tags').fill(await tagOf(page, 'Algorithms'));
+    await page.keyboard.press('Enter');
+    await eventually('the offer and the enrollment', async () =>
+      (await types()).join() === 'EnrollmentCompleted,CourseOffered');
+    await enroll(page, 'Barbara', 'Linear Algebra');
+    await enroll(page, 'Barbara', 'Algorithms');
+    await eventually('the one that matches', async () =>
+      (await types()).join() === 'EnrollmentCompleted,EnrollmentCompleted,CourseOffered');
+    await card(page, 'Linear Algebra').getByText('1 of 10 seats taken').waitFor();
+
+    await page.locator('#log .tags', { hasText: 'student_id:barbara' }).last().click();
+    await eventually('those of one student', async () => {
+      const shown = await rows(page).allTextContents();
+      return shown.length === 3 && shown.every((text) => text.includes('barbara-'));
+    });
+    await page.getByRole('button', { name: 'All events' }).click();
+    await eventually('all', async () => (await types()).includes('DemoStarted'));
+  }));
+
+/** The tag of the course as the log's data list offers it. */
+async function tagOf(page, course) {
+  const id = await page.locator('#enroll [name=course] option', { hasText: course }).getAttribute('value');
+  return `course_id:${id}`;
+}
+
+test('a filter that no event can match is told, and can be taken back', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    await page.getByLabel('Type').fill('x'.repeat(65));
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText("The log can't be filtered so").waitFor();
+    await page.getByRole('button', { name: 'All events' }).click();
+    await isLive(page);
+    assert.ok(await page.locator('#notice').isHidden());
+  }, { expected: /400/ }));
+
+test('the log is bounded, its data can be opened, and it can be held', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    await page.getByLabel('Students').fill('200');
+    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    await page.locator('#rushed', { hasText: '200 students' }).waitFor();
+    await eventually('the newest hundred', async () => (await rows(page).count()) === 100);
+    const first = () => rows(page).first().getAttribute('data-position');
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await rows(page).first().locator('summary').click();
+    await rows(page).first().locator('pre').getByText('"studentId"').waitFor();
+    const before = await first();
+    await offerCourses(page);
+    await page.waitForTimeout(500);
+    assert.equal(await first(), before);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await eventually('it goes on', async () => (await first()) !== before);
+    assert.equal(await rows(page).count(), 100);
+  }));
+
+test('the charts draw what the server measured', () =>
+  withPage(async (page) => {
+    await isLive(page);
+    for (const chart of ['Throughput', 'Latency']) {
+      const lines = page.locator('figure', { hasText: chart }).locator('path.line');
+      await eventually(`${chart} has points`, async () => {
+        const drawn = await lines.evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));
+        return drawn.length >= 2 && drawn.some((d) => /^M[\d.]+ [\d.]+L[\d.]+ [\d.]+/.test(d));
+      });
+      const label = await page.locator('figure', { hasText: chart }).getByRole('img').getAttribute('aria-label');
+      assert.match(label, /Now: .*\d/);
+    }
+  }));
+
+test('a page finds its way to a server that was started anew', async () => {
+  let own = await startServer();
+  try {
+    await withPage(async (page) => {
+      await offerCourses(page);
+      await own.stop();
+      await page.locator('#status[data-state=lost]').waitFor();
+      own = await startServer({ port: own.port });
+      await page.locator('#no-courses').waitFor({ timeout: 20_000 });
+      await isLive(page);
+      await offerCourses(page);
+    }, { at: own, expected: /Failed to load resource|ERR_/ });
+  } finally {
+    await own.stop();
+  }
+});
+
+test('where a token is asked for, the page passes its own on', async () => {
+  const own = await startServer({ options: ['--require-token', '--token', 'a-token-for-tests'] });
+  try {
+    await withPage(async (page) => {
+      await page.getByRole('alert').getByText('asks for a token').waitFor();
+    }, { at: own, expected: /401/ });
+    await withPage(offerCourses, { at: own, path: '/?token=a-token-for-tests' });
+  } finally {
+    await own.stop();
+  }
+});
+
+test('who wants less motion gets none', () =>
+  withPage(async (page) => {
+    await offerCourses(page);
+    const seat = page.locator('.seats i').first();
+    const duration = await seat.evaluate((own) => getComputedStyle(own).transitionDuration);
+    assert.equal(duration, '0s');
+  }, { window: { reducedMotion: 'reduce' } }));
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [width, height] of [[1280, 900], [390, 844]]) {
+    test(`it fits ${width} pixels, ${colorScheme}`, () =>
+      withPage(async (page) => {
+        await offerCourses(page);
+        for (const student of ['Ada', 'Edsger', 'John']) await enroll(page, student, 'Algorithms');
+        await page.getByRole('button', { name: 'Rush', exact: true }).click();
+        await page.locator('#rushed', { hasText: '100 students' }).waitFor();
+        await page.locator('#charts svg').last().waitFor();
+        await eventually('the log is drawn', async () => (await rows(page).count()) === 100);
+        const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(excess <= 0, `${excess} pixels stick out`);
+        if (process.env.SCREENSHOTS) {
+          await mkdir(process.env.SCREENSHOTS, { recursive: true });
+          const path = join(process.env.SCREENSHOTS, `${width}-${colorScheme}.png`);
+          await page.screenshot({ path, fullPage: true });
+        }
+      }, { window: { viewport: { width, height }, colorScheme } }));
+  }
+}

@@ -1,0 +1,97 @@
+//! The store as racing students meet it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dcb_core::{
+    Append, Appended, Error, EventStore, EventStream, Position, ProjectionLimit, Query,
+    ReadOptions, RecordedCommand,
+};
+use tokio::time::sleep;
+
+use crate::stores::Events;
+
+/// What passes between a decision and its append: a network and somebody else's computer. The
+/// decisions that are made meanwhile know nothing of it.
+const ON_THE_WAY: Duration = Duration::from_millis(3);
+
+/// Delays and counts appends; with `conditions` false it leaves their conditions out, which makes
+/// of any decision a naive one that reads, then writes.
+pub(super) struct Race {
+    store: Events,
+    conditions: bool,
+    tried: AtomicU64,
+    conflicts: AtomicU64,
+}
+
+impl Race {
+    pub(super) fn new(store: Events, conditions: bool) -> Self {
+        Self {
+            store,
+            conditions,
+            tried: AtomicU64::new(0),
+            conflicts: AtomicU64::new(0),
+        }
+    }
+
+    /// How often somebody tried to append.
+    pub(super) fn tried(&self) -> u64 {
+        self.tried.load(Ordering::Relaxed)
+    }
+
+    /// How many of them were refused because of what came between.
+    pub(super) fn conflicts(&self) -> u64 {
+        self.conflicts.load(Ordering::Relaxed)
+    }
+}
+
+impl EventStore for Race {
+    async fn submit(&self, mut append: Append) -> Result<Appended, Error> {
+        sleep(ON_THE_WAY).await;
+        if !self.conditions {
+            append.condition = None;
+        }
+        self.tried.fetch_add(1, Ordering::Relaxed);
+        let outcome = self.store.submit(append).await;
+        if matches!(outcome, Err(Error::Conflict { .. })) {
+            self.conflicts.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        self.store.query_stream(query, options).await
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        self.store.head().await
+    }
+
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.store.count(query).await
+    }
+
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        self.store.exists(query).await
+    }
+
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        self.store.tracked(source).await
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.store.commands(after, limit).await
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        self.store.projection_limit()
+    }
+}

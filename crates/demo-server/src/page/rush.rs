@@ -1,0 +1,211 @@
+//! The rush: more students than seats at once, once with the condition and once without.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use course_enrollment::{
+    CourseId, CourseOffered, Error, StudentId, StudentRegistered, enroll, seats_taken,
+};
+use dcb_core::EventStore as _;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+
+use super::board::fresh_suffix;
+use super::enroll::refusal;
+use super::parse;
+use super::race::Race;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::stores::Events;
+
+const MAX_STUDENTS: u32 = 500;
+const MAX_SEATS: u32 = 100;
+/// How many students the server serves at a time. It leaves projections of the store to others.
+const AT_ONCE: usize = 50;
+/// Before who met a conflict too often begins again.
+const BREATH: Duration = Duration::from_millis(2);
+
+/// Where rushes start, one after the other.
+pub(super) type Start = Mutex<()>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    students: u32,
+    seats: u32,
+}
+
+/// The same rush for two courses.
+#[derive(Debug, Serialize)]
+pub(super) struct Rush {
+    students: usize,
+    seats: u32,
+    dcb: Outcome,
+    naive: Outcome,
+}
+
+/// What became of one course.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    course: CourseId,
+    /// Students with a seat, counted in the log.
+    enrolled: u64,
+    /// Students who were told that there is none.
+    refused: u64,
+    appends: u64,
+    /// Appends that were refused; each was decided again.
+    conflicts: u64,
+    duration_ms: f64,
+}
+
+/// `POST /demo/rush`.
+pub(super) async fn run(
+    State(app): State<Arc<App>>,
+    start: Arc<Start>,
+    body: Bytes,
+) -> Result<Json<Rush>, ApiError> {
+    let Request { students, seats } = parse(&body)?;
+    check("students", students, MAX_STUDENTS)?;
+    check("seats", seats, MAX_SEATS)?;
+    let _only_one = start.try_lock().map_err(|_| {
+        ApiError::new(
+            StatusCode::CONFLICT,
+            "RUSH_UNDER_WAY",
+            "another rush is under way",
+        )
+    })?;
+    let field = Field::prepare(&app.stores.events, students, seats).await;
+    let field = field.map_err(|failed| refusal(&failed))?;
+    let rush = field.rush(&app.stores.events).await;
+    rush.map(Json).map_err(|failed| refusal(&failed))
+}
+
+fn check(field: &str, number: u32, max: u32) -> Result<(), ApiError> {
+    if (1..=max).contains(&number) {
+        return Ok(());
+    }
+    Err(ApiError::invalid_field(
+        field,
+        format!("{field} must be from 1 to {max}"),
+    ))
+}
+
+/// Two courses with the same seats, and who wants one in both.
+struct Field {
+    seats: u32,
+    students: Vec<StudentId>,
+    dcb: CourseId,
+    naive: CourseId,
+}
+
+impl Field {
+    async fn prepare(store: &Events, students: u32, seats: u32) -> Result<Self, Error> {
+        let suffix = fresh_suffix();
+        let ids = (1..=students).map(|number| StudentId::new(format!("rush-{suffix}-{number}")));
+        let field = Self {
+            seats,
+            students: ids.collect(),
+            dcb: CourseId::new(format!("rush-{suffix}-dcb")),
+            naive: CourseId::new(format!("rush-{suffix}-naive")),
+        };
+        let mut events = vec![
+            field.offer(&field.dcb, "With the condition").to_event()?,
+            field.offer(&field.naive, "Without").to_event()?,
+        ];
+        for student in &field.students {
+            events.push(registration(student).to_event()?);
+        }
+        store.append(events).await?;
+        Ok(field)
+    }
+
+    /// The category is the tag by which the page knows the courses of a rush.
+    fn offer(&self, course: &CourseId, name: &'static str) -> CourseOffered {
+        CourseOffered {
+            id: course.clone(),
+            name: name.into(),
+            instructor: "Prof. Theodora Lindqvist".into(),
+            capacity: self.seats,
+            category: "Rush".into(),
+            popularity: 1.0,
+        }
+    }
+
+    /// First with the condition, then without, so that neither disturbs the other.
+    async fn rush(&self, store: &Events) -> Result<Rush, Error> {
+        Ok(Rush {
+            students: self.students.len(),
+            seats: self.seats,
+            dcb: self.race(&self.dcb, Race::new(store.clone(), true)).await?,
+            naive: self
+                .race(&self.naive, Race::new(store.clone(), false))
+                .await?,
+        })
+    }
+
+    async fn race(&self, course: &CourseId, race: Race) -> Result<Outcome, Error> {
+        let race = Arc::new(race);
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let started = Instant::now();
+        let mut racing = JoinSet::new();
+        for student in &self.students {
+            let (race, places) = (Arc::clone(&race), Arc::clone(&places));
+            let (student, course) = (student.clone(), course.clone());
+            racing.spawn(async move {
+                let _place = places.acquire().await;
+                ask_until_told(&race, &student, &course).await
+            });
+        }
+        let mut refused = 0;
+        while let Some(told) = racing.join_next().await {
+            let has_seat = told.expect("no student is aborted")?;
+            refused += u64::from(!has_seat);
+        }
+        let duration = started.elapsed();
+        Ok(Outcome {
+            course: course.clone(),
+            enrolled: race.project(&seats_taken(course)?).await?.state,
+            refused,
+            appends: race.tried(),
+            conflicts: race.conflicts(),
+            duration_ms: duration.as_secs_f64() * 1000.0,
+        })
+    }
+}
+
+/// Whether the student got a seat. Who met conflicts until the decision gave up asks again: for
+/// each conflict somebody else has a seat, so it ends.
+async fn ask_until_told(
+    race: &Race,
+    student: &StudentId,
+    course: &CourseId,
+) -> Result<bool, Error> {
+    use dcb_core::Error::{RetriesExhausted, TooManyProjections};
+    loop {
+        match enroll(race, student, course).await {
+            Ok(_) => return Ok(true),
+            Err(Error::CourseFull { .. }) => return Ok(false),
+            Err(Error::Store(RetriesExhausted { .. } | TooManyProjections { .. })) => {
+                tokio::time::sleep(BREATH).await;
+            }
+            Err(failed) => return Err(failed),
+        }
+    }
+}
+
+fn registration(student: &StudentId) -> StudentRegistered {
+    StudentRegistered {
+        id: student.clone(),
+        name: "Somebody in a hurry".into(),
+        email: format!("{student}@example.com").into(),
+        major: "Mathematics".into(),
+        year: 1,
+        max_courses: 2,
+    }
+}
