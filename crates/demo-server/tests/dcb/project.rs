@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use crate::support::Client;
 use crate::{append_many, assert_invalid, event, query};
 
-fn projector(id: &str, query: Value, initial: Value) -> Value {
+fn projector(id: &str, query: &Value, initial: &Value) -> Value {
     json!({ "id": id, "query": query, "initialState": initial, "transitionFunction": "(s, e) => s" })
 }
 
@@ -23,9 +23,9 @@ async fn states_count_or_echo() {
     let client = Client::start().await;
     append_many(&client, 5).await;
     let initial = json!({ "users": 0, "n": 1.50, "list": [null, "x"] });
-    let counted = projector("counted", query(&["Counted"], &[]), json!(10));
-    let even = projector("even", query(&[], &["even"]), initial.clone());
-    let none = projector("none \"quoted\"", query(&["Absent"], &[]), initial.clone());
+    let counted = projector("counted", &query(&["Counted"], &[]), &json!(10));
+    let even = projector("even", &query(&[], &["even"]), &initial);
+    let none = projector("none \"quoted\"", &query(&["Absent"], &[]), &initial);
     let without = json!({ "id": "without", "query": query(&["Absent"], &[]) });
     let answer = project(&client, json!([counted, even, none, without]), Value::Null).await;
     let states = json!({ "counted": 5, "even": 3, "none \"quoted\"": initial, "without": null });
@@ -41,8 +41,8 @@ async fn states_count_or_echo() {
 #[tokio::test]
 async fn the_condition_protects_what_was_read() {
     let client = Client::start().await;
-    let even = projector("even", query(&["Counted"], &["even"]), json!(0));
-    let odd = projector("odd", query(&["Odd"], &[]), json!(0));
+    let even = projector("even", &query(&["Counted"], &["even"]), &json!(0));
+    let odd = projector("odd", &query(&["Odd"], &[]), &json!(0));
     for projectors in [json!([even]), json!([even, odd])] {
         append_many(&client, 3).await;
         let condition = project(&client, projectors.clone(), Value::Null).await;
@@ -61,8 +61,8 @@ async fn the_condition_protects_what_was_read() {
 #[tokio::test]
 async fn the_boundary_is_the_union_of_the_queries() {
     let client = Client::start().await;
-    let one = projector("one", query(&["A"], &["x"]), json!(0));
-    let two = projector("two", query(&[], &["y"]), json!(0));
+    let one = projector("one", &query(&["A"], &["x"]), &json!(0));
+    let two = projector("two", &query(&[], &["y"]), &json!(0));
     let answer = project(&client, json!([one, two]), Value::Null).await;
     let items = json!([{ "types": ["A"], "tags": ["x"] }, { "types": [], "tags": ["y"] }]);
     let condition = json!({ "failIfEventsMatch": { "items": items } });
@@ -70,7 +70,7 @@ async fn the_boundary_is_the_union_of_the_queries() {
         answer["appendCondition"], condition,
         "of an empty log there is no after"
     );
-    let all = projector("all", json!({}), json!(0));
+    let all = projector("all", &json!({}), &json!(0));
     let answer = project(&client, json!([one, all]), Value::Null).await;
     let condition = json!({ "failIfEventsMatch": { "items": [] } });
     assert_eq!(answer["appendCondition"], condition);
@@ -81,8 +81,8 @@ async fn the_boundary_is_the_union_of_the_queries() {
 async fn after_is_exclusive_and_may_be_beyond_the_head() {
     let client = Client::start().await;
     append_many(&client, 5).await;
-    let all = projector("all", query(&[], &["all"]), json!("none"));
-    let even = projector("even", query(&[], &["even"]), json!("none"));
+    let all = projector("all", &query(&[], &["all"]), &json!("none"));
+    let even = projector("even", &query(&[], &["even"]), &json!("none"));
     for projectors in [json!([all]), json!([all, even])] {
         for (after, count) in [(0, json!(5)), (3, json!(2)), (5, json!("none"))] {
             for after in [json!(after), json!(after.to_string())] {
@@ -112,7 +112,7 @@ async fn projectors_are_bounded_and_named_once() {
             .await
     };
     assert_invalid(&post(json!([])).await, "projectors");
-    let one = projector("one", json!({}), json!(0));
+    let one = projector("one", &json!({}), &json!(0));
     assert_invalid(&post(json!([one, one])).await, "projectors[1].id");
     let many = |count: usize, items: usize| -> Value {
         let items: Vec<Value> = (0..items)
@@ -120,14 +120,14 @@ async fn projectors_are_bounded_and_named_once() {
             .collect();
         let query = json!({ "items": items });
         (0..count)
-            .map(|id| projector(&id.to_string(), query.clone(), json!(0)))
+            .map(|id| projector(&id.to_string(), &query, &json!(0)))
             .collect()
     };
     assert_eq!(post(many(100, 10)).await.status, StatusCode::OK);
     assert_invalid(&post(many(101, 1)).await, "projectors");
     assert_invalid(&post(many(100, 11)).await, "projectors");
     assert_invalid(&post(json!([{ "id": "a" }])).await, "projectors[0]");
-    let bad = projector("a", query(&[""], &[]), json!(0));
+    let bad = projector("a", &query(&[""], &[]), &json!(0));
     assert_invalid(
         &post(json!([bad])).await,
         "projectors[0].query.items[0].types[0]",
