@@ -113,7 +113,7 @@ pub(super) async fn an_extent_is_that_of_the_events(store: &impl EventStore) {
                 .filter(|event| query.matches(event) && range.contains(&event.position()));
             let expected = Extent {
                 count: matching.clone().count() as u64,
-                last: matching.last().map(SequencedEvent::position),
+                last: matching.map(SequencedEvent::position).max(),
                 head,
             };
             let extent = store.extent(&query, range).await.unwrap();
