@@ -9,6 +9,7 @@ use crate::error::{BoxError, Error};
 use crate::floor::Floor;
 use crate::goal::Bound;
 use crate::interrupt::Interrupt;
+use crate::load::Load;
 use crate::op::Op;
 use crate::profile::Profile;
 use crate::row::Row;
@@ -77,12 +78,13 @@ pub struct Target {
 
 enum Entry {
     Measure(Row, Op),
+    Load(Row, Load),
     Unmeasured(Row, String),
 }
 
 impl Entry {
     fn row(&self) -> &Row {
-        let (Self::Measure(row, _) | Self::Unmeasured(row, _)) = self;
+        let (Self::Measure(row, _) | Self::Load(row, _) | Self::Unmeasured(row, _)) = self;
         row
     }
 }
@@ -118,6 +120,11 @@ impl Target {
     /// A row to measure, after all rows are declared and in their order.
     pub fn row(&mut self, row: Row, op: &Op) {
         self.entries.push(Entry::Measure(row, op.clone()));
+    }
+
+    /// A row that is a load: it has no floors, and says what came of the calls itself.
+    pub fn load(&mut self, row: Row, load: Load) {
+        self.entries.push(Entry::Load(row, load));
     }
 
     /// A row that can't be had here; its place in the tables says why.

@@ -52,6 +52,16 @@ pub enum Bound {
         /// The time.
         at_most: f64,
     },
+    /// At least this share of the rate that the schedule of a load allows.
+    ShareOfAllowed {
+        /// The share.
+        at_least: f64,
+    },
+    /// At most so many calls of a load that failed.
+    FailedCalls {
+        /// The number.
+        at_most: u64,
+    },
     /// Highest memory in use during an op above that before it, in bytes.
     PeakBytes {
         /// The size.
@@ -105,6 +115,16 @@ impl Goal {
         Self::new(Bound::P99Ns {
             at_most: at_most.as_nanos() as f64,
         })
+    }
+
+    /// [`Bound::ShareOfAllowed`].
+    pub fn share_of_allowed(at_least: f64) -> Self {
+        Self::new(Bound::ShareOfAllowed { at_least })
+    }
+
+    /// [`Bound::FailedCalls`] of none.
+    pub fn no_failed_call() -> Self {
+        Self::new(Bound::FailedCalls { at_most: 0 })
     }
 
     /// [`Bound::PeakBytes`].

@@ -10,6 +10,7 @@ mod error;
 mod floor;
 mod goal;
 mod interrupt;
+pub mod load;
 mod measure;
 mod op;
 pub mod pages;

@@ -7,6 +7,7 @@
 
 mod contest;
 mod figures;
+mod load;
 mod statistics;
 
 use crate::error::{BoxError, Error};

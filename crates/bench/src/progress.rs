@@ -20,7 +20,7 @@ impl Progress {
 
     /// A row was measured, or was not and takes no time either.
     pub(crate) fn passed(&mut self, id: &str, measured: Option<&Measured>) {
-        if !matches!(measured, Some(Measured::Figures(_))) {
+        if !matches!(measured, Some(Measured::Figures(_) | Measured::Load(_))) {
             self.total -= 1;
             return;
         }

@@ -7,6 +7,7 @@ mod floors;
 mod goals;
 mod header;
 mod insight;
+mod load;
 pub(crate) mod number;
 mod page;
 mod publish;
@@ -22,6 +23,7 @@ pub use detail::Detail;
 pub use floors::floors_table;
 pub use goals::goals_table;
 pub use insight::{calls_range, concurrency_gain, memory_range};
+pub use load::{LIBRARY, LoadTable};
 pub use page::{Page, Rendered, Section, render};
 pub use publish::{publish, publish_complete, publish_each};
 pub use published::{

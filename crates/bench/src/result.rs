@@ -1,6 +1,7 @@
 //! What is known of a row after it was measured; saved with the run, rendered into pages.
 
-use crate::row::Declared;
+use crate::load::LoadFigures;
+use crate::row::{Declared, TableId};
 use serde::{Deserialize, Serialize};
 
 /// A statistic and its 95 % bootstrap interval.
@@ -32,7 +33,20 @@ impl RowResult {
     pub fn figures(&self) -> Option<&Figures> {
         match &self.measured {
             Measured::Figures(figures) => Some(figures),
-            Measured::Not { .. } => None,
+            Measured::Load(_) | Measured::Not { .. } => None,
+        }
+    }
+
+    /// Whether the row is one of a table's.
+    pub(crate) fn fills(&self, table: TableId) -> bool {
+        self.declared.fills.iter().any(|filled| filled == table.0)
+    }
+
+    /// The figures of a load, where it is one.
+    pub fn load(&self) -> Option<&LoadFigures> {
+        match &self.measured {
+            Measured::Load(figures) => Some(figures),
+            Measured::Figures(_) | Measured::Not { .. } => None,
         }
     }
 }
@@ -43,6 +57,8 @@ impl RowResult {
 pub enum Measured {
     /// The row was measured.
     Figures(Box<Figures>),
+    /// The row is a load, and was run.
+    Load(Box<LoadFigures>),
     /// The target says that the row can't be had here.
     Not {
         /// Why, in words.

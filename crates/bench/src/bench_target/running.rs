@@ -93,6 +93,10 @@ impl Target {
                 let figures = bench.row(criterion, &row, &op)?;
                 Ok(figures.map(|figures| Measured::Figures(Box::new(figures))))
             }
+            Entry::Load(row, load) => {
+                let figures = bench.load(criterion, &row, &load)?;
+                Ok(figures.map(|figures| Measured::Load(Box::new(figures))))
+            }
         }
     }
 

@@ -18,6 +18,8 @@ pub const SIZES: TableId = TableId("message_sizes");
 pub const BATCHES: TableId = TableId("message_batches");
 /// Several writers at once.
 pub const WRITERS: TableId = TableId("message_writers");
+/// Requests to a server.
+pub const HTTP: TableId = TableId("message_http");
 /// Reads with their JSON decoded.
 pub const DECODED: TableId = TableId("message_decoded");
 
@@ -25,7 +27,7 @@ pub const DECODED: TableId = TableId("message_decoded");
 pub const PAGE: Page = Page {
     slug: "message-store",
     title: "Message Store Performance",
-    targets: &["message_store"],
+    targets: &["message_store", "http_messages"],
     body,
 };
 
@@ -49,6 +51,12 @@ stream, and 100 messages of one category in a table that holds nothing else. So 
 that walks the whole table looks as fast as one by index: see the table sizes below. Its reads decode \
 JSON into maps; ours hand out the text, and the rows *decoded* decode it.";
 
+const OVER_HTTP: &str = "\
+The demo server in a process of its own, asked by `POST /rpc`; it, PostgreSQL and the callers share the \
+machine's cores. A caller has a connection that is kept open, and sends its next request when the last \
+is answered. **Success** is the share of the requests that were answered 200 with the result that the \
+method promises. **Library** is the same call of the store by as many callers in this process.";
+
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![
         heading(2, "Reading the tables"),
@@ -66,6 +74,9 @@ fn body(view: &View<'_>) -> Vec<Section> {
     for table in &tables::OURS {
         page.extend(table.sections(view));
     }
+    page.push(heading(2, "Over HTTP"));
+    page.push(Section::Text(OVER_HTTP.to_owned()));
+    page.extend(tables::HTTP.sections(view));
     page.push(heading(2, "Floors"));
     page.push(Section::Table(floors_table(view)));
     page.push(heading(2, "Figures to reach"));

@@ -2,13 +2,16 @@
 //! `reports/performance.md`.
 
 mod figures;
+mod load;
 
 use crate::report::Column::{
     self, Allocations, Dataset, Events, EventsPerSecond, Interval, Latency, Memory, Operation, P50,
     P99, PeakKilobytes, Published as PublishedColumn, Throughput, TimesFloor,
 };
-use crate::report::{Detail, Page, Published, Section, TableSpec, View, floors_table};
+use crate::report::{Detail, Page, Published, Section, TableSpec, View, floors_table, goals_table};
 use crate::row::TableId;
+
+pub use load::{CLOSED, FIXED_RATE, WEB_APP};
 
 /// Append and AppendIf.
 pub const APPEND: TableId = TableId("performance_append");
@@ -21,7 +24,7 @@ pub const PROJECTION: TableId = TableId("performance_projection");
 pub const PAGE: Page = Page {
     slug: "performance",
     title: "Performance Benchmarks",
-    targets: &["performance"],
+    targets: &["performance", "http_events"],
     body,
 };
 
@@ -60,9 +63,7 @@ Small stand once for PostgreSQL and once for **SQLite**, in a file that is flush
 
 One op is one call of one caller. Memory and allocations are of this process for one op, event \
 building included, from a pass of their own; what SQLite's C code allocates is not counted. The \
-columns behind Allocations are explained on [the page of the local PostgreSQL](local-postgresql.md).
-
-The published page's four load runs of an HTTP server are not on this page: it measures the library.";
+columns behind Allocations are explained on [the page of the local PostgreSQL](local-postgresql.md).";
 
 const DETAILS: [Detail; 3] = [
     Detail {
@@ -108,7 +109,10 @@ fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![Section::Text(INTRODUCTION.to_owned())];
     page.push(Section::Heading(2, "Library Benchmarks".to_owned()));
     page.extend(DETAILS.iter().flat_map(|detail| detail.sections(view)));
+    page.extend(load::sections(view));
     page.push(Section::Heading(2, "Floors".to_owned()));
     page.push(Section::Table(floors_table(view)));
+    page.push(Section::Heading(2, "Figures to reach".to_owned()));
+    page.push(Section::Table(goals_table(view)));
     page
 }

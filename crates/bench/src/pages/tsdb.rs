@@ -17,6 +17,8 @@ pub const WRITE: TableId = TableId("tsdb_write");
 pub const QUERY: TableId = TableId("tsdb_query");
 /// A server's own answers.
 pub const HTTP: TableId = TableId("tsdb_http");
+/// Requests to a server over a socket.
+pub const LOAD: TableId = TableId("tsdb_load");
 /// What one op allocates.
 pub const MEMORY: TableId = TableId("tsdb_memory");
 /// Large requests, and many at once.
@@ -44,7 +46,7 @@ pub fn series_text(series: usize) -> String {
 pub const PAGE: Page = Page {
     slug: "tsdb",
     title: "Time-Series Engine Performance",
-    targets: &["tsdb_write", "tsdb_query"],
+    targets: &["tsdb_write", "tsdb_query", "http_series"],
     body,
 };
 
@@ -62,6 +64,12 @@ calls.
 - **Published**: the figures of the page, and the machine they are from. Peers under *Figures to \
 reach* were measured on the machine that this engine was built on.";
 
+const OVER_A_SOCKET: &str = "\
+The demo server in a process of its own, with its series in memory; it and the callers share the \
+machine's cores. A caller has a connection that is kept open, and sends its next request when the last \
+is answered. **Library** is the function behind the handler, called by as many callers in this process. \
+The published page has no figures over a socket.";
+
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![
         heading(2, "Reading the tables"),
@@ -71,6 +79,9 @@ fn body(view: &View<'_>) -> Vec<Section> {
         page.push(heading(2, title));
         page.extend(details.iter().flat_map(|detail| detail.sections(view)));
     }
+    page.push(heading(2, "Over a socket"));
+    page.push(Section::Text(OVER_A_SOCKET.to_owned()));
+    page.extend(tables::LOAD.sections(view));
     page.push(heading(2, "Memory by the shape of the data"));
     page.extend(memory::sections(view));
     page.push(heading(2, "Scaling with size"));

@@ -2,6 +2,7 @@ use super::number::{significant, whole};
 use super::table::Table;
 use super::view::View;
 use crate::goal::{Bound, Goal};
+use crate::load::LoadFigures;
 use crate::result::{Figures, Interval, Measured, RowResult};
 
 /// The figures that rows are to reach: bound, figure, and whether it holds.
@@ -16,14 +17,8 @@ pub fn goals_table(view: &View<'_>) -> Table {
 fn cells(row: &RowResult, goal: &Goal) -> Vec<String> {
     let (measured, reached) = match &row.measured {
         Measured::Not { reason } => (format!("not measured: {reason}"), "not known"),
-        Measured::Figures(figures) => match verdict(figures, &goal.bound) {
-            Some((text, true)) => (text, "yes"),
-            Some((text, false)) => (text, "no"),
-            None => (
-                "not measured: the floor was not run".to_owned(),
-                "not known",
-            ),
-        },
+        Measured::Figures(figures) => reached(verdict(figures, &goal.bound)),
+        Measured::Load(figures) => reached(load_verdict(figures, &goal.bound)),
     };
     let peer = goal.peer.clone().unwrap_or_else(|| "none".to_owned());
     vec![
@@ -33,6 +28,17 @@ fn cells(row: &RowResult, goal: &Goal) -> Vec<String> {
         measured,
         reached.to_owned(),
     ]
+}
+
+fn reached(verdict: Option<(String, bool)>) -> (String, &'static str) {
+    match verdict {
+        Some((text, true)) => (text, "yes"),
+        Some((text, false)) => (text, "no"),
+        None => (
+            "not measured: the row has no such figure".to_owned(),
+            "not known",
+        ),
+    }
 }
 
 fn bound(bound: &Bound) -> String {
@@ -48,10 +54,14 @@ fn bound(bound: &Bound) -> String {
         Bound::MeanNs { at_most } => format!("mean at most {} µs", significant(at_most / 1e3)),
         Bound::P99Ns { at_most } => format!("p99 at most {} µs", significant(at_most / 1e3)),
         Bound::PeakBytes { at_most } => format!("at most {} KB in use", whole(at_most / 1024.0)),
+        Bound::ShareOfAllowed { at_least } => {
+            format!("at least {at_least} of the calls/s that the schedule allows")
+        }
+        Bound::FailedCalls { at_most } => format!("at most {at_most} failed calls"),
     }
 }
 
-/// The figure that the bound is about, and whether it is within; none without its floor.
+/// The figure that the bound is about, and whether it is within; none where the row lacks it.
 fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
     let (text, reached) = match bound {
         Bound::TimesFloor { floor, at_most } => {
@@ -81,8 +91,35 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
             let peak = figures.peak_bytes as f64;
             (whole(peak / 1024.0) + " KB", peak <= *at_most)
         }
+        Bound::ShareOfAllowed { .. } | Bound::FailedCalls { .. } => return None,
     };
     Some((text, reached))
+}
+
+/// The same of a load.
+fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> {
+    Some(match bound {
+        Bound::CallsPerSecond { at_least } => {
+            let rate = figures.calls_per_second();
+            (whole(rate) + " calls/s", rate >= *at_least)
+        }
+        Bound::MeanNs { at_most } => microseconds(figures.latency().mean_ns, *at_most),
+        Bound::P99Ns { at_most } => microseconds(figures.latency().p99_ns as f64, *at_most),
+        Bound::ShareOfAllowed { at_least } => {
+            let (rate, allowed) = (figures.calls_per_second(), figures.allowed_per_second?);
+            let text = format!("{} of {} calls/s", whole(rate), whole(allowed));
+            (text, rate >= at_least * allowed)
+        }
+        Bound::FailedCalls { at_most } => {
+            let (failed, calls) = (figures.failed, figures.calls);
+            let text = format!("{} of {}", whole(failed as f64), whole(calls as f64));
+            (text, failed <= *at_most)
+        }
+        Bound::TimesFloor { .. }
+        | Bound::ShareOfFloor { .. }
+        | Bound::AllocationsAboveFloor { .. }
+        | Bound::PeakBytes { .. } => return None,
+    })
 }
 
 fn interval(ratio: Interval) -> String {

@@ -56,15 +56,18 @@ impl Published {
     pub(crate) fn entries(&self) -> Vec<PublishedEntry> {
         match self {
             Self::Figures(table) => table.entries().collect(),
-            Self::Text(table) => {
-                let entries = table.rows.iter().map(|(key, text)| PublishedEntry {
-                    key: *key,
-                    figures: (*text).to_owned(),
-                });
-                entries.collect()
-            }
+            Self::Text(table) => table.entries().collect(),
             Self::Nothing => Vec::new(),
         }
+    }
+}
+
+impl PublishedText {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = PublishedEntry> + use<> {
+        self.rows.iter().map(|(key, text)| PublishedEntry {
+            key: *key,
+            figures: (*text).to_owned(),
+        })
     }
 }
 

@@ -114,6 +114,9 @@ impl TableSpec {
             (_, Measured::Figures(figures)) => column
                 .declared(row)
                 .unwrap_or_else(|| column.figure(row, figures)),
+            (_, Measured::Load(_)) => column.declared(row).unwrap_or_else(|| {
+                self.reason(column, "a load, which has a table of its own kind")
+            }),
             (_, Measured::Not { reason }) => column
                 .declared(row)
                 .unwrap_or_else(|| self.reason(column, reason)),

@@ -43,15 +43,18 @@ impl<'a> View<'a> {
         self.targets.iter().flat_map(|target| &target.rows)
     }
 
+    /// The loads that fill a table, those that could not be had among them.
+    pub fn loads(&self, table: TableId) -> impl Iterator<Item = &'a RowResult> + use<'a> {
+        self.rows().filter(move |row| row.fills(table))
+    }
+
     /// The rows that fill a table with one reading.
     pub fn table(
         &self,
         table: TableId,
         reading: Reading,
     ) -> impl Iterator<Item = &'a RowResult> + use<'a> {
-        self.rows().filter(move |row| {
-            let declared = &row.declared;
-            declared.reading == reading && declared.fills.iter().any(|filled| filled == table.0)
-        })
+        self.rows()
+            .filter(move |row| row.declared.reading == reading && row.fills(table))
     }
 }

@@ -63,6 +63,7 @@ fn table(view: &View<'_>, reading: Reading) -> Table {
 fn rate(row: Option<&RowResult>) -> String {
     match row.map(|row| &row.measured) {
         Some(Measured::Figures(figures)) => whole(figures.calls_per_second) + " ops/sec",
+        Some(Measured::Load(load)) => whole(load.calls_per_second()) + " calls/s",
         Some(Measured::Not { reason }) => format!("not measured: {reason}"),
         None => "not measured: no benchmark has this row".to_owned(),
     }

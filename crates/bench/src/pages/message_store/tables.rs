@@ -5,7 +5,9 @@ use crate::report::Column::{
     self, Allocations, Concurrency, Dataset, Events, EventsPerSecond, Interval, Latency,
     MemoryBytes, Operation, P50, P99, Throughput, TimesFloor, Titled,
 };
-use crate::report::{Bar, Chart, Published, PublishedKey, PublishedText, Section, TableSpec, View};
+use crate::report::{
+    Bar, Chart, LoadTable, Published, PublishedKey, PublishedText, Section, TableSpec, View,
+};
 use crate::row::{Reading, TableId};
 
 /// A table under its heading, and what one op of its rows is.
@@ -135,6 +137,29 @@ pub(super) const OURS: [TitledTable; 4] = [
     ours("Writers at once", super::WRITERS),
     ours("Reads, decoded", super::DECODED),
 ];
+
+/// Requests to a server.
+pub(super) const HTTP: LoadTable = LoadTable {
+    id: super::HTTP,
+    store: "Backend",
+    published: Some(&OVER_HTTP),
+};
+
+/// The Go server's own page of figures, on its machine.
+const OVER_HTTP: PublishedText = PublishedText {
+    machine: "Published (the Go server's page, its machine)",
+    rows: &[
+        (called("stream.write", "SQLite In-Memory"), "5-10k/s"),
+        (called("stream.write", "Postgres"), "1-2k/s"),
+    ],
+};
+
+const fn called(method: &'static str, backend: &'static str) -> PublishedKey {
+    PublishedKey {
+        concurrency: 16,
+        ..key(method, backend, 1)
+    }
+}
 
 /// The time of the published ops on each backend.
 pub(super) fn chart(view: &View<'_>) -> Chart {

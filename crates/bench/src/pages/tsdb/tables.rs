@@ -3,7 +3,7 @@ use crate::report::Column::{
     self, Allocations, Concurrency, Dataset, Events, EventsPerSecond, Interval, Latency, Memory,
     Operation, P50, P99, Throughput, Titled,
 };
-use crate::report::{Detail, Published, TableSpec};
+use crate::report::{Detail, LoadTable, Published, TableSpec};
 use crate::row::TableId;
 
 const COLUMNS: &[Column] = &[
@@ -97,7 +97,11 @@ const HTTP: Detail = published(
     "HTTP Overhead",
     super::HTTP,
     &figures::HTTP,
-    "of a handler that writes to a recorder; ours is the function that makes the answer.",
+    "\
+of a handler that writes to a recorder, the request made within the op, without a socket. The row \
+without a name in brackets is the function that makes the answer; *handler* is the server's own, its \
+request made within the op as there; *router* sends the same request through all that the server \
+does for one: counters, bounds, tokens, routes.",
     None,
 );
 
@@ -110,6 +114,13 @@ const STRESS: Detail = published(
 what a point occupies. \"1000x\" is a thousand callers a thread; ours are a thousand threads.",
     Some("stress"),
 );
+
+/// Requests to a server over a socket.
+pub(super) const LOAD: LoadTable = LoadTable {
+    id: super::LOAD,
+    store: "Store",
+    published: None,
+};
 
 /// The chapters of the page, and their tables.
 pub(super) const CHAPTERS: [(&str, &[Detail]); 4] = [

@@ -1,0 +1,94 @@
+use super::caller::{Caller, Service};
+use crate::error::BoxError;
+use crate::op::{BoxFuture, Outcome};
+use std::time::Duration;
+
+/// A call of a store, ready to be made.
+pub struct Direct {
+    pause: Duration,
+    call: BoxFuture<'static, Result<Outcome, BoxError>>,
+}
+
+impl Direct {
+    /// A call without a pause after it.
+    pub fn new(call: impl Future<Output = Result<Outcome, BoxError>> + Send + 'static) -> Self {
+        Self {
+            pause: Duration::ZERO,
+            call: Box::pin(call),
+        }
+    }
+
+    /// With a pause after it.
+    #[must_use]
+    pub fn pause(self, pause: Duration) -> Self {
+        Self { pause, ..self }
+    }
+}
+
+impl std::fmt::Debug for Direct {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Direct").finish_non_exhaustive()
+    }
+}
+
+/// Calls of a store in this process.
+pub struct DirectService<M> {
+    make: M,
+}
+
+impl<M, N> DirectService<M>
+where
+    M: Fn(usize) -> N + Send + Sync + 'static,
+    N: FnMut() -> Direct + Send + 'static,
+{
+    /// `make` is given a caller's number and makes what makes its calls.
+    pub fn new(make: M) -> Self {
+        Self { make }
+    }
+}
+
+impl<M> std::fmt::Debug for DirectService<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DirectService").finish_non_exhaustive()
+    }
+}
+
+impl<M, N> Service for DirectService<M>
+where
+    M: Fn(usize) -> N + Send + Sync + 'static,
+    N: FnMut() -> Direct + Send + 'static,
+{
+    type Caller = DirectCaller<N>;
+
+    async fn caller(&self, number: usize) -> Result<DirectCaller<N>, BoxError> {
+        Ok(DirectCaller {
+            next: (self.make)(number),
+        })
+    }
+}
+
+/// A caller of a [`DirectService`].
+pub struct DirectCaller<N> {
+    next: N,
+}
+
+impl<N: FnMut() -> Direct + Send + 'static> Caller for DirectCaller<N> {
+    type Asked = Direct;
+    type Answer = Outcome;
+
+    fn next(&mut self) -> Direct {
+        (self.next)()
+    }
+
+    fn pause(&self, asked: &Direct) -> Duration {
+        asked.pause
+    }
+
+    async fn call(&mut self, asked: &mut Direct) -> Result<Outcome, BoxError> {
+        asked.call.as_mut().await
+    }
+
+    fn judge(&self, _asked: &Direct, answer: Outcome) -> Result<Outcome, BoxError> {
+        Ok(answer)
+    }
+}

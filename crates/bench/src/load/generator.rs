@@ -1,0 +1,182 @@
+//! The loops that make the calls.
+
+mod arrivals;
+
+use super::caller::{Caller, Service};
+use super::figures::LoadFigures;
+use super::schedule::Schedule;
+use super::tally::{Called, Tally};
+use crate::error::BoxError;
+use crate::op::BoxFuture;
+use arrivals::Arrivals;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// How often a running load says how far it is.
+const SAY_EVERY: Duration = Duration::from_secs(5);
+/// A caller waits so long after a failure, so that a service that is gone is not asked in a hot loop.
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
+
+type Start = dyn Fn() -> BoxFuture<'static, Result<LoadFigures, BoxError>> + Send + Sync;
+
+/// A schedule and what it calls, as a row measures it. Its set-up runs when the row's turn comes; what
+/// it made is dropped when the row is done.
+#[derive(Clone)]
+pub struct Load {
+    start: Arc<Start>,
+}
+
+impl Load {
+    /// A load on the service that `setup` makes.
+    pub fn new<S, F, Fut>(schedule: Schedule, setup: F) -> Self
+    where
+        S: Service,
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<S, BoxError>> + Send + 'static,
+    {
+        let setup = Arc::new(setup);
+        let start = move || -> BoxFuture<'static, Result<LoadFigures, BoxError>> {
+            let (schedule, setup) = (schedule.clone(), Arc::clone(&setup));
+            Box::pin(async move { run(&schedule, &setup().await?).await })
+        };
+        Self {
+            start: Arc::new(start),
+        }
+    }
+
+    /// Sets up, makes the calls, and tells what came of them. Dropped in the middle, it makes no
+    /// further call.
+    ///
+    /// # Errors
+    /// Those of the set-up and of connecting. Calls that fail are counted, not returned.
+    pub async fn run(&self) -> Result<LoadFigures, BoxError> {
+        (self.start)().await
+    }
+}
+
+impl std::fmt::Debug for Load {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Load").finish_non_exhaustive()
+    }
+}
+
+async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures, BoxError> {
+    let mut callers = Vec::with_capacity(schedule.callers());
+    for number in 0..schedule.callers() {
+        callers.push(service.caller(number).await?);
+    }
+    let begun = Instant::now();
+    let warm_up = match schedule {
+        Schedule::Closed { warm_up, .. } => *warm_up,
+        Schedule::Open { .. } | Schedule::Users(_) => Duration::ZERO,
+    };
+    let tally = Arc::new(Tally::new(begun + warm_up, schedule));
+    // Dropped with this future, it ends all of them.
+    let mut tasks = JoinSet::new();
+    match schedule {
+        Schedule::Closed { .. } => {
+            let end = begun + schedule.length();
+            for caller in callers {
+                tasks.spawn(closed(caller, end, Arc::clone(&tally)));
+            }
+        }
+        Schedule::Open {
+            per_second, time, ..
+        } => {
+            let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
+            let give_up = begun + 2 * *time;
+            for caller in callers {
+                let arrivals = Arc::clone(&arrivals);
+                tasks.spawn(open(caller, arrivals, give_up, Arc::clone(&tally)));
+            }
+        }
+        Schedule::Users(ramp) => {
+            for (user, caller) in callers.into_iter().enumerate() {
+                let spans = ramp.spans(user).into_iter();
+                let spans = spans.map(|span| begun + span.start..begun + span.end);
+                tasks.spawn(user_comes(caller, spans.collect(), Arc::clone(&tally)));
+            }
+        }
+    }
+    let ended = async {
+        while let Some(ended) = tasks.join_next().await {
+            ended?;
+        }
+        Ok::<(), BoxError>(())
+    };
+    tokio::select! {
+        ended = ended => ended?,
+        never = say(begun, schedule.length(), &tally) => match never {},
+    }
+    Ok(tally.figures(schedule))
+}
+
+async fn closed(mut caller: impl Caller, end: Instant, tally: Arc<Tally>) {
+    while Instant::now() < end {
+        once(&mut caller, None, &tally).await;
+    }
+}
+
+async fn open(
+    mut caller: impl Caller,
+    arrivals: Arc<Arrivals>,
+    give_up: Instant,
+    tally: Arc<Tally>,
+) {
+    while let Some(due) = arrivals.next().await {
+        let now = Instant::now();
+        if now > give_up {
+            tally.never_made(due, now);
+        } else {
+            once(&mut caller, Some(due), &tally).await;
+        }
+    }
+}
+
+async fn user_comes(mut caller: impl Caller, spans: Vec<Range<Instant>>, tally: Arc<Tally>) {
+    for span in spans {
+        sleep(span.start.saturating_duration_since(Instant::now())).await;
+        while Instant::now() < span.end {
+            let pause = once(&mut caller, None, &tally).await;
+            let left = span.end.saturating_duration_since(Instant::now());
+            sleep(pause.min(left)).await;
+        }
+    }
+}
+
+/// Makes a call and counts it; returns the pause that a user makes after it.
+async fn once<C: Caller>(caller: &mut C, intended: Option<Instant>, tally: &Tally) -> Duration {
+    let mut asked = caller.next();
+    let pause = caller.pause(&asked);
+    let began = Instant::now();
+    let answered = caller.call(&mut asked).await;
+    let ended = Instant::now();
+    let outcome = answered.and_then(|answer| caller.judge(&asked, answer));
+    let failed = outcome.is_err();
+    tally.add(Called {
+        intended,
+        began,
+        ended,
+        outcome,
+        pause,
+    });
+    if failed {
+        sleep(AFTER_FAILURE).await;
+    }
+    // Calls that never wait would keep the other callers from their turn.
+    tokio::task::coop::consume_budget().await;
+    pause
+}
+
+/// Says now and then how far the run is, until it is dropped.
+async fn say(begun: Instant, length: Duration, tally: &Tally) -> std::convert::Infallible {
+    let total = length.as_secs();
+    loop {
+        sleep(SAY_EVERY).await;
+        let passed = begun.elapsed().as_secs();
+        eprintln!("  {passed} of {total} s: {}", tally.line());
+    }
+}

@@ -1,0 +1,189 @@
+//! The load scripts of the published event store's web application: its four runs, what they ask,
+//! and how their users come, pause and go.
+//!
+//! A user draws one of its run's requests at random, asks it, and pauses. Ids are fresh in every
+//! request: `prefix-<ms>-<random>`.
+
+mod append;
+mod append_if;
+mod project;
+mod random;
+mod read;
+mod request;
+
+use super::ramp::{Ramp, Stage};
+use std::time::Duration;
+
+pub use random::Random;
+pub use request::{Drawn, Found, Item, NewEvent, Projector, Request};
+
+/// One of the four runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scenario {
+    /// Appends of 1 to 50 events, an eighth of them under a condition that holds, an eighth under
+    /// one that fails.
+    Append,
+    /// Appends of 1 to 20 events, all but a seventh under conditions that hold.
+    AppendIf,
+    /// Look-ups that find nothing, and one that asks for all events.
+    Read,
+    /// Counts by one to three projectors.
+    Project,
+}
+
+impl Scenario {
+    /// All of them, in the published order.
+    pub const ALL: [Self; 4] = [Self::Append, Self::AppendIf, Self::Read, Self::Project];
+
+    /// As the published page names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Append => "Append",
+            Self::AppendIf => "Append-If",
+            Self::Read => "Read",
+            Self::Project => "Project",
+        }
+    }
+
+    /// Kinds of requests that it draws from, all equally likely.
+    pub fn kinds(self) -> usize {
+        match self {
+            Self::Append => append::KINDS,
+            Self::AppendIf => append_if::KINDS,
+            Self::Read => read::KINDS,
+            Self::Project => project::KINDS,
+        }
+    }
+
+    /// A request and the pause after it.
+    pub fn draw(self, random: &mut Random) -> Drawn {
+        let kind = random.below(self.kinds());
+        self.make(kind, random)
+    }
+
+    /// A request of a kind, counted from 0.
+    pub fn make(self, kind: usize, random: &mut Random) -> Drawn {
+        match self {
+            Self::Append => append::make(kind, random),
+            Self::AppendIf => append_if::make(kind, random),
+            Self::Read => read::make(kind, random),
+            Self::Project => project::make(kind, random),
+        }
+    }
+
+    /// What must be in the log before the run.
+    pub fn needs(self) -> Option<Request> {
+        (self == Self::Append).then(append::stands_against)
+    }
+}
+
+/// How the users come and go: 4 min 20 s, up to 100 of them.
+pub fn ramp() -> Ramp {
+    let stage = |seconds, users| Stage {
+        takes: Duration::from_secs(seconds),
+        users,
+    };
+    Ramp::new([
+        stage(20, 10),
+        stage(30, 10),
+        stage(30, 50),
+        stage(60, 50),
+        stage(30, 100),
+        stage(60, 100),
+        stage(30, 0),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Random, Request, Scenario, ramp};
+    use std::time::Duration;
+
+    fn all(scenario: Scenario) -> impl Iterator<Item = super::Drawn> {
+        let mut random = Random::new(1);
+        (0..scenario.kinds()).map(move |kind| scenario.make(kind, &mut random))
+    }
+
+    #[test]
+    fn the_ramp_is_the_published_one() {
+        assert_eq!(ramp().length(), Duration::from_secs(260));
+        assert_eq!(ramp().most_users(), 100);
+        assert_eq!(ramp().user_time(), Duration::from_secs(14_050));
+    }
+
+    #[test]
+    fn requests_write_as_many_events_as_the_published_ones() {
+        let events = |scenario| {
+            let events = all(scenario).map(|drawn| match drawn.request {
+                Request::Append { events, .. } => events.len(),
+                Request::Read { .. } | Request::Project { .. } => 0,
+            });
+            events.collect::<Vec<_>>()
+        };
+        assert_eq!(events(Scenario::Append), [1, 2, 5, 25, 1, 1, 5, 50]);
+        assert_eq!(events(Scenario::AppendIf), [1, 1, 2, 1, 2, 1, 20]);
+        assert_eq!(events(Scenario::Read), [0; 8]);
+        assert_eq!(events(Scenario::Project), [0; 6]);
+    }
+
+    #[test]
+    fn users_pause_as_long_as_the_published_ones() {
+        let pauses_ms = |scenario| {
+            let pauses = all(scenario).map(|drawn| drawn.pause.as_millis());
+            pauses.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            pauses_ms(Scenario::Append),
+            [50, 50, 50, 100, 50, 50, 50, 100]
+        );
+        assert_eq!(pauses_ms(Scenario::AppendIf), [50, 50, 50, 50, 50, 50, 100]);
+        assert_eq!(pauses_ms(Scenario::Read), [20, 50, 50, 20, 20, 20, 20, 50]);
+        assert_eq!(pauses_ms(Scenario::Project), [50, 100, 100, 50, 50, 100]);
+    }
+
+    #[test]
+    fn one_append_must_fail_and_what_it_meets_is_made_before() {
+        let conflicts = |scenario| {
+            let drawn = all(scenario);
+            drawn
+                .filter(|drawn| {
+                    matches!(
+                        drawn.request,
+                        Request::Append {
+                            conflicts: true,
+                            ..
+                        }
+                    )
+                })
+                .count()
+        };
+        assert_eq!(conflicts(Scenario::Append), 1);
+        assert_eq!(conflicts(Scenario::AppendIf), 0);
+        let Some(Request::Append { events, .. }) = Scenario::Append.needs() else {
+            panic!("nothing stands against it");
+        };
+        let Request::Append { condition, .. } =
+            Scenario::Append.make(5, &mut Random::new(2)).request
+        else {
+            panic!("it is an append");
+        };
+        let condition = condition.expect("it has a condition");
+        assert_eq!(condition[0].types, [events[0].event_type]);
+        assert_eq!(condition[0].tags, events[0].tags);
+    }
+
+    #[test]
+    fn ids_are_fresh_in_every_request_and_of_every_caller() {
+        let mut seen = std::collections::HashSet::new();
+        for seed in 0..50 {
+            let mut random = Random::new(seed);
+            for _ in 0..50 {
+                let Request::Append { events, .. } = Scenario::Append.make(0, &mut random).request
+                else {
+                    panic!("it is an append");
+                };
+                assert!(seen.insert(events[0].tags[0].clone()), "{:?}", events[0]);
+            }
+        }
+    }
+}

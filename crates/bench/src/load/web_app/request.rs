@@ -1,0 +1,255 @@
+use super::random::Random;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A request and the pause after it.
+#[derive(Debug)]
+pub struct Drawn {
+    /// What is asked.
+    pub request: Request,
+    /// How long the user pauses after the answer.
+    pub pause: Duration,
+}
+
+impl Drawn {
+    pub(super) fn new(request: Request, pause_ms: u64) -> Self {
+        Self {
+            request,
+            pause: Duration::from_millis(pause_ms),
+        }
+    }
+}
+
+/// What is asked, for a server or for a store.
+#[derive(Debug)]
+pub enum Request {
+    /// `POST /append`.
+    Append {
+        /// What is written.
+        events: Vec<NewEvent>,
+        /// What must not be in the log.
+        condition: Option<Vec<Item>>,
+        /// Whether the condition must fail; else it must hold.
+        conflicts: bool,
+    },
+    /// `POST /read`.
+    Read {
+        /// The query; none for all events.
+        items: Vec<Item>,
+        /// What it must find.
+        found: Found,
+    },
+    /// `POST /project`.
+    Project {
+        /// What is counted.
+        projectors: Vec<Projector>,
+        /// The position that the count begins after.
+        after: Option<u64>,
+    },
+}
+
+/// An event to append.
+#[derive(Debug, Serialize)]
+pub struct NewEvent {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub event_type: &'static str,
+    /// JSON.
+    pub data: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// An item of a query: any of the types, and all of the tags.
+#[derive(Debug, Serialize)]
+pub struct Item {
+    /// The types.
+    pub types: Vec<&'static str>,
+    /// The tags.
+    pub tags: Vec<String>,
+}
+
+/// How many events a read must find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// None: its tags are fresh, or those of no event.
+    Nothing,
+    /// Every event of the log.
+    Everything,
+}
+
+/// A count of the events of a query.
+#[derive(Debug)]
+pub struct Projector {
+    /// Its name in the answer.
+    pub id: String,
+    /// Its query.
+    pub items: Vec<Item>,
+    /// The state where nothing matches.
+    pub initial_state: Value,
+}
+
+impl NewEvent {
+    /// An event with a fresh tag a prefix, and data as the published ones have.
+    pub(super) fn new(event_type: &'static str, prefixes: &[&str], random: &mut Random) -> Self {
+        let data = json!({
+            "timestamp": jiff::Timestamp::now(),
+            "id": random.id("event"),
+            "value": random.value(),
+        });
+        Self {
+            event_type,
+            data: data.to_string(),
+            tags: random.tags(prefixes),
+        }
+    }
+}
+
+impl Item {
+    pub(super) fn new(types: &[&'static str], tags: Vec<String>) -> Self {
+        Self {
+            types: types.to_vec(),
+            tags,
+        }
+    }
+
+    /// With a fresh tag a prefix.
+    pub(super) fn fresh(types: &[&'static str], prefixes: &[&str], random: &mut Random) -> Self {
+        Self::new(types, random.tags(prefixes))
+    }
+
+    /// With tags that have no colon, and that no event carries.
+    pub(super) fn bare(types: &[&'static str], tags: &[&str]) -> Self {
+        Self::new(types, tags.iter().map(|tag| (*tag).to_owned()).collect())
+    }
+}
+
+impl Request {
+    pub(super) fn append(events: Vec<NewEvent>) -> Self {
+        Self::Append {
+            events,
+            condition: None,
+            conflicts: false,
+        }
+    }
+
+    /// Under a condition that holds.
+    pub(super) fn append_if(events: Vec<NewEvent>, condition: Vec<Item>) -> Self {
+        Self::Append {
+            events,
+            condition: Some(condition),
+            conflicts: false,
+        }
+    }
+
+    /// Where it is sent to, below the interface's own path.
+    pub fn path(&self) -> &'static str {
+        match self {
+            Self::Append { .. } => "/append",
+            Self::Read { .. } => "/read",
+            Self::Project { .. } => "/project",
+        }
+    }
+
+    /// What is sent.
+    pub fn body(&self) -> String {
+        let body = match self {
+            Self::Append {
+                events, condition, ..
+            } => {
+                // One event stands for itself, as the published scripts send it.
+                let events = match events.as_slice() {
+                    [event] => json!(event),
+                    events => json!(events),
+                };
+                let mut body = json!({ "events": events });
+                if let Some(items) = condition {
+                    body["condition"] = json!({ "failIfEventsMatch": { "items": items } });
+                }
+                body
+            }
+            Self::Read { items, .. } => json!({ "query": { "items": items } }),
+            Self::Project { projectors, after } => {
+                let projectors = projectors.iter().map(Projector::body);
+                let mut body = json!({ "projectors": projectors.collect::<Vec<_>>() });
+                if let Some(position) = after {
+                    body["after"] = json!(position.to_string());
+                }
+                body
+            }
+        };
+        body.to_string()
+    }
+}
+
+impl Projector {
+    /// Named after `name`, with a state of 0.
+    pub(super) fn new(name: &str, item: Item, random: &mut Random) -> Self {
+        Self {
+            id: random.id(name),
+            items: vec![item],
+            initial_state: json!(0),
+        }
+    }
+
+    fn body(&self) -> Value {
+        json!({
+            "id": self.id,
+            "query": { "items": self.items },
+            "initialState": self.initial_state,
+            "transitionFunction": "function(state, event) { return state + 1; }",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, Item, NewEvent, Projector, Random, Request};
+    use serde_json::{Value, json};
+
+    fn body(request: &Request) -> Value {
+        serde_json::from_str(&request.body()).expect("JSON")
+    }
+
+    #[test]
+    fn one_event_stands_for_itself_and_several_in_a_list() {
+        let mut random = Random::new(1);
+        let mut event = || NewEvent::new("UserCreated", &["user", "tenant"], &mut random);
+        let one = body(&Request::append(vec![event()]));
+        assert_eq!(one["events"]["type"], "UserCreated");
+        let data: Value = serde_json::from_str(one["events"]["data"].as_str().unwrap()).unwrap();
+        assert!(data["timestamp"].as_str().unwrap().ends_with('Z'), "{data}");
+        assert!(
+            data["id"].is_string() && data["value"].is_number(),
+            "{data}"
+        );
+        let tag = one["events"]["tags"][1].as_str().unwrap();
+        assert!(tag.starts_with("tenant:tenant-"), "{tag}");
+        assert_eq!(one.get("condition"), None);
+        let two = body(&Request::append(vec![event(), event()]));
+        assert_eq!(two["events"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn conditions_queries_and_projectors_are_as_the_interface_has_them() {
+        let mut random = Random::new(1);
+        let event = NewEvent::new("UserCreated", &["user"], &mut random);
+        let item = || Item::bare(&["UserCreated"], &["user"]);
+        let expected = json!({ "items": [{ "types": ["UserCreated"], "tags": ["user"] }] });
+        let append = body(&Request::append_if(vec![event], vec![item()]));
+        assert_eq!(append["condition"]["failIfEventsMatch"], expected);
+        let read = body(&Request::Read {
+            items: vec![item()],
+            found: Found::Nothing,
+        });
+        assert_eq!(read, json!({ "query": expected }));
+        let project = body(&Request::Project {
+            projectors: vec![Projector::new("counter", item(), &mut random)],
+            after: Some(1_000),
+        });
+        assert_eq!(project["after"], "1000");
+        assert_eq!(project["projectors"][0]["query"], expected);
+        assert_eq!(project["projectors"][0]["initialState"], 0);
+    }
+}

@@ -1,0 +1,224 @@
+use super::number::{duration, whole};
+use super::page::Section;
+use super::published::{PublishedEntry, PublishedText};
+use super::table::Table;
+use super::view::View;
+use crate::load::{Latencies, LoadFigures};
+use crate::result::{Measured, RowResult};
+use crate::row::TableId;
+
+/// The variant of a row that makes the calls of another without HTTP, straight to the store: it
+/// stands in that row's line.
+pub const LIBRARY: &str = "library";
+
+/// A table of loads: a line for each that goes over HTTP, the library's figures of the same work at
+/// its end.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadTable {
+    /// What rows name to fill it.
+    pub id: TableId,
+    /// The heading of the dataset's column: what the server stands on.
+    pub store: &'static str,
+    /// The published figures.
+    pub published: Option<&'static PublishedText>,
+}
+
+/// A line of the table.
+struct Line<'a> {
+    row: &'a RowResult,
+    library: Option<&'a LoadFigures>,
+    published: Option<String>,
+}
+
+/// A column: its heading, whether its cells are numbers, and the cell of a line.
+struct Column {
+    heading: &'static str,
+    is_number: bool,
+    cell: Cell,
+}
+
+enum Cell {
+    Declared(fn(&RowResult) -> String),
+    Http(fn(&LoadFigures) -> Option<String>),
+    Library(fn(&LoadFigures) -> Option<String>),
+    Published,
+}
+
+impl LoadTable {
+    /// The table with the run's rows. Columns that no row fills are left out.
+    pub fn table(&self, view: &View<'_>) -> Table {
+        let lines = self.lines(view);
+        let columns = self.columns();
+        let mut shown: Vec<(String, bool)> = Vec::new();
+        let mut rows: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
+        for column in columns {
+            let cells: Vec<Option<String>> = lines.iter().map(|line| column.of(line)).collect();
+            if cells.iter().all(Option::is_none) {
+                continue;
+            }
+            shown.push((column.heading.to_owned(), column.is_number));
+            for (row, cell) in rows.iter_mut().zip(cells) {
+                row.push(cell.unwrap_or_else(|| "-".to_owned()));
+            }
+        }
+        Table {
+            columns: shown,
+            rows,
+        }
+    }
+
+    /// The table, what the calls of its rows are, and what failed calls said.
+    pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
+        let mut sections = vec![Section::Table(self.table(view))];
+        sections.push(Section::Text(format!("Requests:\n\n{}", self.calls(view))));
+        let failures = self.failures(view);
+        if !failures.is_empty() {
+            let text = format!("The first of the calls that failed:\n\n{failures}");
+            sections.push(Section::Text(text));
+        }
+        sections
+    }
+
+    /// What the calls of each row are, each text once.
+    fn calls(&self, view: &View<'_>) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for row in self.rows(view) {
+            let text = format!("- **{}**: {}\n", name(row), row.declared.one_op);
+            if !lines.contains(&text) {
+                lines.push(text);
+            }
+        }
+        lines.concat()
+    }
+
+    /// What failed calls said, the first of each row; empty where none failed.
+    fn failures(&self, view: &View<'_>) -> String {
+        let failed = self.rows(view).filter_map(|row| {
+            let failure = row.load()?.first_failure.as_ref()?;
+            Some(format!("- **{}**: {failure}\n", row.id))
+        });
+        failed.collect()
+    }
+
+    fn rows<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a RowResult> + use<'a> {
+        view.loads(self.id)
+    }
+
+    fn lines<'a>(&self, view: &View<'a>) -> Vec<Line<'a>> {
+        let published: Vec<PublishedEntry> = match self.published {
+            Some(published) => published.entries().collect(),
+            None => Vec::new(),
+        };
+        let http = self.rows(view).filter(|row| !is_library(row));
+        let lines = http.map(|row| {
+            let library = self.rows(view).filter(|other| is_library(other));
+            let mut library = library.filter(|other| is_same_work(row, other));
+            let printed = published.iter().find(|printed| printed.key.is_of(row));
+            Line {
+                row,
+                library: library.next().and_then(RowResult::load),
+                published: printed.map(|printed| printed.figures.clone()),
+            }
+        });
+        lines.collect()
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let declared = |heading, is_number, cell| Column {
+            heading,
+            is_number,
+            cell: Cell::Declared(cell),
+        };
+        let http = |heading, cell| Column {
+            heading,
+            is_number: true,
+            cell: Cell::Http(cell),
+        };
+        let library = |heading, cell| Column {
+            heading,
+            is_number: true,
+            cell: Cell::Library(cell),
+        };
+        vec![
+            declared("Operation", false, name),
+            declared(self.store, false, |row| row.declared.dataset.clone()),
+            declared("Callers", true, |row| row.declared.concurrency.to_string()),
+            http("Iterations", |load| Some(whole(load.calls as f64))),
+            http("Requests/s", |load| Some(whole(load.calls_per_second()))),
+            http("Allowed/s", |load| load.allowed_per_second.map(whole)),
+            http("p50", |load| p50(&load.service)),
+            http("p99", |load| p99(&load.service)),
+            http("p50 from intended", |load| {
+                p50(load.from_intended.as_ref()?)
+            }),
+            http("p99 from intended", |load| {
+                p99(load.from_intended.as_ref()?)
+            }),
+            http("Success", |load| Some(percent(load.success_rate()))),
+            http("Refused as foreseen", |load| {
+                (load.refused > 0).then(|| whole(load.refused as f64))
+            }),
+            http("Failed", |load| Some(whole(load.failed as f64))),
+            library("Library calls/s", |load| {
+                Some(whole(load.calls_per_second()))
+            }),
+            library("Library p50", |load| p50(load.latency())),
+            library("Library p99", |load| p99(load.latency())),
+            Column {
+                heading: self
+                    .published
+                    .map_or("Published", |published| published.machine),
+                is_number: false,
+                cell: Cell::Published,
+            },
+        ]
+    }
+}
+
+impl Column {
+    fn of(&self, line: &Line<'_>) -> Option<String> {
+        match (&self.cell, &line.row.measured) {
+            (Cell::Declared(cell), _) => Some(cell(line.row)),
+            (Cell::Published, _) => line.published.clone(),
+            (Cell::Library(cell), _) => cell(line.library?),
+            (Cell::Http(cell), Measured::Load(load)) => cell(load),
+            (Cell::Http(_), Measured::Not { reason }) if self.heading == "Iterations" => {
+                Some(format!("not measured: {reason}"))
+            }
+            (Cell::Http(_), _) => None,
+        }
+    }
+}
+
+fn name(row: &RowResult) -> String {
+    let declared = &row.declared;
+    match declared.variant.as_deref() {
+        None | Some(LIBRARY) => declared.operation.clone(),
+        Some(variant) => format!("{} ({variant})", declared.operation),
+    }
+}
+
+fn is_library(row: &RowResult) -> bool {
+    row.declared.variant.as_deref() == Some(LIBRARY)
+}
+
+fn is_same_work(row: &RowResult, other: &RowResult) -> bool {
+    let (row, other) = (&row.declared, &other.declared);
+    row.operation == other.operation
+        && row.dataset == other.dataset
+        && row.concurrency == other.concurrency
+        && row.events == other.events
+}
+
+fn p50(latencies: &Latencies) -> Option<String> {
+    Some(duration(latencies.p50_ns as f64))
+}
+
+fn p99(latencies: &Latencies) -> Option<String> {
+    Some(duration(latencies.p99_ns as f64))
+}
+
+/// Never rounded up to 100 %.
+fn percent(share: f64) -> String {
+    format!("{:.2} %", (share * 10_000.0).floor() / 100.0)
+}
