@@ -10,7 +10,7 @@ mod backends;
 mod http;
 
 use backends::{Backend, Postgres, Sqlite};
-use bench::load::{Direct, DirectService, Exchange, Exchanges, HttpService, Load, Service};
+use bench::load::{Direct, DirectService, Exchange, Exchanges, HttpService, Service};
 use bench::pages::message_store as page;
 use bench::report::LIBRARY;
 use bench::{BoxError, Goal, Outcome, Row, Target};

@@ -10,7 +10,6 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use tokio::io::AsyncReadExt as _;
 
 /// The first argument of a program that is to be the server.
 const SERVE: &str = "serve-demo";
@@ -111,15 +110,12 @@ async fn serve(settings: Settings) -> Result<(), BoxError> {
     let mut output = std::io::stdout();
     writeln!(output, "{}", server.address())?;
     output.flush()?;
-    let mut input = tokio::io::stdin();
-    let mut ended = [0; 1];
+    let mut input_ends = tokio::task::spawn_blocking(|| {
+        std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()).map(drop)
+    });
     loop {
         tokio::select! {
-            read = input.read(&mut ended) => {
-                if read? == 0 {
-                    break;
-                }
-            }
+            ended = &mut input_ends => break ended??,
             _ = pressed.recv() => {}
         }
     }
