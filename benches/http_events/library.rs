@@ -146,7 +146,7 @@ impl Asked {
                 Err(error) => Err(error.into()),
             },
             Self::Count { query, expected } => {
-                expect(events.extent(&query, ..).await?.count, expected)
+                expect(events.count(&query).await?, expected)
             }
             Self::Read { query, expected } => {
                 let read = events.query(&query, ReadOptions::new()).await?;
