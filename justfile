@@ -43,10 +43,6 @@ profile target filter:
 serve *args:
     cargo run --release -p demo-server -- {{args}}
 
-# The live page in headless Chromium.
-browser:
-    bash crates/demo-server/browser/run
-
 # Load a dataset into a database, for example: just load medium postgres://localhost/test
 load dataset url:
     cargo run --release -p course-enrollment --features load-dataset --bin load-dataset -- {{dataset}} --database-url {{url}}
