@@ -145,7 +145,9 @@ impl Asked {
                 Ok(_) => Err("a condition held that must fail".into()),
                 Err(error) => Err(error.into()),
             },
-            Self::Count { query, expected } => expect(events.extent(&query, ..).await?.count, expected),
+            Self::Count { query, expected } => {
+                expect(events.extent(&query, ..).await?.count, expected)
+            }
             Self::Read { query, expected } => {
                 let read = events.query(&query, ReadOptions::new()).await?;
                 expect(read.events.len() as u64, expected)
