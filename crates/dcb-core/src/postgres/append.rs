@@ -65,10 +65,18 @@ impl PostgresStore {
         }
     }
 
-    /// Answers an append of which at least one id is stored already.
+    /// Answers an append of which at least one id is stored already. That may be by this very
+    /// append, before its connection was lost: so while what is stored can't be read, nobody knows.
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
-        let stored = self.events_by_id(&request.ids).await?;
-        found_before(request, &stored)
+        match self.events_by_id(&request.ids).await {
+            Ok(stored) => found_before(request, &stored),
+            Err(failed) if failed.is_transient() || matches!(failed, Error::Closed) => {
+                Err(Error::OutcomeUnknown {
+                    ids: request.ids.to_vec(),
+                })
+            }
+            Err(failed) => Err(failed),
+        }
     }
 }
 

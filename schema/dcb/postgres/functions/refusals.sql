@@ -35,11 +35,11 @@ LANGUAGE sql STABLE AS $$
               FROM (SELECT t.position, row_number() OVER () AS number
                       FROM (SELECT t.position FROM dcb.event_tag t
                              WHERE t.key = p.key AND t.position > p.after AND p.type IS NOT NULL
-                             ORDER BY t.position LIMIT 32) t) n
+                             ORDER BY t.position LIMIT 10) t) n
              CROSS JOIN LATERAL (
                 SELECT (SELECT e.type = p.type AND e.tags @> p.tags
                           FROM dcb.event e WHERE e.position = n.position) AS matches) o
-             WHERE o.matches OR n.number = 32 LIMIT 1) few ON true
+             WHERE o.matches OR n.number = 10 LIMIT 1) few ON true
          CROSS JOIN LATERAL (
             SELECT CASE
                 WHEN few.matches THEN few.position
