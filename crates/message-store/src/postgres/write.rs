@@ -61,9 +61,13 @@ impl PostgresStore {
         }
     }
 
-    /// Answers a write of which at least one id is stored already.
+    /// Answers a write of which at least one id is stored already. That may be by this very write,
+    /// before its connection was lost: so while what is stored can't be read, nobody knows.
     async fn compare(&self, request: &Request) -> Result<Vec<Written>, Error> {
-        let stored = self.messages_by_id(&request.ids).await?;
+        let stored = self.messages_by_id(&request.ids).await;
+        let stored = stored.map_err(|_| Error::OutcomeUnknown {
+            ids: request.ids.to_vec(),
+        })?;
         let with_id = |id: &Uuid| stored.iter().find(|message| message.id() == *id);
         let found: Vec<Option<&RecordedMessage>> = request.ids.iter().map(with_id).collect();
         let Some(all) = found.iter().copied().collect::<Option<Vec<_>>>() else {
