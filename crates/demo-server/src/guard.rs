@@ -61,17 +61,19 @@ pub(crate) struct Place {
 impl Guard {
     pub(crate) fn of(settings: &Settings) -> Self {
         let budget = BODY_BUDGET.max(settings.max_body_bytes);
+        let max_requests = settings.max_requests.min(Semaphore::MAX_PERMITS);
+        let max_subscriptions = settings.max_subscriptions.min(Semaphore::MAX_PERMITS);
         Self {
             max_body_bytes: settings.max_body_bytes,
             bodies: Arc::new(Semaphore::new(budget.div_ceil(PAGE))),
-            turns: Semaphore::new(settings.max_requests),
-            max_requests: settings.max_requests,
+            turns: Semaphore::new(max_requests),
+            max_requests,
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
             body_limit: Duration::from_secs(settings.body_timeout_s),
-            subscriptions: Arc::new(Semaphore::new(settings.max_subscriptions)),
+            subscriptions: Arc::new(Semaphore::new(max_subscriptions)),
             imports: Arc::new(Semaphore::new(IMPORTS)),
-            max_subscriptions: settings.max_subscriptions,
+            max_subscriptions,
         }
     }
 

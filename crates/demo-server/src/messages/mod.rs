@@ -25,7 +25,7 @@ use axum::routing::{get, post};
 use crate::app::App;
 
 pub(crate) use errors::api_error;
-pub(crate) use open_namespaces::{DEFAULT, OpenNamespace, OpenNamespaces};
+pub(crate) use open_namespaces::{DEFAULT, OpenNamespace, OpenNamespaces, default_name};
 
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()

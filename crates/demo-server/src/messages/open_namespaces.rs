@@ -222,6 +222,7 @@ impl OpenNamespaces {
     }
 }
 
-fn default_name() -> NamespaceName {
+/// The name of [`DEFAULT`].
+pub(crate) fn default_name() -> NamespaceName {
     NamespaceName::new(DEFAULT).expect("the name is valid")
 }
