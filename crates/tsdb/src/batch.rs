@@ -1,24 +1,58 @@
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
 use hashbrown::HashTable;
 
+use crate::db::Inner;
+use crate::labels::LabelsRef;
+use crate::shard::{Key, SHARDS, shard_of};
 use crate::{Error, Labels, Sample};
 
 /// Points of any series, to be written by [`Db::write`](crate::Db::write) in one call.
 ///
-/// Keeps its buffers when it is written or cleared.
+/// Keeps its buffers when it is written or cleared, and remembers the series: points of the same
+/// ones, best in the same order, cost the next batch about half.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The series of the points, in the order in which they were first named.
-    series: Vec<Labels>,
+    /// The texts of the series, one after the other: to count a reference to each set would cost
+    /// more.
+    texts: String,
+    /// The series of the points, and those of the batch before, in the order in which they were
+    /// first named.
+    series: Vec<Named>,
     by_labels: HashTable<u32>,
     /// For each point the place of its series in `series`.
     places: Vec<u32>,
     samples: Vec<Sample>,
     scratch: Scratch,
+    /// Where the batch was written last. While this stands, no other has its address.
+    db: Weak<Inner>,
+}
+
+/// A series of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    hash: u64,
+    /// Where it was in `db`.
+    key: Option<Key>,
+    /// Where its text begins and ends.
+    start: usize,
+    end: usize,
+}
+
+impl Named {
+    fn labels(self, texts: &str) -> LabelsRef<'_> {
+        LabelsRef::with_hash(&texts[self.start..self.end], self.hash)
+    }
 }
 
 /// The points in the order of their series.
 #[derive(Debug, Default)]
 struct Scratch {
+    /// Whether they are so in the batch: then only the ends stand here.
+    sorted: bool,
+    /// The series by their shards, as many as there were when they were sorted.
+    series: Vec<u32>,
     /// For each series the end of its group.
     ends: Vec<u32>,
     samples: Vec<Sample>,
@@ -26,13 +60,21 @@ struct Scratch {
     points: Vec<u32>,
 }
 
-/// The points of one series of a batch, in their order.
+/// The points of one series of a batch, in their order; there may be none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
-    pub(crate) labels: &'a Labels,
+    pub(crate) labels: LabelsRef<'a>,
+    pub(crate) key: Option<Key>,
     pub(crate) samples: &'a [Sample],
-    /// For each sample its place in the batch; `None` where they are all of the batch.
-    points: Option<&'a [u32]>,
+    points: Places<'a>,
+}
+
+/// For each sample of a group its place in the batch.
+#[derive(Clone, Copy, Debug)]
+enum Places<'a> {
+    /// They follow each other.
+    From(usize),
+    Each(&'a [u32]),
 }
 
 /// What became of a batch.
@@ -41,7 +83,7 @@ pub(crate) struct Group<'a> {
 pub struct WriteReport {
     /// How many points were accepted.
     pub written: usize,
-    /// The others, by series.
+    /// The others, those of one series together.
     pub refused: Vec<Refused>,
 }
 
@@ -62,30 +104,50 @@ impl Batch {
 
     /// Adds a point.
     pub fn push(&mut self, labels: &Labels, sample: Sample) {
+        self.push_ref(labels.borrowed(), sample);
+    }
+
+    pub(crate) fn push_ref(&mut self, labels: LabelsRef<'_>, sample: Sample) {
         let place = self.place(labels);
         self.places.push(place);
         self.samples.push(sample);
     }
 
-    fn place(&mut self, labels: &Labels) -> u32 {
-        if let Some(&last) = self.places.last()
-            && self.series[last as usize] == *labels
-        {
-            return last;
-        }
+    fn place(&mut self, labels: LabelsRef<'_>) -> u32 {
         let Self {
-            series, by_labels, ..
+            texts,
+            series,
+            by_labels,
+            ..
         } = self;
+        let next = match self.places.last() {
+            Some(&last) if series[last as usize].labels(texts) == labels => return last,
+            Some(&last) => last + 1,
+            None => 0,
+        };
+        if let Some(named) = series.get(next as usize)
+            && named.labels(texts) == labels
+        {
+            return next;
+        }
         let hash = labels.hash_code();
         *by_labels
             .entry(
                 hash,
-                |place| series[*place as usize] == *labels,
-                |place| series[*place as usize].hash_code(),
+                |place| series[*place as usize].labels(texts) == labels,
+                |place| series[*place as usize].hash,
             )
             .or_insert_with(|| {
                 let place = series.len() as u32;
-                series.push(labels.clone());
+                let start = texts.len();
+                texts.push_str(labels.text());
+                let end = texts.len();
+                series.push(Named {
+                    hash,
+                    key: None,
+                    start,
+                    end,
+                });
                 place
             })
             .get()
@@ -101,42 +163,95 @@ impl Batch {
         self.samples.is_empty()
     }
 
-    /// Forgets the points.
+    /// Forgets the points; also the series, if those are more than twice as many.
     pub fn clear(&mut self) {
-        self.series.clear();
-        self.by_labels.clear();
+        if self.series.len() > 2 * self.places.len() {
+            self.texts.clear();
+            self.series.clear();
+            self.by_labels.clear();
+            self.scratch.series.clear();
+        }
         self.places.clear();
         self.samples.clear();
     }
 
-    /// The points by series; series in the order in which they were first named.
-    pub(crate) fn groups(&mut self) -> impl Iterator<Item = Group<'_>> {
-        let several = self.series.len() > 1;
-        if several {
-            self.scratch
-                .sort(self.series.len(), &self.places, &self.samples);
+    /// Makes ready to be written to `db`; returns how many groups there are.
+    pub(crate) fn arrange(&mut self, db: &Arc<Inner>) -> usize {
+        if !std::ptr::eq(self.db.as_ptr(), Arc::as_ptr(db)) {
+            self.db = Arc::downgrade(db);
+            self.series.iter_mut().for_each(|named| named.key = None);
         }
-        let Self {
-            series,
+        let series = self.series.len();
+        if self.scratch.series.len() != series {
+            self.scratch.sort_series(&self.series);
+        }
+        self.scratch.sorted = self.scratch.is_sorted(series, &self.places);
+        if !self.scratch.sorted {
+            self.scratch.sort(series, &self.places, &self.samples);
+        }
+        series
+    }
+
+    /// The points of one series after the other, by their shards.
+    pub(crate) fn group(&self, rank: usize) -> Group<'_> {
+        let place = self.scratch.series[rank] as usize;
+        let named = &self.series[place];
+        let range = self.scratch.range(place);
+        let (samples, points) = if self.scratch.sorted {
+            (&self.samples[range.clone()], Places::From(range.start))
+        } else {
+            let points = &self.scratch.points[range.clone()];
+            (&self.scratch.samples[range], Places::Each(points))
+        };
+        Group {
+            labels: named.labels(&self.texts),
+            key: named.key,
             samples,
-            scratch,
-            ..
-        } = &*self;
-        series.iter().enumerate().map(move |(place, labels)| {
-            if several {
-                scratch.group(place, labels)
-            } else {
-                Group {
-                    labels,
-                    samples,
-                    points: None,
-                }
-            }
-        })
+            points,
+        }
+    }
+
+    /// Remembers where the series of a group is, in the database that the batch is written to.
+    pub(crate) fn remember(&mut self, rank: usize, key: Key) {
+        let place = self.scratch.series[rank] as usize;
+        self.series[place].key = Some(key);
     }
 }
 
 impl Scratch {
+    /// A counting sort by shard.
+    fn sort_series(&mut self, series: &[Named]) {
+        let mut starts = [0; SHARDS + 1];
+        for named in series {
+            starts[shard_of(named.hash) + 1] += 1;
+        }
+        for shard in 1..SHARDS {
+            starts[shard] += starts[shard - 1];
+        }
+        self.series.resize(series.len(), 0);
+        for (place, named) in (0..).zip(series) {
+            let next = &mut starts[shard_of(named.hash)];
+            self.series[*next] = place;
+            *next += 1;
+        }
+    }
+
+    /// Whether the points are in the order of their series; if so, finds the ends.
+    fn is_sorted(&mut self, series: usize, places: &[u32]) -> bool {
+        self.ends.clear();
+        for (point, &place) in (0..).zip(places) {
+            let place = place as usize;
+            if place < self.ends.len() {
+                return false;
+            }
+            while self.ends.len() < place {
+                self.ends.push(point);
+            }
+        }
+        self.ends.resize(series, places.len() as u32);
+        true
+    }
+
     /// A counting sort: stable, two passes.
     fn sort(&mut self, series: usize, places: &[u32], samples: &[Sample]) {
         self.ends.clear();
@@ -158,23 +273,22 @@ impl Scratch {
         }
     }
 
-    fn group<'a>(&'a self, place: usize, labels: &'a Labels) -> Group<'a> {
+    /// The samples of a series.
+    fn range(&self, place: usize) -> Range<usize> {
         let start = match place {
             0 => 0,
-            _ => self.ends[place - 1] as usize,
+            _ => self.ends[place - 1],
         };
-        let range = start..self.ends[place] as usize;
-        Group {
-            labels,
-            samples: &self.samples[range.clone()],
-            points: Some(&self.points[range]),
-        }
+        start as usize..self.ends[place] as usize
     }
 }
 
 impl Group<'_> {
     /// The place in the batch of the `index`th sample.
     pub(crate) fn point(&self, index: usize) -> usize {
-        self.points.map_or(index, |points| points[index] as usize)
+        match self.points {
+            Places::From(first) => first + index,
+            Places::Each(points) => points[index] as usize,
+        }
     }
 }

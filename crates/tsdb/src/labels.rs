@@ -31,6 +31,53 @@ pub struct Labels {
     text: Arc<str>,
 }
 
+/// A set of labels that is borrowed, from one that is kept or from where it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LabelsRef<'a> {
+    hash: u64,
+    text: &'a str,
+    /// Where the text is kept, if it is.
+    shared: Option<&'a Arc<str>>,
+}
+
+impl<'a> LabelsRef<'a> {
+    /// A set by its text.
+    pub(crate) fn from_text(text: &'a str) -> Self {
+        Self::with_hash(text, HASHER.hash_one(text))
+    }
+
+    /// A set by its text, whose hash is known.
+    pub(crate) fn with_hash(text: &'a str, hash: u64) -> Self {
+        Self {
+            hash,
+            text,
+            shared: None,
+        }
+    }
+
+    pub(crate) fn hash_code(self) -> u64 {
+        self.hash
+    }
+
+    pub(crate) fn text(self) -> &'a str {
+        self.text
+    }
+
+    /// The set, to be kept.
+    pub(crate) fn to_labels(self) -> Labels {
+        Labels {
+            hash: self.hash,
+            text: self.shared.map_or_else(|| self.text.into(), Arc::clone),
+        }
+    }
+}
+
+impl PartialEq for LabelsRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && (std::ptr::eq(self.text, other.text) || self.text == other.text)
+    }
+}
+
 impl Labels {
     /// The longest name or value in bytes, whatever [`Limits`](crate::Limits) allow.
     pub const MAX_LENGTH: usize = 32 * 1024;
@@ -58,9 +105,14 @@ impl Labels {
     }
 
     pub(crate) fn from_text(text: &str) -> Self {
-        Self {
-            hash: HASHER.hash_one(text),
-            text: text.into(),
+        LabelsRef::from_text(text).to_labels()
+    }
+
+    pub(crate) fn borrowed(&self) -> LabelsRef<'_> {
+        LabelsRef {
+            hash: self.hash,
+            text: &self.text,
+            shared: Some(&self.text),
         }
     }
 
@@ -79,7 +131,7 @@ impl Labels {
 
     /// The labels in order of their names, compared by bytes.
     pub fn iter(&self) -> LabelIter<'_> {
-        LabelIter { rest: &self.text }
+        LabelIter::new(&self.text)
     }
 
     /// How many labels there are.
@@ -119,10 +171,14 @@ impl Default for Labels {
 }
 
 pub(crate) fn push_label(text: &mut String, label: Label<'_>) {
-    for part in [label.name, label.value] {
-        text.push(length_char(part.len()));
-        text.push_str(part);
-    }
+    push_part(text, label.name);
+    push_part(text, label.value);
+}
+
+/// Appends a name or a value to the text of a set.
+pub(crate) fn push_part(text: &mut String, part: &str) {
+    text.push(length_char(part.len()));
+    text.push_str(part);
 }
 
 /// `length` as a character. Lengths end below the surrogates, where every number is a character.
@@ -140,6 +196,11 @@ pub struct LabelIter<'a> {
 }
 
 impl<'a> LabelIter<'a> {
+    /// The labels of a set's text.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { rest: text }
+    }
+
     fn part(&mut self) -> Option<&'a str> {
         let mut chars = self.rest.chars();
         let length = chars.next()? as usize;
@@ -171,7 +232,7 @@ impl<'a> IntoIterator for &'a Labels {
 
 impl PartialEq for Labels {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && (Arc::ptr_eq(&self.text, &other.text) || self.text == other.text)
+        self.borrowed() == other.borrowed()
     }
 }
 

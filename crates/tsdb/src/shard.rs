@@ -1,8 +1,8 @@
 use hashbrown::HashTable;
 
-use crate::Labels;
 use crate::data::SeriesData;
 use crate::journal::SeriesId;
+use crate::labels::LabelsRef;
 
 /// How many shards there are: enough that two writers rarely meet, few enough to visit them all.
 pub(crate) const SHARDS: usize = 64;
@@ -22,9 +22,9 @@ impl Key {
     }
 }
 
-/// The shard of a series. The low bits are for the tables.
-pub(crate) fn shard_of(labels: &Labels) -> usize {
-    (labels.hash_code() >> 40) as usize % SHARDS
+/// The shard of a series, by the hash of its labels. The low bits are for the tables.
+pub(crate) fn shard_of(hash: u64) -> usize {
+    (hash >> 40) as usize % SHARDS
 }
 
 const TAKEN: &str = "a slot in the table is not free";
@@ -38,7 +38,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    pub(crate) fn find(&self, labels: &Labels) -> Option<u32> {
+    pub(crate) fn find(&self, labels: LabelsRef<'_>) -> Option<u32> {
         self.table
             .find(labels.hash_code(), |slot| {
                 self.labels(*slot) == Some(labels)
@@ -46,8 +46,9 @@ impl Shard {
             .copied()
     }
 
-    fn labels(&self, slot: u32) -> Option<&Labels> {
-        self.slots[slot as usize].as_ref().map(|data| &data.labels)
+    fn labels(&self, slot: u32) -> Option<LabelsRef<'_>> {
+        let data = self.slots[slot as usize].as_ref()?;
+        Some(data.labels.borrowed())
     }
 
     /// The series in `slot`, if it is still that one.

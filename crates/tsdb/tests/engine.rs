@@ -116,6 +116,40 @@ fn a_batch_is_all_or_nothing_per_series_and_tells_of_each_point() {
     assert_eq!(db.list_series(&[]), [cpu("b")]);
 }
 
+/// A batch remembers where its series are: in one database, not in all.
+#[test]
+fn a_batch_serves_again() {
+    let mut batch = Batch::new();
+    let samples = |db: &Db, host| all(db, &[Matcher::equal("host", host)]).len();
+    let (one, other) = (Db::new(DbOptions::default()), Db::new(DbOptions::default()));
+    for (db, hosts) in [
+        (&one, ["a", "b", "c"]),
+        (&one, ["a", "b", "c"]),
+        (&other, ["b", "a", "c"]),
+        (&one, ["c", "d", "c"]),
+        (&other, ["a", "a", "a"]),
+    ] {
+        for (at, host) in (0..).zip(hosts) {
+            let newest = samples(db, host) as i64;
+            batch.push(&cpu(host), Sample::new(10 * newest + at, 1.0));
+        }
+        assert_eq!(db.write(&mut batch).written, 3);
+    }
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|host| samples(&one, host)),
+        [2, 2, 4, 1]
+    );
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|host| samples(&other, host)),
+        [4, 1, 1, 0]
+    );
+
+    one.delete(&[], i64::MIN, i64::MAX).unwrap();
+    batch.push(&cpu("a"), Sample::new(0, 1.0));
+    assert_eq!(one.write(&mut batch).written, 1);
+    assert_eq!(samples(&one, "a"), 1);
+}
+
 #[test]
 fn matchers_select_by_value_and_by_pattern() {
     let db = Db::new(DbOptions::default());

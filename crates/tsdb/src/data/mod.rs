@@ -21,6 +21,7 @@ use crate::chunk::FRAME;
 use crate::chunk::block::{Block, OpenBlock};
 use crate::chunk::values::ExponentCache;
 use crate::journal::SeriesId;
+use crate::shard::Key;
 use crate::{DuplicatePolicy, Labels, Sample};
 
 /// The capacities of a head: a series that says little should not hold memory for much.
@@ -57,6 +58,15 @@ impl SeriesData {
             open: OpenBlock::EMPTY,
             late: Vec::new(),
             duplicates,
+        }
+    }
+
+    /// Its place in the shard of this number.
+    pub(crate) fn key(&self, shard: usize, slot: u32) -> Key {
+        Key {
+            id: self.id,
+            shard: shard as u32,
+            slot,
         }
     }
 

@@ -38,7 +38,7 @@ pub struct Db {
     session: Option<Arc<Session>>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     options: DbOptions,
     shards: Box<[Padded]>,
     /// Taken for writing only while a series begins or ends, inside its shard's lock; never the
@@ -77,7 +77,7 @@ impl Db {
         self.inner.options.limits.check_labels(labels)?;
         let key = Key {
             id: SeriesId(0),
-            shard: shard_of(labels) as u32,
+            shard: shard_of(labels.hash_code()) as u32,
             slot: 0,
         };
         Ok(Series::new(self.clone(), labels.clone(), key))

@@ -117,9 +117,9 @@ fn begin(
     labels: &Labels,
     samples: &[Sample],
 ) -> Result<Key, &'static str> {
-    let place = shard_of(labels);
+    let place = shard_of(labels.hash_code());
     let mut shard = db.lock(place);
-    if shard.find(labels).is_some() {
+    if shard.find(labels.borrowed()).is_some() {
         return Err("two series have the same labels");
     }
     // One that the limits allow; what was accepted once stays.

@@ -1,6 +1,7 @@
 use super::{Db, Inner};
 use crate::data::SeriesData;
 use crate::journal::{SeriesId, Ticket};
+use crate::labels::LabelsRef;
 use crate::shard::{Key, Shard, shard_of};
 use crate::sync::Ordering;
 use crate::{Batch, Error, Labels, Refused, Sample, WriteReport};
@@ -27,8 +28,12 @@ impl Db {
     /// # Errors
     /// As [`Db::series`] and [`Series::append`](crate::Series::append); [`Error::TooManySeries`].
     pub fn append(&self, labels: &Labels, sample: Sample) -> Result<(), Error> {
+        self.append_ref(labels.borrowed(), sample)
+    }
+
+    pub(crate) fn append_ref(&self, labels: LabelsRef<'_>, sample: Sample) -> Result<(), Error> {
         let inner = &*self.inner;
-        let place = shard_of(labels);
+        let place = shard_of(labels.hash_code());
         let mut shard = inner.lock(place);
         let slot = shard.find(labels);
         if let Some(slot) = slot
@@ -62,9 +67,9 @@ impl Db {
         }
         let slot = match shard.get(key.slot, key.id) {
             Some(_) => Some(key.slot),
-            None => shard.find(labels),
+            None => shard.find(labels.borrowed()),
         };
-        let written = inner.write(&mut shard, place, slot, labels, samples);
+        let written = inner.write(&mut shard, place, slot, labels.borrowed(), samples);
         drop(shard);
         *key = inner.finish(written)?;
         Ok(())
@@ -78,22 +83,41 @@ impl Db {
         let inner = &*self.inner;
         let mut report = WriteReport::default();
         let (mut newest, mut grew) = (None, false);
-        for group in batch.groups() {
-            let place = shard_of(group.labels);
-            let mut shard = inner.lock(place);
-            let slot = shard.find(group.labels);
-            if let (Some(slot), [sample]) = (slot, group.samples)
-                && let Some(ticket) = inner.push_in_place(shard.at(slot), place, *sample)
-            {
-                report.written += 1;
-                newest = newest.max(ticket);
+        let mut locked = None;
+        for rank in 0..batch.arrange(&self.inner) {
+            let group = batch.group(rank);
+            if group.samples.is_empty() {
                 continue;
             }
-            match inner.write(&mut shard, place, slot, group.labels, group.samples) {
+            let place = shard_of(group.labels.hash_code());
+            let shard = match &mut locked {
+                Some((shard, at)) if *at == place => shard,
+                other => {
+                    // Before the next: no writer has two.
+                    *other = None;
+                    &mut other.insert((inner.lock(place), place)).0
+                }
+            };
+            let slot = match group.key {
+                Some(key) if shard.get(key.slot, key.id).is_some() => Some(key.slot),
+                _ => shard.find(group.labels),
+            };
+            if let (Some(slot), [sample]) = (slot, group.samples) {
+                let data = shard.at(slot);
+                if let Some(ticket) = inner.push_in_place(data, place, *sample) {
+                    let key = data.key(place, slot);
+                    report.written += 1;
+                    newest = newest.max(ticket);
+                    batch.remember(rank, key);
+                    continue;
+                }
+            }
+            match inner.write(shard, place, slot, group.labels, group.samples) {
                 Ok(written) => {
                     report.written += group.samples.len();
                     newest = newest.max(written.ticket);
                     grew |= written.grew;
+                    batch.remember(rank, written.key);
                 }
                 Err(refusal) => refusal.report(group.samples.len(), |index, error| {
                     let index = group.point(index);
@@ -101,6 +125,7 @@ impl Db {
                 }),
             }
         }
+        drop(locked);
         if grew {
             inner.retain();
         }
@@ -140,7 +165,7 @@ impl Inner {
         shard: &mut Shard,
         place: usize,
         slot: Option<u32>,
-        labels: &Labels,
+        labels: LabelsRef<'_>,
         samples: &[Sample],
     ) -> Result<Written, Refusal> {
         let Some(slot) = slot else {
@@ -148,11 +173,7 @@ impl Inner {
         };
         let data = shard.at(slot);
         let (ticket, grew) = self.apply(data, place, samples)?;
-        let key = Key {
-            id: data.id,
-            shard: place as u32,
-            slot,
-        };
+        let key = data.key(place, slot);
         Ok(Written { key, ticket, grew })
     }
 
@@ -200,9 +221,10 @@ impl Inner {
         &self,
         shard: &mut Shard,
         place: usize,
-        labels: &Labels,
+        labels: LabelsRef<'_>,
         samples: &[Sample],
     ) -> Result<Written, Refusal> {
+        let labels = &labels.to_labels();
         self.options.limits.check_labels(labels)?;
         self.usage.begin(labels, &self.options.limits)?;
         let id = SeriesId(self.next_id.fetch_add(1, Ordering::Relaxed));

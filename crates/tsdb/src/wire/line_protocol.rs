@@ -10,6 +10,7 @@ mod value;
 
 use super::points::Points;
 use super::{Fault, Ingested};
+use crate::labels::LabelsRef;
 use crate::{Db, LabelsBuilder, Sample};
 use line::Line;
 
@@ -112,7 +113,7 @@ impl Labels {
             match self.build(line, &name) {
                 Ok(labels) => points.push_at(
                     number,
-                    &labels,
+                    labels,
                     Sample {
                         timestamp_ms,
                         value,
@@ -123,7 +124,7 @@ impl Labels {
         }
     }
 
-    fn build(&mut self, line: &Line<'_>, field: &str) -> Result<crate::Labels, crate::Error> {
+    fn build(&mut self, line: &Line<'_>, field: &str) -> Result<LabelsRef<'_>, crate::Error> {
         self.metric.clear();
         self.metric.push_str(&line.measurement());
         self.metric.push('_');
@@ -132,6 +133,6 @@ impl Labels {
         for (name, value) in line.tags() {
             self.builder.label(&name, &value);
         }
-        self.builder.build()
+        self.builder.build_ref()
     }
 }

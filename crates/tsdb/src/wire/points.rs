@@ -1,5 +1,6 @@
 use super::{Fault, Ingested, PointError};
-use crate::{Batch, Db, Labels, Sample};
+use crate::labels::LabelsRef;
+use crate::{Batch, Db, Sample};
 
 /// The points of a body on their way into a database, with the places of those that can't go.
 #[derive(Default)]
@@ -16,19 +17,19 @@ pub(super) struct Points {
 
 impl Points {
     /// The next point, to be written.
-    pub(super) fn push(&mut self, labels: &Labels, sample: Sample) {
+    pub(super) fn push(&mut self, labels: LabelsRef<'_>, sample: Sample) {
         self.push_at(self.seen, labels, sample);
     }
 
     /// A point of this place, which may have several.
-    pub(super) fn push_at(&mut self, place: usize, labels: &Labels, sample: Sample) {
+    pub(super) fn push_at(&mut self, place: usize, labels: LabelsRef<'_>, sample: Sample) {
         if self.places.is_empty() && place != self.batch.len() {
             self.places.extend(0..self.batch.len());
         }
         if !self.places.is_empty() || place != self.batch.len() {
             self.places.push(place);
         }
-        self.batch.push(labels, sample);
+        self.batch.push_ref(labels, sample);
         self.seen = place + 1;
     }
 

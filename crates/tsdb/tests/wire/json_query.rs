@@ -27,6 +27,43 @@ fn answer(body: &str) -> (u16, String) {
     (status, body.into_owned())
 }
 
+/// Times and values are written over those of the point before.
+#[test]
+fn each_point_has_its_own_time_and_value() {
+    let points = [
+        (-100_000_001, "-0.5"),
+        (-1, "0"),
+        (0, "7"),
+        (99_999_999, "0.05"),
+        (100_000_000, "0.0501"),
+        (100_000_001, "10"),
+        (199_999_999, "100.1"),
+        (200_000_000, "99999.99"),
+        (1_700_000_000_000, "12345678"),
+        (1_700_000_009_999, "123456789.1"),
+        (9_223_372_036_854_775_807, "1e+300"),
+    ];
+    let db = db();
+    let labels = Labels::new("m", [("x", "é")]).expect("labels");
+    let point = |(time, value): (i64, &str)| {
+        format!(r#"{{"metric":"m","timestamp":{time},"value":{value},"tags":{{"x":"é"}}}}"#)
+    };
+    for (time, value) in points {
+        let value = value.parse().expect("a number");
+        db.append(&labels, Sample::new(time, value))
+            .expect("accepted");
+    }
+    let request = format!(
+        r#"{{"metric":"m","start":{},"end":{}}}"#,
+        i64::MIN,
+        i64::MAX
+    );
+    let answer = query(&db, request.as_bytes()).body;
+    for expected in points.map(point) {
+        assert!(answer.contains(&expected), "{expected} in {answer}");
+    }
+}
+
 #[test]
 fn points_ascend_by_time() {
     let (status, body) = answer(r#"{"metric":"cpu","start":1,"end":3}"#);

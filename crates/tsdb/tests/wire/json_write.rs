@@ -53,6 +53,51 @@ fn the_last_of_two_fields_counts() {
     assert_eq!(contents(&db), ["a 1:1 2:2", "a{x=\"1\"} 1:1"]);
 }
 
+/// A point that is written as the one before is read by its numbers alone.
+#[test]
+fn points_may_be_written_alike_or_not() {
+    let db = db();
+    let body = br#"[{"metric":"a","timestamp":1,"value":1.5},{"metric":"a","timestamp":2,"value":-2e1},
+        {"metric":"a","timestamp":1700000000003,"value":0.25} ,
+        {"metric":"a", "value":4, "timestamp":4},{"metric":"a", "value":5.5, "timestamp":5},
+        {"metric":"a","timestamp":6,"value":6,"tags":{"x":"1"}},
+        {"metric":"a","timestamp":7,"value":7,"tags":{"x":"2"}},
+        {"metric":"a","timestamp":8,"value":8,"tags":{"x":"2"}},{"metric":"a","timestamp":9,"value":9}]"#;
+    assert_eq!(write(&db, body).body, r#"{"written":9}"#);
+    assert_eq!(
+        contents(&db),
+        [
+            "a 1:1.5 2:-20 4:4 5:5.5 9:9 1700000000003:0.25",
+            "a{x=\"1\"} 6:6",
+            "a{x=\"2\"} 7:7 8:8",
+        ]
+    );
+}
+
+#[test]
+fn after_a_point_a_wrong_one_like_it_is_still_wrong() {
+    let good = r#"{"metric":"m","timestamp":1,"value":1}"#;
+    for wrong in [
+        r#"{"metric":"m","timestamp":1.5,"value":1}"#,
+        r#"{"metric":"m","timestamp":1,"value":1e999}"#,
+        r#"{"metric":"m","timestamp":99999999999999999999,"value":1}"#,
+        "1",
+    ] {
+        let (status, body) = answer(&format!("[{good},{wrong},{good}]"));
+        assert_eq!(status, 206, "{wrong}: {body}");
+        assert!(body.starts_with(r#"{"written":2,"errors":[{"index":1,"#));
+    }
+    for malformed in [
+        r#"{"metric":"m","timestamp":01,"value":1}"#,
+        r#"{"metric":"m","timestamp":1,"value":1.}"#,
+        r#"{"metric":"m","timestamp":1,"value":1"#,
+        "1-2",
+    ] {
+        assert_eq!(answer(&format!("[{good},{malformed}]")).0, 400);
+        assert_eq!(answer(&format!("[{malformed}]")).0, 400);
+    }
+}
+
 #[test]
 fn a_wrong_element_is_a_failed_point() {
     let good = r#"{"metric":"m","timestamp":1,"value":1}"#;

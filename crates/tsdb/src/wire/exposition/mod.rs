@@ -47,13 +47,13 @@ pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
                     builder.label(name, value);
                 }
                 let timestamp_ms = sample.timestamp_ms.unwrap_or(now_ms);
-                match builder.build() {
+                match builder.build_ref() {
                     Ok(labels) => {
                         let sample = Sample {
                             timestamp_ms,
                             value: sample.value,
                         };
-                        points.push_at(number, &labels, sample);
+                        points.push_at(number, labels, sample);
                     }
                     Err(error) => points.refuse_at(number, error.into()),
                 }

@@ -1,15 +1,61 @@
 //! A point of a body.
 
+use std::ops::Range;
+
+use super::decimal::Number;
 use super::scan::{Malformed, Scanner};
+use crate::labels::LabelsRef;
 use crate::wire::Fault;
-use crate::{Error, Labels, LabelsBuilder, Sample};
+use crate::{LabelsBuilder, Sample};
 
 /// Reads points one after another. Points of one series tend to follow each other: where the texts
-/// of metric and tags are those of the last point, they are not read again.
+/// of metric and tags are those of the last point, they are not read again; where all but the two
+/// numbers is, nothing else is.
 #[derive(Default)]
 pub(super) struct PointReader<'a> {
+    /// Has the labels of the last point.
     builder: LabelsBuilder,
-    last: Option<(SeriesText<'a>, Labels)>,
+    /// The series of the last point.
+    series: SeriesText<'a>,
+    form: Form<'a>,
+}
+
+/// How the last point is written, but for its two numbers; empty before the first.
+#[derive(Default)]
+struct Form<'a> {
+    /// From the opening brace.
+    before: &'a str,
+    between: &'a str,
+    /// To the closing brace.
+    after: &'a str,
+    value_first: bool,
+}
+
+impl<'a> Form<'a> {
+    /// Passes a point of this form. No number goes on with what follows one in a point, so that a
+    /// point of the same form has the same fields.
+    fn read(&self, scanner: &mut Scanner<'a>) -> Option<Sample> {
+        if self.before.is_empty() {
+            return None;
+        }
+        let first = self.number(self.before, scanner)?;
+        let second = self.number(self.between, scanner)?;
+        let (time, value) = if self.value_first {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        let sample = Sample::new(time.integer()?, value.float()?);
+        scanner.accept_text(self.after).then_some(sample)
+    }
+
+    /// Passes a part and the number after it.
+    fn number(&self, part: &str, scanner: &mut Scanner<'a>) -> Option<Number<'a>> {
+        if !scanner.accept_text(part) {
+            return None;
+        }
+        scanner.number().ok()
+    }
 }
 
 /// A series as it is written.
@@ -27,8 +73,29 @@ struct Fields<'a> {
     series: SeriesText<'a>,
     timestamp_ms: Option<i64>,
     value: Option<f64>,
+    /// Where the two numbers stand.
+    timestamp_at: Range<usize>,
+    value_at: Range<usize>,
     /// The first field that is wrong.
     fault: Option<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The form of a point that begins at `start` and was passed to its end.
+    fn form(&self, start: usize, scanner: &Scanner<'a>) -> Form<'a> {
+        let value_first = self.value_at.start < self.timestamp_at.start;
+        let (first, second) = if value_first {
+            (&self.value_at, &self.timestamp_at)
+        } else {
+            (&self.timestamp_at, &self.value_at)
+        };
+        Form {
+            before: scanner.part(start..first.start),
+            between: scanner.part(first.end..second.start),
+            after: scanner.part(second.end..scanner.at()),
+            value_first,
+        }
+    }
 }
 
 /// The fields by their names.
@@ -77,16 +144,27 @@ impl<'a> PointReader<'a> {
     pub(super) fn read(
         &mut self,
         scanner: &mut Scanner<'a>,
-    ) -> Result<Result<(&Labels, Sample), Fault>, Malformed> {
+    ) -> Result<Result<(LabelsRef<'_>, Sample), Fault>, Malformed> {
+        scanner.peek();
+        let mut ahead = *scanner;
+        if let Some(sample) = self.form.read(&mut ahead) {
+            *scanner = ahead;
+            return Ok(Ok((self.builder.built(), sample)));
+        }
+        let start = scanner.at();
         if !scanner.accept(b'{') {
             scanner.skip()?;
             return Ok(Err(Fault::form("a point must be an object")));
         }
         let fields = self.fields(scanner)?;
-        Ok(self.point(&fields))
+        let point = self.point(&fields);
+        Ok(point.map(|sample| {
+            self.form = fields.form(start, scanner);
+            (self.builder.built(), sample)
+        }))
     }
 
-    fn point(&mut self, fields: &Fields<'a>) -> Result<(&Labels, Sample), Fault> {
+    fn point(&mut self, fields: &Fields<'a>) -> Result<Sample, Fault> {
         if let Some(fault) = fields.fault {
             return Err(Fault::form(fault));
         }
@@ -96,25 +174,19 @@ impl<'a> PointReader<'a> {
         }
         let timestamp_ms = fields.timestamp_ms.ok_or_else(|| missing("timestamp"))?;
         let value = fields.value.ok_or_else(|| missing("value"))?;
-        Ok((
-            self.labels(fields.series)?,
-            Sample {
-                timestamp_ms,
-                value,
-            },
-        ))
-    }
-
-    fn labels(&mut self, series: SeriesText<'a>) -> Result<&Labels, Fault> {
-        let last = match self.last.take() {
-            Some(last) if last.0 == series => last,
-            _ => (series, self.build(series)?),
-        };
-        Ok(&self.last.insert(last).1)
+        if fields.series != self.series {
+            (self.series, self.form) = Default::default();
+            self.build(fields.series)?;
+            self.series = fields.series;
+        }
+        Ok(Sample {
+            timestamp_ms,
+            value,
+        })
     }
 
     /// Reads texts that were checked when they were passed.
-    fn build(&mut self, series: SeriesText<'a>) -> Result<Labels, Fault> {
+    fn build(&mut self, series: SeriesText<'a>) -> Result<(), Fault> {
         let unread = |_: Malformed| Fault::form("the series can't be read");
         let metric = Scanner::new(series.metric)
             .string()
@@ -133,7 +205,8 @@ impl<'a> PointReader<'a> {
             })
             .map_err(unread)?;
         }
-        self.builder.build().map_err(|error: Error| error.into())
+        self.builder.build_ref()?;
+        Ok(())
     }
 
     fn fields(&self, scanner: &mut Scanner<'a>) -> Result<Fields<'a>, Malformed> {
@@ -166,10 +239,8 @@ impl<'a> PointReader<'a> {
         fields: &mut Fields<'a>,
     ) -> Result<FieldFault, Malformed> {
         let is_string = scanner.peek() == Some(b'"');
-        if let Some((last, _)) = &self.last
-            && scanner.accept_text(last.metric)
-        {
-            fields.series.metric = last.metric;
+        if !self.series.metric.is_empty() && scanner.accept_text(self.series.metric) {
+            fields.series.metric = self.series.metric;
             return Ok(None);
         }
         if !is_string {
@@ -188,11 +259,8 @@ impl<'a> PointReader<'a> {
         fields: &mut Fields<'a>,
     ) -> Result<FieldFault, Malformed> {
         let is_object = scanner.peek() == Some(b'{');
-        if let Some((last, _)) = &self.last
-            && !last.tags.is_empty()
-            && scanner.accept_text(last.tags)
-        {
-            fields.series.tags = last.tags;
+        if !self.series.tags.is_empty() && scanner.accept_text(self.series.tags) {
+            fields.series.tags = self.series.tags;
             return Ok(None);
         }
         fields.series.tags = "";
@@ -221,7 +289,9 @@ fn timestamp(scanner: &mut Scanner<'_>, fields: &mut Fields<'_>) -> Result<Field
         scanner.skip()?;
         return Ok(Some("timestamp must be a number"));
     }
+    let start = scanner.at();
     fields.timestamp_ms = scanner.number()?.integer();
+    fields.timestamp_at = start..scanner.at();
     let fits = fields.timestamp_ms.is_some();
     Ok(if fits {
         None
@@ -235,7 +305,9 @@ fn value(scanner: &mut Scanner<'_>, fields: &mut Fields<'_>) -> Result<FieldFaul
         scanner.skip()?;
         return Ok(Some("value must be a number"));
     }
+    let start = scanner.at();
     fields.value = scanner.number()?.float();
+    fields.value_at = start..scanner.at();
     let fits = fields.value.is_some();
     Ok(if fits {
         None

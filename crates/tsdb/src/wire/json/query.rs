@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use super::decimal::{ZEROS, to_eight_digits};
 use super::number::ValueWriter;
 use super::point::members;
 use super::scan::{Malformed, Scanner};
@@ -161,11 +162,13 @@ impl Query {
             self.start_ms, self.end_ms
         );
         let mut writer = PointWriter::new(&self.metric);
+        let mut bytes = out.into_bytes();
         match selection.len() {
             0 => {}
-            1 => writer.push_series(&mut out, selection),
-            _ => writer.push_merged(&mut out, selection),
+            1 => writer.push_series(&mut bytes, selection),
+            _ => writer.push_merged(&mut bytes, selection),
         }
+        let mut out = String::from_utf8(bytes).expect("points are written in UTF-8");
         let _ = write!(out, r#"],"count":{}}}"#, writer.count);
         Answer::ok(out)
     }
@@ -175,10 +178,16 @@ impl Query {
 struct PointWriter {
     /// Begins with a comma, which the first point leaves out.
     before_time: String,
+    /// All of the last point up to its value.
+    before_value: Vec<u8>,
+    /// The time of the last point without its last eight digits, if it has more.
+    time_begin: Option<i64>,
     times: itoa::Buffer,
     values: ValueWriter,
     count: usize,
 }
+
+const BEFORE_VALUE: &[u8] = br#","value":"#;
 
 impl PointWriter {
     fn new(metric: &str) -> Self {
@@ -187,24 +196,46 @@ impl PointWriter {
         before_time.push_str(r#","timestamp":"#);
         Self {
             before_time,
+            before_value: Vec::new(),
+            time_begin: None,
             times: itoa::Buffer::new(),
             values: ValueWriter::new(),
             count: 0,
         }
     }
 
-    fn push(&mut self, out: &mut String, sample: Sample, after_value: &str) {
+    #[inline]
+    fn push(&mut self, out: &mut Vec<u8>, sample: Sample, after_value: &str) {
+        self.set_time(sample.timestamp_ms);
         let comma = usize::from(self.count == 0);
         self.count += 1;
-        out.push_str(&self.before_time[comma..]);
-        out.push_str(self.times.format(sample.timestamp_ms));
-        out.push_str(r#","value":"#);
+        out.extend_from_slice(&self.before_value[comma..]);
         self.values.push(out, sample.value);
-        out.push_str(after_value);
+        out.extend_from_slice(after_value.as_bytes());
+    }
+
+    /// Points follow each other so closely that few of the time's digits change.
+    #[inline]
+    fn set_time(&mut self, timestamp_ms: i64) {
+        const CHANGING: i64 = 100_000_000;
+        let begin = (timestamp_ms >= CHANGING).then_some(timestamp_ms / CHANGING);
+        if begin.is_none() || begin != self.time_begin {
+            self.before_value.clear();
+            self.before_value
+                .extend_from_slice(self.before_time.as_bytes());
+            let time = self.times.format(timestamp_ms);
+            self.before_value.extend_from_slice(time.as_bytes());
+            self.before_value.extend_from_slice(BEFORE_VALUE);
+            self.time_begin = begin;
+            return;
+        }
+        let end = self.before_value.len() - BEFORE_VALUE.len();
+        let digits = to_eight_digits((timestamp_ms % CHANGING).cast_unsigned()) | ZEROS;
+        self.before_value[end - 8..end].copy_from_slice(&digits.to_le_bytes());
     }
 
     /// The points of the only series, block by block.
-    fn push_series(&mut self, out: &mut String, selection: &Selection) {
+    fn push_series(&mut self, out: &mut Vec<u8>, selection: &Selection) {
         for series in selection.iter() {
             let end = after_value(series.labels());
             let mut cursor = series.cursor();
@@ -225,7 +256,7 @@ impl PointWriter {
     }
 
     /// The points of several series by time.
-    fn push_merged(&mut self, out: &mut String, selection: &Selection) {
+    fn push_merged(&mut self, out: &mut Vec<u8>, selection: &Selection) {
         let mut points: Vec<(Sample, usize)> = Vec::new();
         let mut ends = Vec::new();
         let mut samples = Vec::new();

@@ -1,7 +1,9 @@
 //! A scanner over the text of a JSON document. It checks the grammar of all that it passes, and
 //! copies nothing.
 
-use super::decimal::{Digits, Number};
+use std::ops::Range;
+
+use super::decimal::{Number, read_digits};
 use super::text::Text;
 
 /// The place where a body ceases to be JSON.
@@ -36,7 +38,12 @@ impl<'a> Scanner<'a> {
 
     /// The text from a place to here.
     pub(super) fn since(&self, start: usize) -> &'a str {
-        &self.text[start..self.at]
+        self.part(start..self.at)
+    }
+
+    /// The text between two places.
+    pub(super) fn part(&self, places: Range<usize>) -> &'a str {
+        &self.text[places]
     }
 
     /// The next byte of a token, which stays.
@@ -141,42 +148,46 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let negative = bytes.get(self.at) == Some(&b'-');
         self.at += usize::from(negative);
-        let mut digits = Digits::default();
-        match bytes.get(self.at) {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits(&mut digits),
+        let (mut digits, mut count) = match bytes.get(self.at) {
+            Some(b'0') => {
+                self.at += 1;
+                (0, 0)
+            }
+            Some(b'1'..=b'9') => self.digits(0),
             _ => return Err(self.malformed("a digit")),
-        }
-        let mut number = Number::new(negative, digits);
+        };
+        let mut scale = 0;
         if bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
-            let first = self.at;
-            self.digits(&mut number.digits);
-            number.scale = self.at - first;
-            if number.scale == 0 {
+            (digits, scale) = self.digits(digits);
+            count += scale;
+            if scale == 0 {
                 return Err(self.malformed("a digit"));
             }
         }
-        if let Some(b'e' | b'E') = bytes.get(self.at) {
-            number.exponent = true;
+        let exponent = matches!(bytes.get(self.at), Some(b'e' | b'E'));
+        if exponent {
             self.at += 1;
             self.at += usize::from(matches!(bytes.get(self.at), Some(b'+' | b'-')));
-            let first = self.at;
-            self.digits(&mut Digits::default());
-            if self.at == first {
+            if self.digits(0).1 == 0 {
                 return Err(self.malformed("a digit"));
             }
         }
-        number.text = self.since(start);
-        Ok(number)
+        Ok(Number {
+            text: self.since(start),
+            negative,
+            digits,
+            count,
+            scale,
+            exponent,
+        })
     }
 
-    fn digits(&mut self, digits: &mut Digits) {
-        let bytes = self.text.as_bytes();
-        while let Some(digit @ b'0'..=b'9') = bytes.get(self.at) {
-            digits.push(digit - b'0');
-            self.at += 1;
-        }
+    /// Passes digits, which follow those of `number`; how many there are is the second.
+    fn digits(&mut self, number: u64) -> (u64, usize) {
+        let (number, count) = read_digits(&self.text.as_bytes()[self.at..], number);
+        self.at += count;
+        (number, count)
     }
 
     /// Passes a value of any kind.

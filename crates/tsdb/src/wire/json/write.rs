@@ -60,7 +60,7 @@ fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     let point = reader.read(scanner).map_err(|error| error.to_string())?;
     scanner.end().map_err(|error| error.to_string())?;
     let (labels, sample) = point.map_err(|fault| fault.to_string())?;
-    Ok(match db.append(labels, sample) {
+    Ok(match db.append_ref(labels, sample) {
         Ok(()) => Ingested {
             written: 1,
             ..Ingested::default()

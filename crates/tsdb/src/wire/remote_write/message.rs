@@ -25,15 +25,19 @@ pub(super) fn read_request<'a>(
     Ok(())
 }
 
-/// Reads the labels of a series into the builder and its samples into the list; says whether it
-/// also has native histograms.
+/// Reads the labels of a series into the builder, which is empty, and its samples into the list; says
+/// whether it also has native histograms.
 pub(super) fn read_series(
     message: &[u8],
     labels: &mut LabelsBuilder,
     samples: &mut Vec<Sample>,
 ) -> Result<bool, Truncated> {
     let mut histograms = false;
-    let mut fields = Fields::new(message);
+    let rest = read_plain_labels(message, labels).unwrap_or_else(|| {
+        labels.clear();
+        message
+    });
+    let mut fields = Fields::new(rest);
     while let Some(field) = fields.next()? {
         match field {
             (1, Value::Bytes(label)) => {
@@ -46,6 +50,37 @@ pub(super) fn read_series(
         }
     }
     Ok(histograms)
+}
+
+/// Reads the labels that a series begins with, if each is a name and a value in less than 128 bytes,
+/// as most are; returns what follows them.
+fn read_plain_labels<'a>(message: &'a [u8], labels: &mut LabelsBuilder) -> Option<&'a [u8]> {
+    const LABEL: u8 = 1 << 3 | 2;
+    const NAME: u8 = 1 << 3 | 2;
+    const VALUE: u8 = 2 << 3 | 2;
+    let mut end = 0;
+    while let [LABEL, length @ ..0x80, ..] = message.get(end..)? {
+        end += 2 + *length as usize;
+    }
+    // Keys and lengths are characters as well, so that the text is one if and only if all names and
+    // values are.
+    let (plain, rest) = message.split_at_checked(end)?;
+    let text = std::str::from_utf8(plain).ok()?;
+    let mut at = 0;
+    while let [LABEL, length, NAME, name, ..] = plain[at..] {
+        let end = at + 2 + length as usize;
+        let name = at + 4..at + 4 + name as usize;
+        let value = name.end + 2..end;
+        let [VALUE, value_length] = *plain.get(name.end..value.start)? else {
+            return None;
+        };
+        if value_length as usize != value.len() {
+            return None;
+        }
+        labels.label(text.get(name)?, text.get(value)?);
+        at = end;
+    }
+    (at == end).then_some(rest)
 }
 
 fn read_label(message: &[u8]) -> Result<(&str, &str), Truncated> {

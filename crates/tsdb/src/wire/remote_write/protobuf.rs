@@ -23,6 +23,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The number and the value of the next field; `None` at the end.
+    #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Truncated> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -31,10 +32,7 @@ impl<'a> Fields<'a> {
         let value = match key & 7 {
             0 => Value::Varint(self.varint()?),
             1 => Value::Fixed64(u64::from_le_bytes(self.array()?)),
-            2 => {
-                let length = usize::try_from(self.varint()?).map_err(|_| Truncated)?;
-                Value::Bytes(self.take(length)?)
-            }
+            2 => Value::Bytes(self.bytes()?),
             5 => {
                 self.array::<4>()?;
                 Value::Fixed32
@@ -42,6 +40,11 @@ impl<'a> Fields<'a> {
             _ => return Err(Truncated),
         };
         Ok(Some((key >> 3, value)))
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8], Truncated> {
+        let length = usize::try_from(self.varint()?).map_err(|_| Truncated)?;
+        self.take(length)
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], Truncated> {
@@ -56,7 +59,16 @@ impl<'a> Fields<'a> {
         Ok(*taken)
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, Truncated> {
+        if let [byte @ ..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(u64::from(*byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Truncated> {
         let mut value = 0;
         for (index, &byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);

@@ -48,11 +48,11 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
                 labels.clear();
                 samples.clear();
                 let histograms = read_series(series, &mut labels, &mut samples)?;
-                match labels.build() {
+                match labels.build_ref() {
                     Ok(labels) => {
                         samples
                             .iter()
-                            .for_each(|sample| points.push(&labels, *sample));
+                            .for_each(|sample| points.push(labels, *sample));
                     }
                     Err(error) => {
                         samples
