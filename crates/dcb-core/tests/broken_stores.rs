@@ -17,16 +17,28 @@ fn fails(test: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(test)).is_err()
 }
 
+fn finds(case: &str, fault: Fault) -> bool {
+    fails(|| run(case, async || with(fault).await))
+}
+
+/// How often a race is run that is to find a fault: on a busy machine its callers may happen to come
+/// one after the other.
+const RACES: usize = 10;
+
 /// Passes where the whole suite finds the fault, and each of the named cases does.
 fn assert_found(fault: Fault, by: &[&str]) {
     let found: Vec<&str> = cases::<Faulty>()
         .iter()
         .map(|case| case.name)
-        .filter(|name| fails(|| run(name, async || with(fault).await)))
+        .filter(|name| finds(name, fault))
         .collect();
     println!("{fault:?} is found by {found:#?}");
     for name in by {
-        assert!(found.contains(name), "{name} does not find {fault:?}");
+        let again = || name.starts_with("races::") && (1..RACES).any(|_| finds(name, fault));
+        assert!(
+            found.contains(name) || again(),
+            "{name} does not find {fault:?}"
+        );
     }
 }
 
@@ -35,7 +47,7 @@ fn without_a_fault_every_case_passes() {
     let failing: Vec<&str> = cases::<Faulty>()
         .iter()
         .map(|case| case.name)
-        .filter(|name| fails(|| run(name, async || with(Fault::None).await)))
+        .filter(|name| finds(name, Fault::None))
         .collect();
     assert_eq!(failing, [""; 0]);
 }
