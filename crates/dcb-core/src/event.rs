@@ -1,10 +1,13 @@
+mod body;
+
 use std::fmt::{self, Display, Write as _};
-use std::ops::Range;
 use std::time::SystemTime;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
+
+use body::Body;
 
 use crate::text::{check, check_content, invalid};
 use crate::{Error, EventType, Position, Problem, Tag};
@@ -42,97 +45,6 @@ pub struct SequencedEvent {
     body: Body,
 }
 
-/// Type, tags, metadata and data in one buffer:
-///
-/// ```text
-/// type | NUL tag NUL tag … | NUL key NUL value NUL key NUL value … | data
-///      ^ tags_at           ^ metadata_at                           ^ data_at
-/// ```
-///
-/// No text holds a NUL, so NUL can begin each entry; the data is not looked into.
-#[derive(Clone, PartialEq, Eq)]
-struct Body {
-    buffer: Box<[u8]>,
-    tags_at: u32,
-    metadata_at: u32,
-    data_at: u32,
-}
-
-impl Body {
-    /// Lays out checked parts in a buffer of exactly their size.
-    fn pack<'a>(
-        event_type: &str,
-        tags: impl Iterator<Item = &'a str> + Clone,
-        metadata: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-        data: &[u8],
-    ) -> Result<Self, Error> {
-        let tags_at = event_type.len();
-        let metadata_at = tags_at + tags.clone().map(|tag| 1 + tag.len()).sum::<usize>();
-        let data_at = metadata_at
-            + metadata
-                .clone()
-                .map(|(key, value)| 2 + key.len() + value.len())
-                .sum::<usize>();
-        let size = data_at + data.len();
-        if u32::try_from(size).is_err() {
-            let problem = Problem::TooLarge {
-                max: u32::MAX.into(),
-                actual: size as u64,
-            };
-            return Err(invalid("event")(problem));
-        }
-        let mut buffer = Vec::with_capacity(size);
-        buffer.extend_from_slice(event_type.as_bytes());
-        for text in tags.chain(metadata.flat_map(|(key, value)| [key, value])) {
-            buffer.push(0);
-            buffer.extend_from_slice(text.as_bytes());
-        }
-        buffer.extend_from_slice(data);
-        Ok(Self {
-            buffer: buffer.into_boxed_slice(),
-            tags_at: tags_at as u32,
-            metadata_at: metadata_at as u32,
-            data_at: data_at as u32,
-        })
-    }
-
-    fn text(&self, range: Range<u32>) -> &str {
-        std::str::from_utf8(&self.buffer[range.start as usize..range.end as usize])
-            .expect("everything before the data was written from a str")
-    }
-
-    fn event_type(&self) -> &str {
-        self.text(0..self.tags_at)
-    }
-
-    fn tags(&self) -> impl Iterator<Item = &str> {
-        self.text(self.tags_at..self.metadata_at)
-            .split('\0')
-            .skip(1)
-    }
-
-    fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut entries = self
-            .text(self.metadata_at..self.data_at)
-            .split('\0')
-            .skip(1);
-        std::iter::from_fn(move || Some((entries.next()?, entries.next()?)))
-    }
-
-    fn data(&self) -> &[u8] {
-        &self.buffer[self.data_at as usize..]
-    }
-
-    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
-        debug
-            .field("type", &self.event_type())
-            .field("tags", &self.tags().collect::<Vec<_>>())
-            .field("metadata", &self.metadata().collect::<Vec<_>>())
-            .field("data", &String::from_utf8_lossy(self.data()))
-            .finish()
-    }
-}
-
 /// The readers that an event has before and after it is appended.
 macro_rules! body_accessors {
     ($event:ty) => {
@@ -149,7 +61,12 @@ macro_rules! body_accessors {
 
             /// Whether the event carries this tag.
             pub fn has_tag(&self, tag: &str) -> bool {
-                self.tags().any(|own| own == tag)
+                self.body.has_tag(tag)
+            }
+
+            /// Whether the event is of this type.
+            pub fn is_of_type(&self, event_type: &str) -> bool {
+                self.body.is_of_type(event_type)
             }
 
             /// The value of the first tag `key:value` with this key.
@@ -193,7 +110,7 @@ macro_rules! body_accessors {
 
             /// The size of type, tags, metadata and data in bytes.
             pub fn size_bytes(&self) -> usize {
-                self.body.buffer.len()
+                self.body.len()
             }
         }
     };

@@ -85,10 +85,12 @@ impl Query {
     /// Whether `event` matches.
     pub fn matches(&self, event: &SequencedEvent) -> bool {
         self.is_all()
-            || self
-                .items
-                .iter()
-                .any(|item| item.matches(event.event_type(), |wanted| event.has_tag(wanted)))
+            || self.items.iter().any(|item| {
+                item.matches(
+                    |wanted| event.is_of_type(wanted),
+                    |wanted| event.has_tag(wanted),
+                )
+            })
     }
 }
 
@@ -117,13 +119,14 @@ impl QueryItem {
         self.types.is_empty() && self.tags.is_empty()
     }
 
-    /// Whether an event of this type matches, given which tags it carries.
-    pub(crate) fn matches(&self, event_type: &str, has_tag: impl Fn(&str) -> bool) -> bool {
-        let of_type = self.types.is_empty()
-            || self
-                .types
-                .iter()
-                .any(|wanted| wanted.as_str() == event_type);
+    /// Whether an event matches, given of which type it is and which tags it carries.
+    pub(crate) fn matches(
+        &self,
+        is_of_type: impl Fn(&str) -> bool,
+        has_tag: impl Fn(&str) -> bool,
+    ) -> bool {
+        let of_type =
+            self.types.is_empty() || self.types.iter().any(|wanted| is_of_type(wanted.as_str()));
         of_type && self.tags.iter().all(|wanted| has_tag(wanted.as_str()))
     }
 }

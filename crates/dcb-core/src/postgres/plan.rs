@@ -218,7 +218,10 @@ impl<'a> Earlier<'a> {
             .copied()
             .filter(move |&(request, event)| {
                 let event = &batch[request].append.events[event];
-                item.matches(event.event_type(), |wanted| event.has_tag(wanted))
+                item.matches(
+                    |wanted| event.is_of_type(wanted),
+                    |wanted| event.has_tag(wanted),
+                )
             })
     }
 

@@ -114,30 +114,39 @@ fn read(shape: Shape, backwards: bool) -> String {
     const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
                                 NULL::json, NULL::bytea";
     let order = if backwards { "DESC" } else { "ASC" };
-    let events = match in_short_range(shape) {
-        None => format!("({})", selected(shape, EVENT, order, "")),
-        Some([wanted, limit]) => {
-            const RANGE: &str = "(SELECT least(h.head + 1, $2) - $1 FROM h)";
-            format!(
-                "(SELECT {EVENT} FROM dcb.event e \
-                   WHERE {RANGE} <= {SHORT_RANGE} AND {WITHIN} AND {wanted} \
-                   ORDER BY e.position {order} LIMIT {limit}) \
-                 UNION ALL ({})",
-                selected(shape, EVENT, order, &format!("AND {RANGE} > {SHORT_RANGE}"))
-            )
-        }
-    };
-    format!(
-        "WITH h AS MATERIALIZED (SELECT max(position) AS head FROM dcb.event) \
-         SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL {events}"
-    )
+    let events = events(shape, EVENT, order, in_short_range(shape));
+    format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL {events}")
 }
 
 fn extent(shape: Shape) -> String {
+    // What the client would have to check can't be counted here.
+    let short = in_short_range(shape).filter(|_| shape != Shape::Probes);
+    let events = events(shape, "e.position", "ASC", short);
     format!(
-        "SELECT count(*), max(e.position), (SELECT max(position) FROM dcb.event) FROM ({}) e",
-        selected(shape, "e.position", "ASC", "")
+        "{WITH_HEAD} SELECT count(*), max(e.position), (SELECT h.head FROM h) FROM ({events}) e"
     )
+}
+
+const WITH_HEAD: &str = "WITH h AS MATERIALIZED (SELECT max(position) AS head FROM dcb.event)";
+
+/// The events by position where the range is short and can be read so, else by index.
+fn events(shape: Shape, columns: &str, order: &str, short: Option<[&str; 2]>) -> String {
+    const RANGE: &str = "(SELECT least(h.head + 1, $2) - $1 FROM h)";
+    match short {
+        None => format!("({})", selected(shape, columns, order, "")),
+        Some([wanted, limit]) => format!(
+            "(SELECT {columns} FROM dcb.event e \
+               WHERE {RANGE} <= {SHORT_RANGE} AND {WITHIN} AND {wanted} \
+               ORDER BY e.position {order} LIMIT {limit}) \
+             UNION ALL ({})",
+            selected(
+                shape,
+                columns,
+                order,
+                &format!("AND {RANGE} > {SHORT_RANGE}")
+            )
+        ),
+    }
 }
 
 const WITHIN: &str = "e.position > $1 AND e.position < $2";

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::alternatives::Bounds;
 use super::error::error;
 use super::log::Log;
-use super::read::{at_one_moment, check_after, head, position};
+use super::read::{at_one_moment, check_after, position};
 use super::row;
 use super::scan::scan;
 use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
@@ -130,8 +130,8 @@ fn page(
     bounds: Bounds,
     size: PageSize,
 ) -> Result<Page, Error> {
-    let read = || {
-        let head = position(head(connection)?);
+    let read = |head| {
+        let head = position(head);
         let (mut events, mut bytes) = (Vec::new(), 0);
         let is_full = |events: &[SequencedEvent], bytes: usize| {
             events.len() as u64 >= size.events || bytes >= size.bytes

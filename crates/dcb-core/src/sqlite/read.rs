@@ -8,7 +8,7 @@ use super::alternatives::Bounds;
 use super::first_match::first_match;
 use super::row::{self, is_event_match};
 use super::scan::scan;
-use super::statements::{BEGIN_READ, COMMANDS, COMMIT, HEAD, ROLLBACK};
+use super::statements::{COMMANDS, HEAD, ROLLBACK};
 use crate::extent::Span;
 use crate::{Error, Extent, Position, Query, ReadOptions, RecordedCommand};
 
@@ -25,20 +25,20 @@ pub(super) fn position(head: i64) -> Option<Position> {
     Position::new(head.unsigned_abs())
 }
 
-/// Calls `work` while all that it reads is of one moment.
+/// Calls `work` with the head while all that it reads is of one moment: the statement that found
+/// the head is not reset before, and until then SQLite keeps what it reads.
 pub(super) fn at_one_moment<T>(
     connection: &Connection,
-    work: impl FnOnce() -> Result<T>,
+    work: impl FnOnce(i64) -> Result<T>,
 ) -> Result<T> {
-    let run = |sql| connection.prepare_cached(sql)?.execute([]);
     // Left behind by a panic.
     if !connection.is_autocommit() {
-        run(ROLLBACK)?;
+        connection.prepare_cached(ROLLBACK)?.execute([])?;
     }
-    run(BEGIN_READ)?;
-    let done = work();
-    let ended = run(if done.is_ok() { COMMIT } else { ROLLBACK });
-    done.and_then(|done| ended.map(|_| done))
+    let mut statement = connection.prepare_cached(HEAD)?;
+    let mut rows = statement.query([])?;
+    let head = rows.next()?.map(|row| row.get(0)).transpose()?;
+    work(head.flatten().unwrap_or(0))
 }
 
 /// Refuses a forward read that starts beyond the head.
@@ -56,8 +56,8 @@ pub(super) fn extent(connection: &Connection, query: &Query, span: Span) -> Resu
     if query.is_all() {
         return head(connection).map(|head| Extent::of_all(position(head), span));
     }
-    at_one_moment(connection, || {
-        let head = position(head(connection)?);
+    at_one_moment(connection, |head| {
+        let head = position(head);
         let (mut count, mut last) = (0, 0);
         scan(connection, query, Bounds::within(span), |row| {
             if is_event_match(query, row)? {
@@ -73,8 +73,7 @@ pub(super) fn extent(connection: &Connection, query: &Query, span: Span) -> Resu
 
 /// Whether any event matches.
 pub(super) fn exists(connection: &Connection, query: &Query) -> Result<bool> {
-    at_one_moment(connection, || {
-        let head = head(connection)?;
+    at_one_moment(connection, |head| {
         first_match(connection, query, 0, head).map(|first| first.is_some())
     })
 }

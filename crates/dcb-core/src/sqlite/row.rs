@@ -94,7 +94,7 @@ pub(super) fn is_match(
     Ok(query
         .items()
         .iter()
-        .any(|item| item.matches(event_type, has_tag)))
+        .any(|item| item.matches(|wanted| wanted == event_type, has_tag)))
 }
 
 fn tags<'r>(row: &'r Row<'_>, column: usize) -> Result<Tags<'r>> {

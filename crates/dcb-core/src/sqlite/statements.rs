@@ -3,7 +3,6 @@
 /// How many statements a connection keeps: all of them.
 pub(super) const COUNT: usize = 32;
 
-pub(super) const BEGIN_READ: &str = "BEGIN";
 /// Takes the file's write lock at once, so that what is read next is the last commit of any process.
 pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 pub(super) const COMMIT: &str = "COMMIT";

@@ -78,7 +78,7 @@ BEGIN
         SELECT array_agg(r.request), array_agg(r.reason), array_agg(r.position)
           INTO refused, reasons, positions
           FROM dcb.refusals(head, known_request, known_id,
-                            probe_request, probe_type, probe_tags, probe_after, probe_key, suspects,
+                            probe_request, probe_type, probe_tags, probe_after, suspects,
                             tracking_request, tracking_source, tracking_position) r;
         IF refused IS NOT NULL THEN
             places := (

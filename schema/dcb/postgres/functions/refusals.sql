@@ -2,7 +2,7 @@
 -- reason that holds (see dcb.append). Of the probes only the suspects are looked at.
 CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
-    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[], probe_key bigint[],
+    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
     suspects int[],
     tracking_request int[], tracking_source text[], tracking_position bigint[]
 ) RETURNS TABLE (request int, reason int, "position" bigint)
@@ -25,27 +25,29 @@ LANGUAGE sql STABLE AS $$
         UNION ALL
         SELECT p.request, 4, m.position
           FROM (SELECT probe_request[s] AS request, probe_type[s] AS type,
-                       probe_tags[s]::text[] AS tags, probe_after[s] AS after, probe_key[s] AS key
+                       probe_tags[s]::text[] AS tags, probe_after[s] AS after
                   FROM unnest(suspects) s
                  WHERE probe_after[s] < head OFFSET 0) p
-          -- With a type, the first events with the rarest tag: the first of them that matches, or
-          -- the last looked at. Most often there is neither, and that is all.
+          -- With a type, where the first events with each of the tags are, of the tag with the
+          -- fewest: ten to look at, and whether there are more.
           LEFT JOIN LATERAL (
-            SELECT n.position, o.matches
-              FROM (SELECT t.position, row_number() OVER () AS number
-                      FROM (SELECT t.position FROM dcb.event_tag t
-                             WHERE t.key = p.key AND t.position > p.after AND p.type IS NOT NULL
-                             ORDER BY t.position LIMIT 10) t) n
+            SELECT f.positions
+              FROM unnest(p.tags) g(tag)
              CROSS JOIN LATERAL (
-                SELECT (SELECT e.type = p.type AND e.tags @> p.tags
-                          FROM dcb.event e WHERE e.position = n.position) AS matches) o
-             WHERE o.matches OR n.number = 10 LIMIT 1) few ON true
+                SELECT ARRAY(SELECT t.position FROM dcb.event_tag t
+                              WHERE t.key = dcb.tag_key(g.tag, p.type) AND t.position > p.after
+                              ORDER BY t.position LIMIT 11) AS positions OFFSET 0) f
+             WHERE p.type IS NOT NULL
+             ORDER BY cardinality(f.positions) LIMIT 1) few ON true
          CROSS JOIN LATERAL (
-            SELECT CASE
-                WHEN few.matches THEN few.position
-                WHEN p.key IS NOT NULL AND p.type IS NOT NULL AND few.position IS NULL THEN NULL
-                ELSE (SELECT f.position FROM dcb.first_match(p.type, p.tags, p.after) f(position))
-                END AS position) m
+            SELECT coalesce(
+                (SELECT n.position FROM unnest(few.positions[:10]) n(position)
+                  WHERE (SELECT e.type = p.type AND e.tags @> p.tags
+                           FROM dcb.event e WHERE e.position = n.position) LIMIT 1),
+                CASE WHEN cardinality(few.positions) <= 10 THEN NULL
+                     ELSE (SELECT f.position
+                             FROM dcb.first_match(p.type, p.tags, p.after) f(position))
+                END) AS position) m
          WHERE m.position IS NOT NULL
       ) f
      ORDER BY f.request, f.reason, f.position
