@@ -14,6 +14,10 @@ use crate::Error;
 
 /// More statements than there are: none is prepared twice.
 const KEPT_STATEMENTS: usize = 64;
+/// The log is moved into the file when it has so many pages. More than SQLite's 1,000: writes to
+/// many categories change pages all over the indexes, and each page is moved once however often it
+/// was written.
+const CHECKPOINT_PAGES: i64 = 4_000;
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
 /// The connection that writes, with the schema installed and verified. Processes that open one file
@@ -81,6 +85,7 @@ fn try_writer(config: &Config) -> Result<Connection, OpenError> {
     schema::refuse_foreign(&connection)?;
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     }
     match config.durability {
         Durability::Full => set(&connection, "synchronous", "FULL", "2")?,
