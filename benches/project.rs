@@ -3,8 +3,8 @@
 //! - **As in the seed**: the log holds these 100 events alone.
 //! - **On the dataset**: they are the last of a log with the dataset, read from where they begin.
 //!
-//! The floor reads the same 100 rows by position, which is cheaper than any statement that picks
-//! them by type and tag. The server's cache is warm. At 100 callers the floor has as many
+//! The floor reads the same 100 rows by the same conditions, written out by hand: a walk by position
+//! that looks at type and tag. The server's cache is warm. At 100 callers the floor has as many
 //! connections as the store.
 
 mod support;
@@ -63,7 +63,7 @@ fn project(cell: &Cell) -> (Row, Op) {
 }
 
 fn with_floor(row: Row, cell: &Cell) -> Row {
-    let floor = floors::fetched(&cell.log, Read::Last(PAST_EVENTS as i64), cell.callers);
+    let floor = floors::fetched(&cell.log, Read::Projected(PAST_EVENTS as i64), cell.callers);
     let row = row.floor(&floor);
     if !cell.is_compared() {
         return row;

@@ -79,11 +79,17 @@ fn append_if(storage: Storage) -> (Row, Op) {
 }
 
 fn in_turn() -> (Row, Op) {
+    let floor = Floor::new(
+        &format!("raw_{TURNS}_batches_of_{MANY}"),
+        &format!("{TURNS} transactions of {MANY} such appends, by hand, one thread"),
+        &raw::append_if_in_batches(TURNS, MANY),
+    );
     let row = Row::new("AppendIf", EMPTY)
         .variant(format!("{}, in turn", Storage::File.blocking()))
         .concurrency(MANY)
         .events(TURNS as u64)
         .one_op("100 threads that make 10 such appends each, one after the other")
+        .floor(&floor)
         .goal(Goal::calls_per_second(60_000.0 / TURNS as f64).peer(PEER));
     let op = Op::blocking(|| Place::empty(Storage::File)).call(|place, _call| {
         for _ in 0..TURNS {

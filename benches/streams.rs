@@ -113,7 +113,7 @@ fn long_stream(log: &Log, size: Size) -> (Row, Op) {
 }
 
 fn project_stream(cell: &Cell) -> (Row, Op) {
-    let read = Read::Last(PAST_EVENTS as i64);
+    let read = Read::Projected(PAST_EVENTS as i64);
     let row = cell
         .row("ProjectStream")
         .one_op(format!(

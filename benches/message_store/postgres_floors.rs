@@ -1,7 +1,7 @@
 //! sqlx alone, on the store's own schema: prepared statements, one connection, fetched rows.
 
 use super::Published;
-use super::backends::{Backend as _, Postgres};
+use super::backends::{Backend as _, Opened, Postgres};
 use super::ops::{DATA, TYPE, new_stream};
 use bench::{BoxError, Floor, Op, Outcome};
 use local_postgres::Database;
@@ -14,6 +14,19 @@ use uuid::Uuid;
 
 /// What a client of the SQL interface sends.
 const WRITE: &str = "SELECT message_store.write_message($1, $2, $3, $4::text::jsonb)";
+const PLAIN_WRITE: &str = "SELECT plain_write($1, $2, $3, $4::text::jsonb)";
+const PLAIN_FUNCTION: &str = "\
+    CREATE FUNCTION plain_write(id varchar, stream varchar, type varchar, data jsonb) \
+    RETURNS bigint LANGUAGE plpgsql AS $$ \
+    DECLARE place bigint; \
+    BEGIN \
+        PERFORM pg_advisory_xact_lock(message_store.hash_64(message_store.category(stream))); \
+        place := coalesce((SELECT m.position FROM message_store.messages m \
+            WHERE m.stream_name = stream ORDER BY m.position DESC LIMIT 1), -1) + 1; \
+        INSERT INTO message_store.messages (id, stream_name, position, type, data) \
+        VALUES (plain_write.id::uuid, stream, place, plain_write.type, plain_write.data); \
+        RETURN place; \
+    END $$";
 const INSERT_SEVERAL: &str = "INSERT INTO message_store.messages (id, stream_name, position, type, data) \
      SELECT i::uuid, s, 0, $3, $4::text::jsonb FROM unnest($1::text[], $2::text[]) u(i, s)";
 const STREAM: &str = "SELECT id, stream_name, type, position, global_position, data::text, \
@@ -119,38 +132,72 @@ pub(crate) fn batch(postgres: &Postgres, messages: usize, turns: usize) -> Floor
     Floor::new(&format!("{turns}_inserts_of_{messages}"), &what, &op)
 }
 
-/// So many clients of the SQL interface, each with a connection of its own, that write in turn over
-/// so many categories.
-pub(crate) fn clients(postgres: &Postgres, clients: usize, categories: u64, turns: usize) -> Op {
-    let postgres = postgres.clone();
-    let op = Op::setup(move || {
-        let postgres = postgres.clone();
-        async move {
-            let opened = postgres.open().await?;
-            let url = opened.store_url.clone();
-            let mut connections = Vec::new();
-            for _ in 0..clients {
-                connections.push(Mutex::new(postgres.connect(&url).await?));
+/// So many clients, each with a connection of its own, that write in turn over so many categories.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    pub(crate) postgres: Postgres,
+    pub(crate) clients: usize,
+    pub(crate) categories: u64,
+    pub(crate) turns: usize,
+}
+
+impl Clients {
+    /// By the SQL interface.
+    pub(crate) fn op(&self) -> Op {
+        self.calling(WRITE)
+    }
+
+    /// By a function that does what Message DB's does, and no more.
+    pub(crate) fn floor(&self) -> Floor {
+        let Self {
+            clients,
+            categories,
+            turns,
+            ..
+        } = self;
+        let what = format!(
+            "{clients} clients, {turns} times a function that locks the category, one of \
+             {categories}, looks the version up and inserts"
+        );
+        let name = format!("{clients}x{turns}_plain_writes_in_{categories}");
+        Floor::new(&name, &what, &self.calling(PLAIN_WRITE)).concurrency(*clients)
+    }
+
+    fn calling(&self, write: &'static str) -> Op {
+        let this = self.clone();
+        let op = Op::setup(move || this.clone().connect());
+        let Self {
+            categories, turns, ..
+        } = *self;
+        op.call(move |state, call| async move {
+            let connection = &mut *state.0[call.worker].lock().await;
+            for turn in 0..turns as u64 {
+                let category = (call.index() * turns as u64 + turn) % categories;
+                sqlx::query(write)
+                    .bind(Uuid::now_v7().to_string())
+                    .bind(
+                        new_stream(&format!("account{category}"))
+                            .as_str()
+                            .to_owned(),
+                    )
+                    .bind(TYPE)
+                    .bind(DATA)
+                    .execute(&mut *connection)
+                    .await?;
             }
-            Ok((connections, opened))
+            Ok(Outcome::Success)
+        })
+    }
+
+    async fn connect(self) -> Result<(Vec<Mutex<PgConnection>>, Opened<PostgresStore>), BoxError> {
+        let opened = self.postgres.open().await?;
+        let url = &opened.store_url;
+        let mut connections = Vec::new();
+        for _ in 0..self.clients {
+            connections.push(Mutex::new(self.postgres.connect(url).await?));
         }
-    });
-    op.call(move |state, call| async move {
-        let connection = &mut *state.0[call.worker].lock().await;
-        for turn in 0..turns as u64 {
-            let category = (call.index() * turns as u64 + turn) % categories;
-            sqlx::query(WRITE)
-                .bind(Uuid::now_v7().to_string())
-                .bind(
-                    new_stream(&format!("account{category}"))
-                        .as_str()
-                        .to_owned(),
-                )
-                .bind(TYPE)
-                .bind(DATA)
-                .execute(&mut *connection)
-                .await?;
-        }
-        Ok(Outcome::Success)
-    })
+        let first = connections[0].get_mut();
+        sqlx::raw_sql(PLAIN_FUNCTION).execute(first).await?;
+        Ok((connections, opened))
+    }
 }

@@ -41,6 +41,27 @@ pub(crate) fn append_if(storage: Storage) -> Op {
     })
 }
 
+/// An op whose call appends so many events, `batch` to a transaction, each unless its boundary is
+/// met.
+pub(crate) fn append_if_in_batches(batches: usize, batch: usize) -> Op {
+    Op::blocking(move || Raw::open(Storage::File)).call(move |raw, _call| {
+        let connection = raw
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..batches {
+            run(&connection, "BEGIN IMMEDIATE", [])?;
+            for _ in 0..batch {
+                let (event, condition) = (raw.workload.course(), raw.workload.unmet_condition());
+                let tags = condition.fail_if_events_match.items()[0].tags();
+                write(&connection, &event, tags)?;
+            }
+            run(&connection, "COMMIT", [])?;
+        }
+        Ok(Outcome::Success)
+    })
+}
+
 /// An op whose call reads so many events by the key of a type and a tag.
 pub(crate) fn query(storage: Storage, count: usize) -> Op {
     const OF_KEY: &str = "SELECT e.* FROM dcb_event_tag t \
@@ -143,6 +164,11 @@ impl Raw {
 
 fn append(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), BoxError> {
     run(connection, "BEGIN IMMEDIATE", [])?;
+    write(connection, event, unless)?;
+    run(connection, "COMMIT", [])
+}
+
+fn write(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), BoxError> {
     let head: Option<i64> = connection
         .prepare_cached("SELECT max(position) FROM dcb_event")?
         .query_row([], |row| row.get(0))?;
@@ -176,7 +202,7 @@ fn append(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), 
             (key, position),
         )?;
     }
-    run(connection, "COMMIT", [])
+    Ok(())
 }
 
 fn run(connection: &Connection, sql: &str, parameters: impl Params) -> Result<(), BoxError> {

@@ -3,6 +3,7 @@
 use super::log::Log;
 use super::raw::Connections;
 use bench::{BoxError, Op, Outcome};
+use course_enrollment::{CourseOffered, EnrollmentCompleted, StudentRegistered};
 use futures_util::TryStreamExt as _;
 use local_postgres::Database;
 use sqlx::postgres::PgArguments;
@@ -31,10 +32,10 @@ pub(crate) enum Read {
         /// Only among so many events at the end of the log.
         last: i64,
     },
+    /// What the three projectors of a workload take in among so many events at the end of the log.
+    Projected(i64),
     /// The event at the head, by its id.
     ById,
-    /// So many events at the end of the log.
-    Last(i64),
     /// So many events at its start.
     First(i64),
 }
@@ -49,10 +50,16 @@ const TAGGED: &str = "
 const OF_TYPE: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event e WHERE e.type = $1 AND e.position > $2 ORDER BY e.position";
+const PROJECTED: &str = "
+    SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
+      FROM dcb.event e
+     WHERE e.position > $1
+       AND (e.type = $2 AND $3 = ANY (e.tags) OR e.type = $4 AND $5 = ANY (e.tags) OR e.type = $6)
+     ORDER BY e.position";
 const BY_ID: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event e WHERE e.id = $1::uuid";
-const PAST: &str = "
+const FIRST: &str = "
     SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
       FROM dcb.event e WHERE e.position > $1 ORDER BY e.position LIMIT $2";
 
@@ -71,9 +78,15 @@ impl Read {
             Self::OfType { event_type, last } => sqlx::query(OF_TYPE)
                 .bind(event_type)
                 .bind(head.saturating_sub(last)),
+            Self::Projected(last) => sqlx::query(PROJECTED)
+                .bind(head - last)
+                .bind(CourseOffered::TYPE)
+                .bind("category:Computer Science")
+                .bind(StudentRegistered::TYPE)
+                .bind("major:Computer Science")
+                .bind(EnrollmentCompleted::TYPE),
             Self::ById => sqlx::query(BY_ID).bind(head_id.to_owned()),
-            Self::Last(count) => sqlx::query(PAST).bind(head - count).bind(count),
-            Self::First(count) => sqlx::query(PAST).bind(0_i64).bind(count),
+            Self::First(count) => sqlx::query(FIRST).bind(0_i64).bind(count),
         }
     }
 }

@@ -47,6 +47,11 @@ pub enum Bound {
         /// The time.
         at_most: f64,
     },
+    /// Median of a call's time at most this, in nanoseconds.
+    P50Ns {
+        /// The time.
+        at_most: f64,
+    },
     /// 99th percentile of a call's time at most this, in nanoseconds.
     P99Ns {
         /// The time.
@@ -106,6 +111,13 @@ impl Goal {
     /// [`Bound::MeanNs`].
     pub fn mean(at_most: Duration) -> Self {
         Self::new(Bound::MeanNs {
+            at_most: at_most.as_nanos() as f64,
+        })
+    }
+
+    /// [`Bound::P50Ns`].
+    pub fn p50(at_most: Duration) -> Self {
+        Self::new(Bound::P50Ns {
             at_most: at_most.as_nanos() as f64,
         })
     }

@@ -6,6 +6,7 @@ pub mod message_store;
 pub mod operations;
 pub mod performance;
 pub mod sqlite;
+pub mod subscriptions;
 pub mod tsdb;
 
 use crate::report::Page;
@@ -18,6 +19,7 @@ pub fn all() -> Vec<Page> {
         performance::PAGE,
         operations::PAGE,
         sqlite::PAGE,
+        subscriptions::PAGE,
         tsdb::PAGE,
     ]
 }

@@ -44,7 +44,11 @@ fn a_floor_takes_turns_with_the_row() {
     let figures = figures(&Row::new("Row", "none").floor(&floor), &op("row")).unwrap();
     let turns = turns.lock().unwrap();
     assert!(turns.len() > 20);
-    assert!(turns.chunks(2).all(|turn| turn == ["row", "floor"]));
+    let sides: Vec<&[&str]> = turns.chunk_by(|one, next| one == next).collect();
+    for both in sides.chunks(2) {
+        assert_eq!((both[0][0], both[1][0]), ("row", "floor"));
+        assert_eq!(both[0].len(), both[1].len(), "as many ops a turn");
+    }
     let ratio = figures.floor("floor").unwrap().ratio;
     assert!(ratio.low <= ratio.value && ratio.value <= ratio.high);
 }

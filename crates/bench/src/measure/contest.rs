@@ -10,6 +10,9 @@ use std::task::{Context, Poll, Waker};
 /// release of waiting threads stay below a percent.
 const SHORTEST_TIMED_NS: f64 = 5_000.0;
 const SHORTEST_TIMED_NS_THREADS: f64 = 2_000_000.0;
+/// A side goes on for so long before the next has its turn: it is to find the processor's caches as
+/// its own ops leave them, not as those of its floors do.
+const SHORTEST_TURN_NS: f64 = 1_000_000.0;
 
 /// A row and its floors after their set-up; they take turns, so that whatever slows the machine
 /// for a while slows all of them.
@@ -18,8 +21,10 @@ pub(super) struct Contest {
     sides: Vec<Side>,
     blocking: bool,
     shortest_timed_ns: f64,
-    /// Ops of a turn.
+    /// Ops that are timed together.
     block: u64,
+    /// Ops of a turn.
+    turn: u64,
 }
 
 struct Side {
@@ -78,6 +83,7 @@ impl Contest {
             blocking,
             shortest_timed_ns,
             block: 1,
+            turn: 1,
         })
     }
 
@@ -91,7 +97,7 @@ impl Contest {
         let blocking = self.blocking;
         let (mut contest, sample) = drive(bench, blocking, self.take_turns(ops, pass))?;
         if pass == Pass::Timing {
-            contest.fit_block(sample.row());
+            contest.fit(sample.row());
         }
         Ok((contest, sample))
     }
@@ -100,10 +106,14 @@ impl Contest {
         let mut seen = vec![Observed::default(); self.sides.len()];
         let mut left = ops;
         while left > 0 {
-            let turn = self.block.min(left);
+            let turn = self.turn.min(left);
             for (side, seen) in self.sides.iter_mut().zip(&mut seen) {
-                seen.add(side.running.run(side.next_op, turn, pass).await?);
-                side.next_op += turn;
+                let end = side.next_op + turn;
+                while side.next_op < end {
+                    let block = self.block.min(end - side.next_op);
+                    seen.add(side.running.run(side.next_op, block, pass).await?);
+                    side.next_op += block;
+                }
             }
             left -= turn;
         }
@@ -117,11 +127,13 @@ impl Contest {
         ))
     }
 
-    fn fit_block(&mut self, row: &Observed) {
+    fn fit(&mut self, row: &Observed) {
+        let row_ns = row.ns_per_op().max(0.1);
+        let ops = |least_ns: f64| ((least_ns / row_ns).ceil() as u64).max(1);
         if self.sides.iter().all(|side| side.running.runs_in_blocks()) {
-            let ops = self.shortest_timed_ns / row.ns_per_op().max(0.1);
-            self.block = (ops.ceil() as u64).max(1);
+            self.block = ops(self.shortest_timed_ns);
         }
+        self.turn = ops(SHORTEST_TURN_NS).max(self.block);
     }
 }
 

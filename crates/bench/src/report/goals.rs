@@ -52,6 +52,7 @@ fn bound(bound: &Bound) -> String {
         }
         Bound::CallsPerSecond { at_least } => format!("at least {} calls/s", whole(*at_least)),
         Bound::MeanNs { at_most } => format!("mean at most {} µs", significant(at_most / 1e3)),
+        Bound::P50Ns { at_most } => format!("p50 at most {} µs", significant(at_most / 1e3)),
         Bound::P99Ns { at_most } => format!("p99 at most {} µs", significant(at_most / 1e3)),
         Bound::PeakBytes { at_most } => format!("at most {} KB in use", whole(at_most / 1024.0)),
         Bound::ShareOfAllowed { at_least } => {
@@ -86,6 +87,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
             (whole(rate) + " calls/s", rate >= *at_least)
         }
         Bound::MeanNs { at_most } => microseconds(figures.mean_ns.value, *at_most),
+        Bound::P50Ns { at_most } => microseconds(figures.p50_ns as f64, *at_most),
         Bound::P99Ns { at_most } => microseconds(figures.p99_ns as f64, *at_most),
         Bound::PeakBytes { at_most } => {
             let peak = figures.peak_bytes as f64;
@@ -104,6 +106,7 @@ fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> 
             (whole(rate) + " calls/s", rate >= *at_least)
         }
         Bound::MeanNs { at_most } => microseconds(figures.latency().mean_ns, *at_most),
+        Bound::P50Ns { at_most } => microseconds(figures.latency().p50_ns as f64, *at_most),
         Bound::P99Ns { at_most } => microseconds(figures.latency().p99_ns as f64, *at_most),
         Bound::ShareOfAllowed { at_least } => {
             let (rate, allowed) = (figures.calls_per_second(), figures.allowed_per_second?);
