@@ -118,7 +118,7 @@ async fn appender(log: Log, end: End) -> Result<impl Service, BoxError> {
         let mut events = reader.events.subscribe(Query::all(), after, options);
         while let Some(event) = events.next().await {
             let reached = event.map(|event| event.position().get());
-            delivered.send_replace(reached.map_err(|error| error.to_string()));
+            delivered.send_modify(|last| *last = reached.map_err(|error| error.to_string()));
         }
     });
     let follower = Arc::new(follower);
