@@ -44,6 +44,13 @@ impl Named {
     fn labels(self, texts: &str) -> LabelsRef<'_> {
         LabelsRef::with_hash(&texts[self.start..self.end], self.hash)
     }
+
+    /// Whether the series is that of `labels`.
+    #[inline]
+    fn is(&self, labels: LabelsRef<'_>, texts: &str) -> bool {
+        self.hash == labels.hash_code()
+            && texts.as_bytes()[self.start..self.end] == *labels.text().as_bytes()
+    }
 }
 
 /// The points in the order of their series.
@@ -63,8 +70,8 @@ struct Scratch {
 /// The points of one series of a batch, in their order; there may be none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
-    pub(crate) labels: LabelsRef<'a>,
-    pub(crate) key: Option<Key>,
+    texts: &'a str,
+    named: &'a Named,
     pub(crate) samples: &'a [Sample],
     points: Places<'a>,
 }
@@ -102,18 +109,60 @@ impl Batch {
         Self::default()
     }
 
+    /// An empty batch that knows where it will be written.
+    pub(crate) fn within(db: &Arc<Inner>) -> Self {
+        Self {
+            db: Arc::downgrade(db),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the memory for so many points of as many series.
+    pub(crate) fn reserve(&mut self, points: usize) {
+        /// About the text of a series.
+        const TEXT: usize = 64;
+        self.texts.reserve(points * TEXT);
+        self.series.reserve(points);
+        let series = &self.series;
+        self.by_labels
+            .reserve(points, |place| series[*place as usize].hash);
+        self.places.reserve(points);
+        self.samples.reserve(points);
+    }
+
     /// Adds a point.
     pub fn push(&mut self, labels: &Labels, sample: Sample) {
         self.push_ref(labels.borrowed(), sample);
     }
 
+    #[inline]
     pub(crate) fn push_ref(&mut self, labels: LabelsRef<'_>, sample: Sample) {
-        let place = self.place(labels);
+        let place = self.place(labels, None);
         self.places.push(place);
         self.samples.push(sample);
     }
 
-    fn place(&mut self, labels: LabelsRef<'_>) -> u32 {
+    /// Adds points of a series, which is at `key` in the database that the batch is
+    /// [`within`](Self::within), if that is known. Returns the place of the series.
+    pub(crate) fn push_series(
+        &mut self,
+        labels: LabelsRef<'_>,
+        key: Option<Key>,
+        samples: &[Sample],
+    ) -> u32 {
+        let place = self.place(labels, key);
+        self.places.extend(samples.iter().map(|_| place));
+        self.samples.extend_from_slice(samples);
+        place
+    }
+
+    /// The series of a place, and where it was when it was written last.
+    pub(crate) fn series(&self, place: u32) -> (LabelsRef<'_>, Option<Key>) {
+        let named = &self.series[place as usize];
+        (named.labels(&self.texts), named.key)
+    }
+
+    fn place(&mut self, labels: LabelsRef<'_>, key: Option<Key>) -> u32 {
         let Self {
             texts,
             series,
@@ -121,12 +170,12 @@ impl Batch {
             ..
         } = self;
         let next = match self.places.last() {
-            Some(&last) if series[last as usize].labels(texts) == labels => return last,
+            Some(&last) if series[last as usize].is(labels, texts) => return last,
             Some(&last) => last + 1,
             None => 0,
         };
         if let Some(named) = series.get(next as usize)
-            && named.labels(texts) == labels
+            && named.is(labels, texts)
         {
             return next;
         }
@@ -134,7 +183,7 @@ impl Batch {
         *by_labels
             .entry(
                 hash,
-                |place| series[*place as usize].labels(texts) == labels,
+                |place| series[*place as usize].is(labels, texts),
                 |place| series[*place as usize].hash,
             )
             .or_insert_with(|| {
@@ -144,7 +193,7 @@ impl Batch {
                 let end = texts.len();
                 series.push(Named {
                     hash,
-                    key: None,
+                    key,
                     start,
                     end,
                 });
@@ -193,6 +242,7 @@ impl Batch {
     }
 
     /// The points of one series after the other, by their shards.
+    #[inline]
     pub(crate) fn group(&self, rank: usize) -> Group<'_> {
         let place = self.scratch.series[rank] as usize;
         let named = &self.series[place];
@@ -204,8 +254,8 @@ impl Batch {
             (&self.scratch.samples[range], Places::Each(points))
         };
         Group {
-            labels: named.labels(&self.texts),
-            key: named.key,
+            texts: &self.texts,
+            named,
             samples,
             points,
         }
@@ -283,7 +333,21 @@ impl Scratch {
     }
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    pub(crate) fn labels(&self) -> LabelsRef<'a> {
+        self.named.labels(self.texts)
+    }
+
+    /// The shard of the series.
+    pub(crate) fn shard(&self) -> usize {
+        shard_of(self.named.hash)
+    }
+
+    /// Where the series was when it was written last.
+    pub(crate) fn key(&self) -> Option<Key> {
+        self.named.key
+    }
+
     /// The place in the batch of the `index`th sample.
     pub(crate) fn point(&self, index: usize) -> usize {
         match self.points {

@@ -1,3 +1,4 @@
+mod aliases;
 mod delete;
 mod list;
 mod open;
@@ -17,8 +18,9 @@ use crate::journal::{SeriesId, Ticket};
 use crate::shard::{Key, SHARDS, Shard, shard_of};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, RwLock};
 use crate::wal::Log;
-use crate::{DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
+use crate::{Batch, DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
 
+pub(crate) use aliases::{Aliases, Named};
 pub use delete::Deleted;
 use open::Session;
 pub(crate) use restore::Restorer;
@@ -45,6 +47,8 @@ pub(crate) struct Inner {
     /// other way round.
     index: RwLock<Index>,
     metadata: RwLock<BTreeMap<String, Metadata>>,
+    /// No other lock is taken inside it.
+    aliases: RwLock<Aliases>,
     journal: Option<Arc<Log>>,
     next_id: AtomicU64,
     usage: Usage,
@@ -62,6 +66,11 @@ impl Db {
             inner: Arc::new(Inner::new(options)),
             session: None,
         }
+    }
+
+    /// An empty batch that is to be written to this database, whose keys it can be told.
+    pub(crate) fn batch(&self) -> Batch {
+        Batch::within(&self.inner)
     }
 
     /// What the database was opened with.
@@ -109,6 +118,7 @@ impl Inner {
             shards: shards.collect(),
             index: RwLock::new(Index::default()),
             metadata: RwLock::new(BTreeMap::new()),
+            aliases: RwLock::new(Aliases::default()),
             journal: None,
             next_id: AtomicU64::new(1),
             usage: Usage::default(),

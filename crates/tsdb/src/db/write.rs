@@ -80,6 +80,13 @@ impl Db {
     /// Of each series all points are written or none: where one is refused, the others of its
     /// series are refused with [`Error::Withheld`]. Series do not depend on each other.
     pub fn write(&self, batch: &mut Batch) -> WriteReport {
+        let report = self.write_points(batch);
+        batch.clear();
+        report
+    }
+
+    /// [`Db::write`] that leaves the points in the batch.
+    pub(crate) fn write_points(&self, batch: &mut Batch) -> WriteReport {
         let inner = &*self.inner;
         let mut report = WriteReport::default();
         let (mut newest, mut grew) = (None, false);
@@ -89,7 +96,7 @@ impl Db {
             if group.samples.is_empty() {
                 continue;
             }
-            let place = shard_of(group.labels.hash_code());
+            let place = group.shard();
             let shard = match &mut locked {
                 Some((shard, at)) if *at == place => shard,
                 other => {
@@ -98,21 +105,20 @@ impl Db {
                     &mut other.insert((inner.lock(place), place)).0
                 }
             };
-            let slot = match group.key {
-                Some(key) if shard.get(key.slot, key.id).is_some() => Some(key.slot),
-                _ => shard.find(group.labels),
-            };
-            if let (Some(slot), [sample]) = (slot, group.samples) {
-                let data = shard.at(slot);
-                if let Some(ticket) = inner.push_in_place(data, place, *sample) {
-                    let key = data.key(place, slot);
-                    report.written += 1;
-                    newest = newest.max(ticket);
-                    batch.remember(rank, key);
-                    continue;
-                }
+            let known = group.key().and_then(|key| shard.get_mut(key.slot, key.id));
+            if let (Some(data), [sample]) = (known, group.samples)
+                && let Some(ticket) = inner.push_in_place(data, place, *sample)
+            {
+                report.written += 1;
+                newest = newest.max(ticket);
+                continue;
             }
-            match inner.write(shard, place, slot, group.labels, group.samples) {
+            let labels = group.labels();
+            let slot = match group.key() {
+                Some(key) if shard.get(key.slot, key.id).is_some() => Some(key.slot),
+                _ => shard.find(labels),
+            };
+            match inner.write(shard, place, slot, labels, group.samples) {
                 Ok(written) => {
                     report.written += group.samples.len();
                     newest = newest.max(written.ticket);
@@ -130,12 +136,10 @@ impl Db {
             inner.retain();
         }
         let settled = inner.settle(newest);
-        let report = settled.map_or_else(
+        settled.map_or_else(
             |error| WriteReport::failed(batch.len(), &error),
             |()| report,
-        );
-        batch.clear();
-        report
+        )
     }
 }
 

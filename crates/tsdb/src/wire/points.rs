@@ -1,5 +1,8 @@
+use std::ops::Range;
+
 use super::{Fault, Ingested, PointError};
 use crate::labels::LabelsRef;
+use crate::shard::Key;
 use crate::{Batch, Db, Sample};
 
 /// The points of a body on their way into a database, with the places of those that can't go.
@@ -16,6 +19,19 @@ pub(super) struct Points {
 }
 
 impl Points {
+    /// Points that will be written to `db`.
+    pub(super) fn within(db: &Db) -> Self {
+        Self {
+            batch: db.batch(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the memory for so many points of as many series.
+    pub(super) fn reserve(&mut self, points: usize) {
+        self.batch.reserve(points);
+    }
+
     /// The next point, to be written.
     pub(super) fn push(&mut self, labels: LabelsRef<'_>, sample: Sample) {
         self.push_at(self.seen, labels, sample);
@@ -23,14 +39,31 @@ impl Points {
 
     /// A point of this place, which may have several.
     pub(super) fn push_at(&mut self, place: usize, labels: LabelsRef<'_>, sample: Sample) {
-        if self.places.is_empty() && place != self.batch.len() {
+        self.see(place..place + 1);
+        self.batch.push_ref(labels, sample);
+    }
+
+    /// The next points, to be written; see [`Batch::push_series`].
+    pub(super) fn push_series(
+        &mut self,
+        labels: LabelsRef<'_>,
+        key: Option<Key>,
+        samples: &[Sample],
+    ) -> u32 {
+        self.see(self.seen..self.seen + samples.len());
+        self.batch.push_series(labels, key, samples)
+    }
+
+    /// The next points of the batch have these places.
+    #[inline]
+    fn see(&mut self, places: Range<usize>) {
+        self.seen = places.end;
+        if self.places.is_empty() && places.start != self.batch.len() {
             self.places.extend(0..self.batch.len());
         }
-        if !self.places.is_empty() || place != self.batch.len() {
-            self.places.push(place);
+        if !self.places.is_empty() || places.start != self.batch.len() {
+            self.places.extend(places);
         }
-        self.batch.push_ref(labels, sample);
-        self.seen = place + 1;
     }
 
     /// The next point can't be written.
@@ -51,8 +84,14 @@ impl Points {
     }
 
     /// Writes them.
-    pub(super) fn write(mut self, db: &Db) -> Ingested {
-        let report = db.write(&mut self.batch);
+    pub(super) fn write(self, db: &Db) -> Ingested {
+        self.write_then(db, |_| {})
+    }
+
+    /// Writes them, and shows the batch as it was written.
+    pub(super) fn write_then(mut self, db: &Db, show: impl FnOnce(&Batch)) -> Ingested {
+        let report = db.write_points(&mut self.batch);
+        show(&self.batch);
         self.refused += report.refused.len();
         for refused in report.refused {
             let index = self

@@ -1,5 +1,6 @@
 //! The wire formats against tables of good and bad input, and against bytes that nobody meant.
 
+mod aliases;
 mod exposition;
 mod forwarder;
 mod hostile;

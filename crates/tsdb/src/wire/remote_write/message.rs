@@ -3,6 +3,9 @@
 use super::protobuf::{Fields, Truncated, Value};
 use crate::{LabelsBuilder, MetricKind, Sample};
 
+/// The key of a label in a series, and of the name in a label.
+const LABEL: u8 = 1 << 3 | 2;
+
 /// A part of a request.
 pub(super) enum Part<'a> {
     Series(&'a [u8]),
@@ -25,38 +28,68 @@ pub(super) fn read_request<'a>(
     Ok(())
 }
 
-/// Reads the labels of a series into the builder, which is empty, and its samples into the list; says
-/// whether it also has native histograms.
-pub(super) fn read_series(
-    message: &[u8],
-    labels: &mut LabelsBuilder,
-    samples: &mut Vec<Sample>,
-) -> Result<bool, Truncated> {
-    let mut histograms = false;
+/// The labels that a series begins with, as they are written, and what follows them.
+pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> {
+    let mut fields = Fields::new(message);
+    while let [LABEL, ..] = fields.rest() {
+        fields.next()?;
+    }
+    let length = message.len() - fields.rest().len();
+    Ok(message.split_at(length))
+}
+
+/// What else stands where samples do.
+#[derive(Default)]
+pub(super) struct Others {
+    /// Labels, which belong to the series as those in front of the samples do.
+    pub(super) labels: bool,
+    /// Native histograms.
+    pub(super) histograms: bool,
+}
+
+/// Reads the samples of a part of a series into the list.
+pub(super) fn read_samples(message: &[u8], samples: &mut Vec<Sample>) -> Result<Others, Truncated> {
+    const SAMPLE: u8 = 2 << 3 | 2;
+    let mut others = Others::default();
+    let mut rest = message;
+    while let [SAMPLE, length @ ..0x80, after @ ..] = rest
+        && let Some((sample, after)) = after.split_at_checked(*length as usize)
+    {
+        samples.push(read_sample(sample)?);
+        rest = after;
+    }
+    let mut fields = Fields::new(rest);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, _) => others.labels = true,
+            (2, Value::Bytes(sample)) => samples.push(read_sample(sample)?),
+            (4, _) => others.histograms = true,
+            _ => {}
+        }
+    }
+    Ok(others)
+}
+
+/// Reads the labels of a series, or of its part, into the builder, which is empty.
+pub(super) fn read_labels(message: &[u8], labels: &mut LabelsBuilder) -> Result<(), Truncated> {
     let rest = read_plain_labels(message, labels).unwrap_or_else(|| {
         labels.clear();
         message
     });
     let mut fields = Fields::new(rest);
     while let Some(field) = fields.next()? {
-        match field {
-            (1, Value::Bytes(label)) => {
-                let (name, value) = read_label(label)?;
-                labels.label(name, value);
-            }
-            (2, Value::Bytes(sample)) => samples.push(read_sample(sample)?),
-            (4, _) => histograms = true,
-            _ => {}
+        if let (1, Value::Bytes(label)) = field {
+            let (name, value) = read_label(label)?;
+            labels.label(name, value);
         }
     }
-    Ok(histograms)
+    Ok(())
 }
 
 /// Reads the labels that a series begins with, if each is a name and a value in less than 128 bytes,
 /// as most are; returns what follows them.
 fn read_plain_labels<'a>(message: &'a [u8], labels: &mut LabelsBuilder) -> Option<&'a [u8]> {
-    const LABEL: u8 = 1 << 3 | 2;
-    const NAME: u8 = 1 << 3 | 2;
+    const NAME: u8 = LABEL;
     const VALUE: u8 = 2 << 3 | 2;
     let mut end = 0;
     while let [LABEL, length @ ..0x80, ..] = message.get(end..)? {
@@ -96,7 +129,20 @@ fn read_label(message: &[u8]) -> Result<(&str, &str), Truncated> {
     Ok((name, value))
 }
 
+#[inline]
 fn read_sample(message: &[u8]) -> Result<Sample, Truncated> {
+    const VALUE: u8 = 1 << 3 | 1;
+    const TIMESTAMP: u8 = 2 << 3;
+    if let [VALUE, a, b, c, d, e, f, g, h, TIMESTAMP, timestamp @ ..] = message {
+        let mut fields = Fields::new(timestamp);
+        let timestamp = fields.varint()?;
+        if fields.rest().is_empty() {
+            return Ok(Sample {
+                timestamp_ms: timestamp.cast_signed(),
+                value: f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
+            });
+        }
+    }
     let mut sample = Sample {
         timestamp_ms: 0,
         value: 0.0,

@@ -22,6 +22,11 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
+    /// What was not read yet.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// The number and the value of the next field; `None` at the end.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Truncated> {
@@ -59,8 +64,9 @@ impl<'a> Fields<'a> {
         Ok(*taken)
     }
 
+    /// An integer of variable length, without a key.
     #[inline]
-    fn varint(&mut self) -> Result<u64, Truncated> {
+    pub(super) fn varint(&mut self) -> Result<u64, Truncated> {
         if let [byte @ ..0x80, rest @ ..] = self.rest {
             self.rest = rest;
             return Ok(u64::from(*byte));

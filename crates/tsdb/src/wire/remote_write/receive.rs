@@ -1,8 +1,10 @@
-use super::message::{Part, read_metadata, read_request, read_series};
+use super::message::{Part, read_labels, read_metadata, read_request, read_samples, split_series};
 use super::protobuf::Truncated;
+use crate::db::{Aliases, Named};
+use crate::shard::Key;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
-use crate::{Db, LabelsBuilder, Metadata};
+use crate::{Db, LabelsBuilder, Metadata, Sample};
 
 /// The longest request that [`write()`] decompresses, as servers of the protocol bound it: 32 MiB.
 pub const MAX_DECODED_BYTES: usize = 32 << 20;
@@ -30,6 +32,9 @@ pub enum Malformed {
 /// Snappy's densest element makes 64 bytes of 3.
 const MAX_EXPANSION: usize = 22;
 
+/// The fewest bytes of a series, about.
+const SERIES_BYTES: usize = 64;
+
 /// Writes the samples of a request, and what it says of its metrics. Places in [`Ingested`] are
 /// samples, counted from zero through the whole request; a native histogram counts as one and is
 /// refused.
@@ -38,35 +43,17 @@ const MAX_EXPANSION: usize = 22;
 /// [`Malformed`], before anything is written.
 pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     let message = decompress(body)?;
-    let mut points = Points::default();
+    let mut receiver = Receiver::new(db);
     let mut metadata = Vec::new();
-    let mut labels = LabelsBuilder::default();
-    let mut samples = Vec::new();
-    read_request(&message, |part| {
-        match part {
-            Part::Series(series) => {
-                labels.clear();
-                samples.clear();
-                let histograms = read_series(series, &mut labels, &mut samples)?;
-                match labels.build_ref() {
-                    Ok(labels) => {
-                        samples
-                            .iter()
-                            .for_each(|sample| points.push(labels, *sample));
-                    }
-                    Err(error) => {
-                        samples
-                            .iter()
-                            .for_each(|_| points.refuse(error.clone().into()));
-                    }
-                }
-                if histograms {
-                    points.refuse(Fault::form("native histograms are not stored"));
-                }
+    db.with_aliases(|aliases| {
+        receiver.expect(aliases.len().min(message.len() / SERIES_BYTES));
+        read_request(&message, |part| {
+            match part {
+                Part::Series(series) => receiver.series(series, aliases)?,
+                Part::Metadata(part) => metadata.push(read_metadata(part)?),
             }
-            Part::Metadata(part) => metadata.push(read_metadata(part)?),
-        }
-        Ok(())
+            Ok(())
+        })
     })
     .map_err(|Truncated| Malformed::Message)?;
     for part in metadata {
@@ -76,10 +63,116 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
         };
         if !part.metric.is_empty() && db.metadata(part.metric).as_ref() != Some(&new) {
             db.set_metadata(part.metric, new)
-                .unwrap_or_else(|error| points.refuse(error.into()));
+                .unwrap_or_else(|error| receiver.points.refuse(error.into()));
         }
     }
-    Ok(points.write(db))
+    Ok(receiver.write(db))
+}
+
+/// The series of a request on their way into a database.
+struct Receiver<'m> {
+    points: Points,
+    named: Vec<Unwritten<'m>>,
+    /// The place of the alias that is expected next.
+    next: usize,
+    /// Buffers.
+    labels: LabelsBuilder,
+    samples: Vec<Sample>,
+}
+
+/// How a series is named that is to be written.
+struct Unwritten<'m> {
+    bytes: &'m [u8],
+    /// Its place in the batch.
+    place: u32,
+    /// Where it was, if the name is an alias.
+    key: Option<Key>,
+}
+
+impl<'m> Receiver<'m> {
+    fn new(db: &Db) -> Self {
+        Self {
+            points: Points::within(db),
+            named: Vec::new(),
+            next: 0,
+            labels: LabelsBuilder::default(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// Takes the memory for so many series.
+    fn expect(&mut self, series: usize) {
+        self.points.reserve(series);
+        self.named.reserve(series);
+    }
+
+    fn series(&mut self, message: &'m [u8], aliases: &Aliases) -> Result<(), Truncated> {
+        self.samples.clear();
+        let (bytes, rest, alias) = match aliases.strip(self.next, message) {
+            Some(rest) => (
+                &message[..message.len() - rest.len()],
+                rest,
+                Some(self.next),
+            ),
+            None => {
+                let (bytes, rest) = split_series(message)?;
+                (bytes, rest, aliases.find(bytes))
+            }
+        };
+        let others = read_samples(rest, &mut self.samples)?;
+        // Labels may follow, be it behind the alias.
+        if others.labels {
+            self.unknown(message, None)?;
+        } else if let Some(alias) = alias {
+            self.next = alias + 1;
+            let (labels, key) = aliases.series(alias);
+            let place = self.points.push_series(labels, Some(key), &self.samples);
+            let key = Some(key);
+            self.named.push(Unwritten { bytes, place, key });
+        } else {
+            self.unknown(bytes, Some(bytes))?;
+        }
+        if others.histograms {
+            self.points
+                .refuse(Fault::form("native histograms are not stored"));
+        }
+        Ok(())
+    }
+
+    /// A series whose labels stand in `message`; `alias` is what will name it.
+    fn unknown(&mut self, message: &[u8], alias: Option<&'m [u8]>) -> Result<(), Truncated> {
+        self.labels.clear();
+        read_labels(message, &mut self.labels)?;
+        match self.labels.build_ref() {
+            Ok(labels) => {
+                let place = self.points.push_series(labels, None, &self.samples);
+                let key = None;
+                self.named
+                    .extend(alias.map(|bytes| Unwritten { bytes, place, key }));
+            }
+            Err(error) => {
+                let refuse = |_| self.points.refuse(error.clone().into());
+                self.samples.iter().for_each(refuse);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the samples, and has the database remember where their series are.
+    fn write(self, db: &Db) -> Ingested {
+        let Self { points, named, .. } = self;
+        points.write_then(db, |batch| {
+            db.learn(named.iter().filter_map(|name| {
+                let bytes = name.bytes;
+                match batch.series(name.place) {
+                    (labels, Some(key)) if name.key != Some(key) => {
+                        Some(Named { bytes, labels, key })
+                    }
+                    _ => None,
+                }
+            }));
+        })
+    }
 }
 
 /// Memory is taken for what the body can hold, not for what it says that it holds.
