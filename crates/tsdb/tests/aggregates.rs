@@ -80,10 +80,11 @@ fn assert_close(found: Option<f64>, expected: Option<f64>, what: &str) {
 fn series(random: &mut StdRng) -> Vec<Sample> {
     let (mut at, mut value) = (random.random_range(-100_000..100_000), 0.0);
     let stale = random.random_bool(0.5);
+    let uneven = [1, 3, 100][random.random_range(0..3)];
     let mut sample = |_| {
         at += match random.random_range(0..500) {
             0 => 1_000_000,
-            1..100 => random.random_range(1..2000),
+            step if step < uneven => random.random_range(1..2000),
             _ => 1000,
         };
         value += random.random_range(0..100) as f64 / 10.0;
@@ -117,7 +118,8 @@ fn aggregates_are_those_of_the_samples() {
             let (from_ms, to_ms) = (part[0].timestamp_ms, part[part.len() - 1].timestamp_ms);
             let selection = db.select(&[], from_ms, to_ms);
             let series = selection.iter().next().unwrap();
-            let step = random.random_range(1..1_000_000u64);
+            let longest = [3_000, 30_000, 1_000_000][random.random_range(0..3)];
+            let step: u64 = random.random_range(1..longest);
             for aggregate in ALL {
                 let what = format!("{aggregate:?} from {from_ms} to {to_ms}");
                 assert_close(

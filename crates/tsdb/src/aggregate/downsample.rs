@@ -86,11 +86,16 @@ fn spans<A: Accumulate>(
             Some(Piece::Samples(samples)) => {
                 let (mut times, mut values) = (samples.timestamps_ms, samples.values);
                 while let Some(first) = times.first() {
-                    current.enter(*first, step_ms, &mut out, &finish);
-                    size = split(times, current.span, size);
-                    let (those, later) = values.split_at(size);
-                    current.state.samples(&times[..size], those);
-                    (times, values) = (&times[size..], later);
+                    let begins = current.enter(*first, step_ms, &mut out, &finish);
+                    let count = split(times, current.span, size);
+                    if begins && count < times.len() {
+                        size = count;
+                    }
+                    let (those, later) = values.split_at(count);
+                    current.state.samples(&times[..count], those);
+                    (times, values) = (&times[count..], later);
+                    let taken = current.take_alike(times, values, size, step_ms, &mut out, &finish);
+                    (times, values) = (&times[taken..], &values[taken..]);
                 }
             }
         }
@@ -120,7 +125,7 @@ struct Current<A> {
 }
 
 impl<A: Accumulate> Current<A> {
-    /// Makes sure that the span is that of `timestamp_ms`.
+    /// Makes sure that the span is that of `timestamp_ms`; returns whether it begins.
     #[inline]
     fn enter(
         &mut self,
@@ -128,9 +133,9 @@ impl<A: Accumulate> Current<A> {
         step_ms: NonZeroU64,
         out: &mut Vec<Sample>,
         finish: &impl Fn(&A) -> Option<f64>,
-    ) {
+    ) -> bool {
         if self.span.holds(timestamp_ms) {
-            return;
+            return false;
         }
         self.leave(out, finish);
         let next = self.span.next(step_ms);
@@ -139,6 +144,36 @@ impl<A: Accumulate> Current<A> {
             false => Span::of(timestamp_ms, step_ms),
         };
         self.state = A::default();
+        true
+    }
+
+    /// Enters the next span and those after it as long as each holds the next `size` samples, takes
+    /// these, and returns how many samples that were.
+    #[inline]
+    fn take_alike(
+        &mut self,
+        times: &[i64],
+        values: &[f64],
+        size: usize,
+        step_ms: NonZeroU64,
+        out: &mut Vec<Sample>,
+        finish: &impl Fn(&A) -> Option<f64>,
+    ) -> usize {
+        let mut taken = 0;
+        while let Some([those @ .., beyond]) = times.get(taken..=taken + size)
+            && let ([first, ..], [.., last]) = (those, those)
+        {
+            let next = self.span.next(step_ms);
+            if *first < next.start_ms || *last >= next.end_ms || *beyond < next.end_ms {
+                break;
+            }
+            self.leave(out, finish);
+            self.span = next;
+            self.state = A::default();
+            self.state.samples(those, &values[taken..taken + size]);
+            taken += size;
+        }
+        taken
     }
 
     #[inline]

@@ -118,8 +118,16 @@ impl<'a> EncodedTimestamps<'a> {
         match self.steps {
             Steps::Packed(packed) => packed.decode(timestamps),
             Steps::Fixed(step) => {
-                for (index, timestamp) in (0..).zip(timestamps) {
-                    *timestamp = self.first.wrapping_add_unsigned(step.wrapping_mul(index));
+                // Eight at a time by additions: of products of 64 bits there is no vector.
+                let mut next: [i64; 8] = std::array::from_fn(|index| {
+                    self.first
+                        .wrapping_add_unsigned(step.wrapping_mul(index as u64))
+                });
+                for eight in timestamps.as_chunks_mut().0 {
+                    *eight = next;
+                    for timestamp in &mut next {
+                        *timestamp = timestamp.wrapping_add_unsigned(step.wrapping_mul(8));
+                    }
                 }
                 Ok(())
             }
