@@ -1,3 +1,5 @@
+use serde_json::Value;
+
 use crate::support::db;
 use tsdb::wire::json::{Answer, Counters, Query, counters, health, query};
 use tsdb::{Db, Labels, Sample};
@@ -101,7 +103,7 @@ fn values_that_json_lacks_are_texts() {
     ] {
         assert!(body.contains(text), "{body}");
     }
-    assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok());
+    assert!(serde_json::from_str::<Value>(&body).is_ok());
 }
 
 #[test]
@@ -202,4 +204,46 @@ fn a_query_shows_its_series_before_it_reads_them() {
     let selection = read.select(&db);
     assert_eq!(selection.len(), 1);
     assert_eq!(read.answer(&selection), query(&db, body));
+}
+
+/// Points leave a buffer when it is full, whatever they are like.
+#[test]
+fn points_of_every_length_follow_each_other() {
+    let times = (-3..3).chain([99_999_999, 100_000_000, 9_999_999_999, i64::MIN, i64::MAX]);
+    let times: Vec<i64> = times.chain(1_700_000_000_000..1_700_000_001_000).collect();
+    for tag in [0, 1, 300, 4_000] {
+        let tag = "\"".repeat(tag);
+        let labels = Labels::new("m", [("a", &tag), ("b", &tag)]).expect("labels");
+        let db = db();
+        for at in &times {
+            let value = 1.5 / (at % 7) as f64;
+            db.append(&labels, Sample::new(*at, value))
+                .expect("appended");
+        }
+        let body = format!(
+            r#"{{"metric":"m","start":{},"end":{}}}"#,
+            i64::MIN,
+            i64::MAX
+        );
+        let answer: Value = serde_json::from_str(&query(&db, body.as_bytes()).body).expect("JSON");
+        let points = answer["points"].as_array().expect("points");
+        let mut sorted = times.clone();
+        sorted.sort_unstable();
+        let found: Vec<i64> = points
+            .iter()
+            .filter_map(|point| point["timestamp"].as_i64())
+            .collect();
+        assert_eq!(found, sorted);
+        for point in points {
+            let at = point["timestamp"].as_i64().expect("a time");
+            let value = 1.5 / (at % 7) as f64;
+            let read = match &point["value"] {
+                Value::String(text) => text.parse().expect("a number"),
+                number => number.as_f64().expect("a number"),
+            };
+            assert_eq!(read, value);
+            assert_eq!(point["tags"]["b"].as_str().unwrap_or_default(), tag);
+        }
+        assert_eq!(answer["count"], times.len());
+    }
 }
