@@ -27,7 +27,10 @@ impl PostgresStore {
             {
                 Ok(Verdict::Settled(result)) => {
                     match &result {
-                        Ok(_) => self.shared.listener.signal().announce(),
+                        Ok(appended) => {
+                            self.shared.primary.saw_head(Some(appended.last()));
+                            self.shared.listener.signal().announce();
+                        }
                         Err(_) => self.count_conflict(&result),
                     }
                     return result;

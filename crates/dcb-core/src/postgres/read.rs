@@ -1,5 +1,9 @@
 //! Reads: each is one statement on one of the readers' connections.
 //!
+//! A short range is read as it stands, where the head that was seen last makes a range short. The
+//! answer tells the head that there is; if that makes the range a long one, there is no other part
+//! of an answer, and it is asked for by index.
+//!
 //! With a replica, reads go there, and are as old as it is. What it does not have yet is read from
 //! the primary: a read whose `after` is beyond the replica's head. So are the answers that appends
 //! depend on: events by id, and what was tracked.
@@ -13,7 +17,7 @@ use super::column::{Column, Element};
 use super::error::error;
 use super::readers::{Bound, Readers};
 use super::row;
-use super::selection::{Bounds, Selection, Wanted, probes};
+use super::selection::{Bounds, Selection, Shape, Wanted, probes};
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
@@ -59,8 +63,6 @@ struct Answer {
     events: Vec<SequencedEvent>,
     /// How many events are wanted at most.
     limit: usize,
-    /// Whether the rows are more than the query's events.
-    coarse: bool,
 }
 
 impl Answer {
@@ -71,12 +73,11 @@ impl Answer {
             limit: limit.map_or(usize::MAX, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)
             }),
-            coarse: false,
         }
     }
 
-    fn take(&mut self, query: &Query, event: SequencedEvent) {
-        if !self.coarse || self.events.len() < self.limit && query.matches(&event) {
+    fn take(&mut self, shape: Shape, query: &Query, event: SequencedEvent) {
+        if shape.is_exact() || self.events.len() < self.limit && query.matches(&event) {
             self.events.push(event);
         }
     }
@@ -99,38 +100,38 @@ impl PostgresStore {
         options: ReadOptions,
     ) -> Result<Events, Error> {
         let selection = Selection::of(query);
-        let sql = self
-            .shared
-            .statements
-            .read(selection.shape, options.backwards);
         let limit = options
             .limit
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let bounds = Bounds::of(options);
-        let answer = readers
-            .fold(
-                || bind(sql.clone(), &selection, bounds, limit),
-                || Answer::of(options.limit),
-                |answer, row| match answer.head {
-                    None => {
-                        let head = row::head(&row)?;
-                        answer.coarse = selection.is_coarse(bounds, head);
-                        answer.head = Some(head);
+        let mut head = readers.last_head();
+        loop {
+            let shape = selection.shape(bounds, head);
+            let sql = self.shared.statements.read(shape, options.backwards);
+            let answer = readers
+                .fold(
+                    || bind(sql.clone(), &selection, bounds, limit),
+                    || Answer::of(options.limit),
+                    |answer, row| {
+                        match answer.head {
+                            None => answer.head = Some(row::head(&row)?),
+                            Some(_) => answer.take(shape, query, row::event(&row)?),
+                        }
                         Ok(())
-                    }
-                    Some(_) => {
-                        answer.take(query, row::event(&row)?);
-                        Ok(())
-                    }
-                },
-            )
-            .await?;
-        let head = answer.head.flatten();
-        check_after(options, head)?;
-        Ok(Events {
-            events: answer.events,
-            head,
-        })
+                    },
+                )
+                .await?;
+            head = answer.head.flatten();
+            readers.saw_head(head);
+            if !shape.fits(bounds, head) {
+                continue;
+            }
+            check_after(options, head)?;
+            return Ok(Events {
+                events: answer.events,
+                head,
+            });
+        }
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
@@ -139,7 +140,9 @@ impl PostgresStore {
             .readers
             .rows(|| sqlx::query(self.shared.statements.head.clone()))
             .await?;
-        Ok(rows.first().map(row::head).transpose()?.flatten())
+        let head = rows.first().map(row::head).transpose()?.flatten();
+        self.shared.readers.saw_head(head);
+        Ok(head)
     }
 
     pub(super) async fn extent_of(&self, query: &Query, span: Span) -> Result<Extent, Error> {
@@ -147,15 +150,23 @@ impl PostgresStore {
             return Ok(Extent::of_all(self.last_position().await?, span));
         }
         let selection = Selection::of(query);
-        let sql = self.shared.statements.extent(selection.shape);
         let bounds = Bounds::within(span);
-        let rows = self
-            .shared
-            .readers
-            .rows(|| bind(sql.clone(), &selection, bounds, None))
-            .await?;
-        let row = rows.first().ok_or(sqlx::Error::RowNotFound);
-        row.and_then(extent).map_err(|failed| error(&failed))
+        let readers = &self.shared.readers;
+        let mut head = readers.last_head();
+        loop {
+            let shape = selection.counted_shape(bounds, head);
+            let sql = self.shared.statements.extent(shape);
+            let rows = readers
+                .rows(|| bind(sql.clone(), &selection, bounds, None))
+                .await?;
+            let row = rows.first().ok_or(sqlx::Error::RowNotFound);
+            let extent = row.and_then(extent).map_err(|failed| error(&failed))?;
+            head = extent.head;
+            readers.saw_head(head);
+            if shape.fits(bounds, head) {
+                return Ok(extent);
+            }
+        }
     }
 
     pub(super) async fn has_any(&self, query: &Query) -> Result<bool, Error> {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
@@ -17,7 +17,7 @@ use super::counters::Counters;
 use super::error::{Failure, error, failure};
 use super::liveness::Liveness;
 use super::session;
-use crate::Error;
+use crate::{Error, Position};
 
 /// A statement with its values.
 pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
@@ -29,6 +29,8 @@ pub(super) struct Readers {
     liveness: Arc<Liveness>,
     counters: Arc<Counters>,
     query_timeout: Duration,
+    /// The head that was seen last, 0 where none was.
+    head: Arc<AtomicU64>,
     /// How each statement's transaction begins, where a session lasts no longer than one.
     begin: Option<SqlStr>,
 }
@@ -42,8 +44,19 @@ impl Readers {
             liveness,
             counters,
             query_timeout: config.query_timeout,
+            head: Arc::default(),
             begin: session::reading_transaction(config),
         })
+    }
+
+    /// The head that was seen last: where the log ends now can only be guessed from it.
+    pub(super) fn last_head(&self) -> Option<Position> {
+        Position::new(self.head.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn saw_head(&self, head: Option<Position>) {
+        let head = Position::number_or_zero(head);
+        self.head.store(head, Ordering::Relaxed);
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::column::{Column, Element};
 use super::text_form::write_tags;
 use crate::extent::Span;
-use crate::{EventType, Query, ReadOptions};
+use crate::{EventType, Position, Query, ReadOptions};
 
 /// How a query is answered; each has a statement of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,53 @@ pub(super) enum Shape {
     Tag,
     /// Anything else, as a list of types (NULL: any) each with a set of tags.
     Probes,
+    /// As [`Shape::Types`], but through all events in a range of at most [`SHORT_RANGE`] positions:
+    /// of a longer range it answers the head and no event.
+    TypesInRange,
+    /// As [`Shape::Tag`], in the same way.
+    TagInRange,
+    /// Every event of the types of [`Shape::Probes`], in the same way: its tags are the client's to
+    /// check.
+    ProbesInRange,
+}
+
+impl Shape {
+    pub(super) const ALL: [Self; 8] = [
+        Self::All,
+        Self::Type,
+        Self::Types,
+        Self::Tag,
+        Self::Probes,
+        Self::TypesInRange,
+        Self::TagInRange,
+        Self::ProbesInRange,
+    ];
+
+    /// Those by which events can be counted: all whose rows are the query's events.
+    pub(super) const COUNTED: [Self; 7] = *Self::ALL.first_chunk().expect("one is left out");
+
+    /// The shape that answers the same query in a short range; `None` where this one is as direct.
+    fn in_short_range(self) -> Option<Self> {
+        match self {
+            Self::Types => Some(Self::TypesInRange),
+            Self::Tag => Some(Self::TagInRange),
+            Self::Probes => Some(Self::ProbesInRange),
+            _ => None,
+        }
+    }
+
+    /// Whether its rows are the query's events, and no others.
+    pub(super) fn is_exact(self) -> bool {
+        self != Self::ProbesInRange
+    }
+
+    /// Whether it answers within these bounds of a log with this head.
+    pub(super) fn fits(self, bounds: Bounds, head: Option<Position>) -> bool {
+        match self {
+            Self::TypesInRange | Self::TagInRange | Self::ProbesInRange => bounds.are_short(head),
+            _ => true,
+        }
+    }
 }
 
 /// What is bound to `$4` and `$5`.
@@ -38,7 +85,8 @@ pub(super) enum Wanted<'q> {
 /// A query by shape and values.
 #[derive(Debug)]
 pub(super) struct Selection<'q> {
-    pub(super) shape: Shape,
+    /// The shape for ranges of any length.
+    pub(super) general: Shape,
     pub(super) wanted: Wanted<'q>,
 }
 
@@ -46,7 +94,7 @@ impl<'q> Selection<'q> {
     pub(super) fn of(query: &'q Query) -> Self {
         if query.is_all() {
             return Self {
-                shape: Shape::All,
+                general: Shape::All,
                 wanted: Wanted::Nothing,
             };
         }
@@ -54,7 +102,7 @@ impl<'q> Selection<'q> {
             && let ([event_type], [] | [_]) = (item.types(), item.tags())
         {
             let tag = item.tags().first().map(|tag| tag.as_str());
-            let shape = if tag.is_some() {
+            let general = if tag.is_some() {
                 Shape::Tag
             } else {
                 Shape::Type
@@ -63,26 +111,39 @@ impl<'q> Selection<'q> {
                 event_type: event_type.as_str(),
                 tag,
             };
-            return Self { shape, wanted };
+            return Self { general, wanted };
         }
         if query.items().iter().all(|item| item.tags().is_empty()) {
             let wanted = Wanted::Types(distinct_types(query));
             return Self {
-                shape: Shape::Types,
+                general: Shape::Types,
                 wanted,
             };
         }
         let (types, tags) = probes(query);
         Self {
-            shape: Shape::Probes,
+            general: Shape::Probes,
             wanted: Wanted::Probes { types, tags },
         }
     }
 
-    /// Whether the rows of this read are more than the query's events, which are for the client to
-    /// pick out (see [`super::statements`]).
-    pub(super) fn is_coarse(&self, bounds: Bounds, head: Option<crate::Position>) -> bool {
-        self.shape == Shape::Probes && bounds.are_short(head)
+    /// How to answer it within these bounds of a log whose head is thought to be there; `None`: it
+    /// is not known. Where the answer tells another head, look whether the shape
+    /// [fits](Shape::fits).
+    pub(super) fn shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
+        head.filter(|head| bounds.are_short(Some(*head)))
+            .and_then(|_| self.general.in_short_range())
+            .unwrap_or(self.general)
+    }
+
+    /// As [`Selection::shape`], to count the events.
+    pub(super) fn counted_shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
+        let shape = self.shape(bounds, head);
+        if Shape::COUNTED.contains(&shape) {
+            shape
+        } else {
+            self.general
+        }
     }
 }
 
@@ -137,8 +198,8 @@ pub(super) const SHORT_RANGE: i64 = 256;
 
 impl Bounds {
     /// Whether a log with this head has no more than [`SHORT_RANGE`] positions within.
-    pub(super) fn are_short(self, head: Option<crate::Position>) -> bool {
-        let head = i64::try_from(crate::Position::number_or_zero(head)).unwrap_or(i64::MAX - 1);
+    pub(super) fn are_short(self, head: Option<Position>) -> bool {
+        let head = i64::try_from(Position::number_or_zero(head)).unwrap_or(i64::MAX - 1);
         (head + 1).min(self.below) - self.above <= SHORT_RANGE
     }
 
@@ -156,7 +217,7 @@ impl Bounds {
     }
 
     pub(super) fn of(options: ReadOptions) -> Self {
-        let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
+        let number = |position: Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
         let after = options.after.map(number);
         let from = options.from.map(number);
         if options.backwards {

@@ -18,8 +18,8 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
-    read: [[SqlStr; 2]; 5],
-    extent: [SqlStr; 5],
+    read: [[SqlStr; 2]; Shape::ALL.len()],
+    extent: [SqlStr; Shape::COUNTED.len()],
 }
 
 /// The columns of an event, in the order that [`super::row`] decodes them.
@@ -29,13 +29,6 @@ impl Statements {
     /// The statements for the log in this schema, which is a quoted identifier.
     /// `pooled` appends tell their own session and when their transaction began, besides.
     pub(super) fn new(schema: &str, pooled: bool) -> Self {
-        let shapes = [
-            Shape::All,
-            Shape::Type,
-            Shape::Types,
-            Shape::Tag,
-            Shape::Probes,
-        ];
         // Shared, so that a clone is cheap. Nothing but the schema's name is put in.
         let sql = |text: String| -> SqlStr {
             let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
@@ -72,8 +65,9 @@ impl Statements {
                         SELECT pg_notify(trim('\"' FROM left('dcb.event', -6)), '')"
                     .to_owned(),
             ),
-            read: shapes.map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
-            extent: shapes.map(|shape| sql(extent(shape))),
+            read: Shape::ALL
+                .map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
+            extent: Shape::COUNTED.map(|shape| sql(extent(shape))),
         }
     }
 
@@ -114,14 +108,12 @@ fn read(shape: Shape, backwards: bool) -> String {
     const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
                                 NULL::json, NULL::bytea";
     let order = if backwards { "DESC" } else { "ASC" };
-    let events = events(shape, EVENT, order, in_short_range(shape));
-    format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL {events}")
+    let events = events(shape, EVENT, order);
+    format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL ({events})")
 }
 
 fn extent(shape: Shape) -> String {
-    // What the client would have to check can't be counted here.
-    let short = in_short_range(shape).filter(|_| shape != Shape::Probes);
-    let events = events(shape, "e.position", "ASC", short);
+    let events = events(shape, "e.position", "ASC");
     format!(
         "{WITH_HEAD} SELECT count(*), max(e.position), (SELECT h.head FROM h) FROM ({events}) e"
     )
@@ -129,43 +121,9 @@ fn extent(shape: Shape) -> String {
 
 const WITH_HEAD: &str = "WITH h AS MATERIALIZED (SELECT max(position) AS head FROM dcb.event)";
 
-/// The events by position where the range is short and can be read so, else by index.
-fn events(shape: Shape, columns: &str, order: &str, short: Option<[&str; 2]>) -> String {
-    const RANGE: &str = "(SELECT least(h.head + 1, $2) - $1 FROM h)";
-    match short {
-        None => format!("({})", selected(shape, columns, order, "")),
-        Some([wanted, limit]) => format!(
-            "(SELECT {columns} FROM dcb.event e \
-               WHERE {RANGE} <= {SHORT_RANGE} AND {WITHIN} AND {wanted} \
-               ORDER BY e.position {order} LIMIT {limit}) \
-             UNION ALL ({})",
-            selected(
-                shape,
-                columns,
-                order,
-                &format!("AND {RANGE} > {SHORT_RANGE}")
-            )
-        ),
-    }
-}
-
 const WITHIN: &str = "e.position > $1 AND e.position < $2";
 
-/// What an event in a short range is checked for, and how many are enough; `None` where an index
-/// leads to it as directly.
-fn in_short_range(shape: Shape) -> Option<[&'static str; 2]> {
-    match shape {
-        Shape::All | Shape::Type => None,
-        Shape::Types => Some(["e.type = ANY ($4)", "$3"]),
-        Shape::Tag => Some(["e.type = $4 AND $5 = ANY (e.tags)", "$3"]),
-        // NULL stands for any type. The tags are the client's to check: to look through the probes
-        // for each event would cost more than to send it.
-        Shape::Probes => Some(["(e.type = ANY ($4)) IS NOT FALSE", "NULL"]),
-    }
-}
-
-/// The events by index. `unless_short` is one more condition for the shapes that have another way.
-fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> String {
+fn events(shape: Shape, columns: &str, order: &str) -> String {
     // OFFSET 0 keeps the planner, which may know the log as empty, from beginning with the events.
     const EVENT_AT_TAG: &str = "CROSS JOIN LATERAL ( \
         SELECT * FROM dcb.event e WHERE e.position = t.position OFFSET 0) e";
@@ -183,7 +141,7 @@ fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> Str
         // Each type finds its own events in order, no more than the limit.
         Shape::Types => format!(
             "SELECT {columns} FROM unnest($4::text[]) u(type) CROSS JOIN LATERAL ( \
-                SELECT {columns} FROM dcb.event e WHERE {} {unless_short} \
+                SELECT {columns} FROM dcb.event e WHERE {} \
                  ORDER BY e.type {order}, e.position {order} LIMIT $3) e \
               ORDER BY e.position {order} LIMIT $3",
             type_within("u.type")
@@ -191,7 +149,7 @@ fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> Str
         // The CASE is for the planner: it hides the type, so that an event is found by position.
         Shape::Tag => format!(
             "SELECT {columns} FROM dcb.event_tag t {EVENT_AT_TAG} \
-              WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} {unless_short} \
+              WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} \
                 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
               ORDER BY t.position {order} LIMIT $3"
         ),
@@ -203,7 +161,7 @@ fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> Str
                        FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p \
               CROSS JOIN LATERAL ( \
                 (SELECT {columns} FROM dcb.event e \
-                  WHERE p.tags = '{{}}' AND {} {unless_short} \
+                  WHERE p.tags = '{{}}' AND {} \
                   ORDER BY e.type {order}, e.position {order} LIMIT $3) \
                 UNION ALL \
                 (SELECT e.* FROM dcb.rarest_tag(p.type, p.tags) d(tag) \
@@ -213,11 +171,30 @@ fn selected(shape: Shape, columns: &str, order: &str, unless_short: &str) -> Str
                      WHERE t.key = k.key AND {TAG_WITHIN} \
                        AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END \
                      ORDER BY t.position {order} LIMIT $3) e \
-                  WHERE p.tags <> '{{}}' {unless_short}) \
+                  WHERE p.tags <> '{{}}') \
               ) e ORDER BY e.position {order} LIMIT $3",
             type_within("p.type")
         ),
+        Shape::TypesInRange => in_short_range("e.type = ANY ($4)", columns, order, "$3"),
+        Shape::TagInRange => {
+            in_short_range("e.type = $4 AND $5 = ANY (e.tags)", columns, order, "$3")
+        }
+        // NULL stands for any type. To look through the probes for each event would cost more than
+        // to send it.
+        Shape::ProbesInRange => {
+            in_short_range("(e.type = ANY ($4)) IS NOT FALSE", columns, order, "NULL")
+        }
     }
+}
+
+/// The wanted events, if the bounds have no more than [`SHORT_RANGE`] positions between them.
+fn in_short_range(wanted: &str, columns: &str, order: &str, limit: &str) -> String {
+    format!(
+        "SELECT {columns} FROM dcb.event e \
+          WHERE (SELECT least(h.head + 1, $2) - $1 FROM h) <= {SHORT_RANGE} \
+            AND {WITHIN} AND {wanted} \
+          ORDER BY e.position {order} LIMIT {limit}"
+    )
 }
 
 /// The events of one type within the bounds. Compared as rows: of type and position on their own, a

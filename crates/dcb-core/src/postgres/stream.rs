@@ -80,11 +80,14 @@ fn items(
 ) -> impl Stream<Item = Result<Item, Error>> + Send {
     try_stream! {
         let selection = Selection::of(&query);
-        let sql = statements.read(selection.shape, options.backwards);
         let mut pages = Pages::new(options);
+        let mut head = readers.last_head();
         loop {
             let limit = pages.limit();
-            let statement = bind(sql.clone(), &selection, pages.bounds, Some(limit));
+            let bounds = pages.bounds;
+            let shape = selection.shape(bounds, head);
+            let sql = statements.read(shape, options.backwards);
+            let statement = bind(sql, &selection, bounds, Some(limit));
             let mut connection;
             let mut rows: BoxStream<'_, Result<PgRow, sqlx::Error>> = if readers.are_pooled() {
                 at_once(readers.try_rows(statement).await)
@@ -97,7 +100,7 @@ fn items(
             };
             let mut seen = 0;
             let mut begun = false;
-            let mut coarse = false;
+            // Whether the page ended before all that it was to have.
             let mut cut = false;
             loop {
                 let row = match rows.try_next().await {
@@ -111,15 +114,16 @@ fn items(
                     Err(failed) => Err(readers.error(&failed))?,
                 };
                 if !std::mem::replace(&mut begun, true) {
-                    let head = row::head(&row)?;
-                    coarse = selection.is_coarse(pages.bounds, head);
+                    head = row::head(&row)?;
+                    readers.saw_head(head);
+                    cut = !shape.fits(bounds, head);
                     if let Some(head) = pages.begin(head)? {
                         yield Item::Head(head);
                     }
                     continue;
                 }
                 let event = row::event(&row)?;
-                if coarse && (pages.remaining == Some(0) || !query.matches(&event)) {
+                if !shape.is_exact() && (pages.remaining == Some(0) || !query.matches(&event)) {
                     continue;
                 }
                 seen += 1;
@@ -129,7 +133,9 @@ fn items(
             if !cut && seen < limit || pages.remaining == Some(0) {
                 break;
             }
-            pages.grow();
+            if !cut {
+                pages.grow();
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT count(*), max(e.position), (SELECT h.head FROM h)
-FROM ((SELECT DISTINCT ON (e.position) e.position
+FROM (SELECT DISTINCT ON (e.position) e.position
 FROM (SELECT u.type, u.tags::text[] AS tags FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p
 CROSS JOIN LATERAL ( (SELECT e.position FROM "log".event e
 WHERE p.tags = '{}' AND (e.type, e.position) > (p.type, $1) AND (e.type, e.position) < (p.type, $2)
@@ -12,5 +12,5 @@ WHERE e.position = t.position OFFSET 0) e
 WHERE t.key = k.key AND t.position > $1 AND t.position < $2
 AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END
 ORDER BY t.position ASC LIMIT $3) e
-WHERE p.tags <> '{}' ) ) e
-ORDER BY e.position ASC LIMIT $3)) e
+WHERE p.tags <> '{}') ) e
+ORDER BY e.position ASC LIMIT $3) e

@@ -1,10 +1,7 @@
 WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT count(*), max(e.position), (SELECT h.head FROM h)
-FROM ((SELECT e.position FROM "log".event e
-WHERE (SELECT least(h.head + 1, $2) - $1 FROM h) <= 256 AND e.position > $1 AND e.position < $2 AND e.type = $4 AND $5 = ANY (e.tags)
-ORDER BY e.position ASC LIMIT $3)
-UNION ALL (SELECT e.position FROM "log".event_tag t
+FROM (SELECT e.position FROM "log".event_tag t
 CROSS JOIN LATERAL ( SELECT * FROM "log".event e
 WHERE e.position = t.position OFFSET 0) e
-WHERE t.key = "log".tag_key($5, $4) AND t.position > $1 AND t.position < $2 AND (SELECT least(h.head + 1, $2) - $1 FROM h) > 256
+WHERE t.key = "log".tag_key($5, $4) AND t.position > $1 AND t.position < $2
 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END
-ORDER BY t.position ASC LIMIT $3)) e
+ORDER BY t.position ASC LIMIT $3) e

@@ -1,9 +1,6 @@
 WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT count(*), max(e.position), (SELECT h.head FROM h)
-FROM ((SELECT e.position FROM "log".event e
-WHERE (SELECT least(h.head + 1, $2) - $1 FROM h) <= 256 AND e.position > $1 AND e.position < $2 AND e.type = ANY ($4)
-ORDER BY e.position ASC LIMIT $3)
-UNION ALL (SELECT e.position FROM unnest($4::text[]) u(type)
+FROM (SELECT e.position FROM unnest($4::text[]) u(type)
 CROSS JOIN LATERAL ( SELECT e.position FROM "log".event e
-WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2) AND (SELECT least(h.head + 1, $2) - $1 FROM h) > 256
+WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2)
 ORDER BY e.type ASC, e.position ASC LIMIT $3) e
-ORDER BY e.position ASC LIMIT $3)) e
+ORDER BY e.position ASC LIMIT $3) e

@@ -1,11 +1,8 @@
 WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT h.head, NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], NULL::json, NULL::bytea FROM h
-UNION ALL (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
-WHERE (SELECT least(h.head + 1, $2) - $1 FROM h) <= 256 AND e.position > $1 AND e.position < $2 AND (e.type = ANY ($4)) IS NOT FALSE
-ORDER BY e.position DESC LIMIT NULL)
 UNION ALL (SELECT DISTINCT ON (e.position) e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data
 FROM (SELECT u.type, u.tags::text[] AS tags FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p
 CROSS JOIN LATERAL ( (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
-WHERE p.tags = '{}' AND (e.type, e.position) > (p.type, $1) AND (e.type, e.position) < (p.type, $2) AND (SELECT least(h.head + 1, $2) - $1 FROM h) > 256
+WHERE p.tags = '{}' AND (e.type, e.position) > (p.type, $1) AND (e.type, e.position) < (p.type, $2)
 ORDER BY e.type DESC, e.position DESC LIMIT $3)
 UNION ALL (SELECT e.* FROM "log".rarest_tag(p.type, p.tags) d(tag)
 CROSS JOIN LATERAL "log".tag_keys(d.tag, p.type) k(key)
@@ -15,5 +12,5 @@ WHERE e.position = t.position OFFSET 0) e
 WHERE t.key = k.key AND t.position > $1 AND t.position < $2
 AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END
 ORDER BY t.position DESC LIMIT $3) e
-WHERE p.tags <> '{}' AND (SELECT least(h.head + 1, $2) - $1 FROM h) > 256) ) e
+WHERE p.tags <> '{}') ) e
 ORDER BY e.position DESC LIMIT $3)

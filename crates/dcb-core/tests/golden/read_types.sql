@@ -1,9 +1,6 @@
 WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT h.head, NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], NULL::json, NULL::bytea FROM h
-UNION ALL (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
-WHERE (SELECT least(h.head + 1, $2) - $1 FROM h) <= 256 AND e.position > $1 AND e.position < $2 AND e.type = ANY ($4)
-ORDER BY e.position ASC LIMIT $3)
 UNION ALL (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM unnest($4::text[]) u(type)
 CROSS JOIN LATERAL ( SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
-WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2) AND (SELECT least(h.head + 1, $2) - $1 FROM h) > 256
+WHERE (e.type, e.position) > (u.type, $1) AND (e.type, e.position) < (u.type, $2)
 ORDER BY e.type ASC, e.position ASC LIMIT $3) e
 ORDER BY e.position ASC LIMIT $3)

@@ -6,6 +6,7 @@ mod clearing;
 mod foreign_transactions;
 mod isolation;
 mod recent;
+mod short_ranges;
 #[path = "../support/mod.rs"]
 mod support;
 mod two_processes;

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 
 use super::*;
 
-const SHAPES: [(Shape, &str); 5] = [
+const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
     (Shape::All, "all"),
     (Shape::Type, "type"),
     (Shape::Types, "types"),
     (Shape::Tag, "tag"),
     (Shape::Probes, "probes"),
+    (Shape::TypesInRange, "types_in_range"),
+    (Shape::TagInRange, "tag_in_range"),
+    (Shape::ProbesInRange, "probes_in_range"),
 ];
 
 /// Every statement with the name of its file.
@@ -35,7 +38,9 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
             format!("read_{name}_backwards"),
             statements.read(shape, true),
         ));
-        all.push((format!("extent_{name}"), statements.extent(shape)));
+        if Shape::COUNTED.contains(&shape) {
+            all.push((format!("extent_{name}"), statements.extent(shape)));
+        }
     }
     all
 }

@@ -1,0 +1,128 @@
+//! Reads of a store that thinks the log short, while others append to it.
+//!
+//! A store asks for a short range in one way and for a long one in another, and which of them a
+//! range is it knows from the head that it saw last.
+
+use dcb_core::postgres::PostgresStore;
+use dcb_core::{Event, EventStore as _, Query, ReadOptions, SequencedEvent};
+use futures_util::TryStreamExt as _;
+
+use crate::support::events::{at, positions, whole_log};
+use crate::support::{connect, fresh_log};
+
+/// Far beyond what a store reads as it stands.
+const MANY: usize = 1_000;
+
+fn seats(count: usize) -> Vec<Event> {
+    let seat = |number: usize| {
+        let event_type = ["Reserved", "Released"][number % 2];
+        let row = format!("row:{}", number % 5);
+        Event::builder(event_type).tag("hall:1").tag(row).build()
+    };
+    (0..count).map(|number| seat(number).unwrap()).collect()
+}
+
+/// One query of each kind that a store answers in a way of its own.
+fn queries() -> [Query; 6] {
+    let query = Query::builder;
+    [
+        Ok(Query::all()),
+        query().event_type("Reserved").build(),
+        query().event_types(["Reserved", "Released"]).build(),
+        query().event_type("Reserved").tag("row:2").build(),
+        query().tags(["hall:1", "row:3"]).build(),
+        query().event_type("Reserved").or().tag("row:1").build(),
+    ]
+    .map(Result::unwrap)
+}
+
+fn expected(query: &Query, log: &[SequencedEvent], options: ReadOptions) -> Vec<u64> {
+    let after = options.after.map_or(0, |after| after.get());
+    let limit = options.limit.unwrap_or(u64::MAX) as usize;
+    let matching = log.iter().filter(|event| query.matches(event));
+    let positions = matching.map(|event| event.position().get());
+    positions
+        .filter(|position| *position > after)
+        .take(limit)
+        .collect()
+}
+
+async fn queried(store: &PostgresStore, query: &Query, options: ReadOptions) -> Vec<u64> {
+    positions(&store.query(query, options).await.unwrap().events)
+}
+
+async fn streamed(store: &PostgresStore, query: &Query, options: ReadOptions) -> Vec<u64> {
+    let stream = store.query_stream(query, options).await.unwrap();
+    positions(&stream.try_collect::<Vec<_>>().await.unwrap())
+}
+
+/// Asks each query of a store that has seen the log with ten events, when it has many.
+async fn ask_when_it_grew(ask: impl AsyncFn(&PostgresStore, &Query, &[SequencedEvent])) {
+    let log = fresh_log().await;
+    let writer = connect(&log).await;
+    writer.append(seats(10)).await.unwrap();
+    // A store for each: the first answer tells how long the log is by now.
+    let mut readers = Vec::new();
+    for query in queries() {
+        let reader = connect(&log).await;
+        reader.head().await.unwrap();
+        readers.push((query, reader));
+    }
+    writer.append(seats(MANY)).await.unwrap();
+    let all = whole_log(&writer).await;
+    for (query, reader) in readers {
+        ask(&reader, &query, &all).await;
+        reader.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_finds_what_others_made_a_long_log() {
+    ask_when_it_grew(async |store, query, all| {
+        let options = ReadOptions::new();
+        let expected = expected(query, all, options);
+        assert_eq!(queried(store, query, options).await, expected, "{query:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_finds_what_others_made_a_long_log() {
+    ask_when_it_grew(async |store, query, all| {
+        let options = ReadOptions::new().after(at(5)).limit(300);
+        let expected = expected(query, all, options);
+        assert_eq!(streamed(store, query, options).await, expected, "{query:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extent_counts_what_others_made_a_long_log() {
+    ask_when_it_grew(async |store, query, all| {
+        let expected = expected(query, all, ReadOptions::new());
+        let extent = store.extent(query, ..).await.unwrap();
+        assert_eq!(extent.count, expected.len() as u64, "{query:?}");
+        let last = extent.last.map(|last| last.get());
+        assert_eq!(last, expected.last().copied(), "{query:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_range_is_asked_for_once() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    store.append(seats(MANY)).await.unwrap();
+    let all = whole_log(&store).await;
+    for query in queries() {
+        for limit in [1, 7, 1_000] {
+            let options = ReadOptions::new().after(at(MANY as u64 - 100)).limit(limit);
+            let expected = expected(&query, &all, options);
+            let before = store.stats().reads;
+            assert_eq!(queried(&store, &query, options).await, expected);
+            assert_eq!(streamed(&store, &query, options).await, expected);
+            let reads = store.stats().reads - before;
+            assert_eq!(reads, 2, "{query:?}, at most {limit}");
+        }
+    }
+}
