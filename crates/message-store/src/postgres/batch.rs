@@ -1,5 +1,7 @@
 //! A batch of requests as the parameters of `message_store.write_batch`.
 
+use std::collections::HashMap;
+
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Postgres, SqlStr};
@@ -19,9 +21,10 @@ pub(super) struct Batch {
 }
 
 /// The array parameters of `message_store.write_batch`, in its order.
-const ELEMENTS: [Element; 11] = [
+const ELEMENTS: [Element; 13] = [
+    Int8, // lock keys
     Int4, Text, Int8, Int8, // entry: request, stream, lock, expected
-    Int4, Id, Text, Text, Text, // message: entry, id, type, data, metadata
+    Int4, Int4, Id, Text, Text, Text, // message: entry, place, id, type, data, metadata
     Int4, Id, // known: request, id
 ];
 
@@ -39,6 +42,8 @@ impl Batch {
     pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
         self.columns.iter_mut().for_each(Column::clear);
         self.entries = 0;
+        let mut locks = Vec::with_capacity(requests.len());
+        let mut places: HashMap<&str, i32> = HashMap::with_capacity(requests.len());
         for (index, request) in requests.iter().enumerate() {
             let number = i32::try_from(index + 1).expect("a batch is bounded far below");
             for id in request.known_ids() {
@@ -49,12 +54,18 @@ impl Batch {
             }
             let mut ids = request.ids.iter();
             for (write, lock) in request.writes.iter().zip(&request.locks) {
+                locks.push(*lock);
                 self.add_entry(number, write, *lock);
+                let place = places.entry(write.stream.as_str()).or_default();
                 for (message, id) in write.messages.iter().zip(&mut ids) {
-                    self.add_message(message, *id);
+                    *place += 1;
+                    self.add_message(*place, message, *id);
                 }
             }
         }
+        locks.sort_unstable();
+        locks.dedup();
+        locks.iter().for_each(|key| self.columns[0].push_int8(*key));
     }
 
     /// The statement with its parameters.
@@ -70,7 +81,7 @@ impl Batch {
     }
 
     fn add_entry(&mut self, number: i32, write: &StreamWrite, key: i64) {
-        let [request, stream, lock, expected, ..] = &mut self.columns;
+        let [_, request, stream, lock, expected, ..] = &mut self.columns;
         request.push_int4(number);
         stream.push(write.stream.as_str().as_bytes());
         lock.push_int8(key);
@@ -79,9 +90,23 @@ impl Batch {
         self.entries += 1;
     }
 
-    fn add_message(&mut self, message: &Message, message_id: Uuid) {
-        let [_, _, _, _, entry, id, message_type, data, metadata, ..] = &mut self.columns;
+    fn add_message(&mut self, number: i32, message: &Message, message_id: Uuid) {
+        let [
+            _,
+            _,
+            _,
+            _,
+            _,
+            entry,
+            place,
+            id,
+            message_type,
+            data,
+            metadata,
+            ..,
+        ] = &mut self.columns;
         entry.push_int4(self.entries);
+        place.push_int4(number);
         id.push(message_id.as_bytes());
         message_type.push(message.message_type().as_bytes());
         data.push(message.data_json().as_bytes());

@@ -52,7 +52,7 @@ impl Statements {
         };
         Self {
             write_batch: sql("SELECT versions, global_positions, refused, reasons \
-                 FROM message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)"),
+                 FROM message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"),
             places_by_id: sql("SELECT m.id::text, m.position, m.global_position \
                  FROM message_store.messages m WHERE m.id = ANY ($1)"),
             by_id: messages("WHERE m.id = ANY ($1)"),

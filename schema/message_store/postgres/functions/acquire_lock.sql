@@ -3,8 +3,9 @@ CREATE FUNCTION message_store.acquire_lock(stream_name varchar) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     lock_key bigint := message_store.category_lock(message_store.category(stream_name));
+    locked   boolean;
 BEGIN
-    PERFORM pg_advisory_xact_lock(lock_key);
+    locked := pg_advisory_xact_lock(lock_key) IS NOT NULL;
     IF message_store.setting_is_on('debug') THEN
         RAISE NOTICE '» acquire_lock';
         RAISE NOTICE 'stream_name: %', stream_name;

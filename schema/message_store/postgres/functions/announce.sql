@@ -7,10 +7,12 @@
 -- whoever holds one with number n writes nothing up to n, see horizon. It makes nobody wait.
 CREATE FUNCTION message_store.announce() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    announced boolean;
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(
+    announced := pg_advisory_xact_lock_shared(
         'message_store.messages'::regclass::oid::int,
         (coalesce(pg_sequence_last_value('message_store.messages_global_position_seq'), 0)
-            & 4294967295)::bit(32)::int);
+            & 4294967295)::bit(32)::int) IS NOT NULL;
 END
 $$;

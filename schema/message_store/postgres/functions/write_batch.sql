@@ -1,10 +1,12 @@
 -- Writes a batch of requests in one transaction: each whole, or refused and nothing of it written.
 -- Beside the interface of Message DB, and safe beside its write_message.
 --
+-- lock_keys  the keys of all categories, in order, each once
 -- entry_*    a row for each stream of each request: request numbers the requests of the batch from 1,
 --            no stream is there twice with an expected version after its first row; lock is the
 --            category's key, expected NULL for any version and -1 for no stream
--- message_*  the messages in order; entry numbers the rows of entry_* from 1
+-- message_*  the messages in order; entry numbers the rows of entry_* from 1, place the messages of
+--            each stream
 -- known_*    the ids that callers chose themselves, which may be stored already
 -- patient    whether to wait for the locks; else a request with a category that another
 --            transaction writes to is refused
@@ -15,12 +17,14 @@
 -- the accepted messages in order; for each refused request its number and the first reason that
 -- holds (1 a category is locked, 2 an id is stored, 3 another version).
 --
--- Locks are taken in the order of their keys, in statements of their own: those that follow then see
--- all that was committed before. That needs READ COMMITTED.
+-- Locks are taken in the order of their keys, before the statements: these then see all that was
+-- committed before. That needs READ COMMITTED. Whatever is called for its effect alone is assigned,
+-- because to evaluate an expression costs a tenth of PERFORM, which runs a statement.
 CREATE FUNCTION message_store.write_batch(
+    lock_keys bigint[],
     entry_request int[], entry_stream text[], entry_lock bigint[], entry_expected bigint[],
-    message_entry int[], message_id uuid[], message_type text[], message_data text[],
-    message_metadata text[],
+    message_entry int[], message_place int[], message_id uuid[], message_type text[],
+    message_data text[], message_metadata text[],
     known_request int[], known_id uuid[], patient boolean, channel text,
     OUT versions bigint[], OUT global_positions bigint[], OUT refused int[], OUT reasons int[]
 ) LANGUAGE plpgsql VOLATILE
@@ -28,6 +32,10 @@ AS $$
 DECLARE
     lock_key bigint;
     locked   bigint[]; -- by other transactions
+    differs  boolean;  -- whether a stream has another version than expected
+    places   int[] := message_place; -- 0 for a message of a refused request
+    done     boolean;
+    one      record;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM message_store.require_read_committed();
@@ -35,58 +43,70 @@ BEGIN
     -- One message alone, the usual case of a single caller, needs no sets.
     IF cardinality(message_id) = 1 AND cardinality(entry_lock) = 1
        AND (known_id = '{}' OR known_id = message_id) THEN
-        SELECT ARRAY[w.version], CASE WHEN w.reason IS NULL THEN ARRAY[w.global_position] END,
-               CASE WHEN w.reason IS NOT NULL THEN entry_request END,
-               CASE WHEN w.reason IS NOT NULL THEN ARRAY[w.reason] END
-          INTO versions, global_positions, refused, reasons
-          FROM message_store.write_one(
-                 entry_stream[1], entry_lock[1], entry_expected[1], message_id[1], message_type[1],
-                 message_data[1], message_metadata[1], known_id[1] IS NOT NULL, patient) w;
-        IF channel IS NOT NULL AND refused IS NULL THEN
-            PERFORM pg_notify(channel, '');
+        one := message_store.write_one(
+            entry_stream[1], entry_lock[1], entry_expected[1], message_id[1], message_type[1],
+            message_data[1], message_metadata[1], known_id[1] IS NOT NULL, patient);
+        versions := ARRAY[one.version];
+        IF one.reason IS NULL THEN
+            global_positions := ARRAY[one.global_position];
+            IF channel IS NOT NULL THEN
+                PERFORM pg_notify(channel, '');
+            END IF;
+        ELSE
+            refused := entry_request;
+            reasons := ARRAY[one.reason];
         END IF;
         RETURN;
     END IF;
-    FOR lock_key IN SELECT DISTINCT k FROM unnest(entry_lock) k ORDER BY k LOOP
+    FOREACH lock_key IN ARRAY lock_keys LOOP
         IF patient THEN
-            PERFORM pg_advisory_xact_lock(lock_key);
+            done := pg_advisory_xact_lock(lock_key) IS NOT NULL;
         ELSIF NOT pg_try_advisory_xact_lock(lock_key) THEN
             locked := locked || lock_key;
         END IF;
     END LOOP;
-    PERFORM message_store.announce();
+    done := message_store.announce() IS NOT NULL;
 
-    versions := ARRAY(
+    SELECT coalesce(array_agg(v.version ORDER BY e.ordinal), '{}'), bool_or(e.expected <> v.version)
+      INTO versions, differs
+      FROM unnest(entry_stream, entry_expected) WITH ORDINALITY e(stream, expected, ordinal)
+     CROSS JOIN LATERAL (
         SELECT coalesce((SELECT m.position FROM message_store.messages m
                           WHERE m.stream_name = e.stream ORDER BY m.position DESC LIMIT 1), -1)
-          FROM unnest(entry_stream) WITH ORDINALITY e(stream, ordinal)
-         ORDER BY e.ordinal);
+               AS version OFFSET 0) v;
 
-    SELECT array_agg(r.request), array_agg(r.reason) INTO refused, reasons
-      FROM (SELECT f.request, min(f.reason) AS reason
-              FROM (SELECT e.request, CASE WHEN e.lock = ANY (locked) THEN 1 ELSE 3 END AS reason
-                      FROM unnest(entry_request, entry_lock, entry_expected, versions)
-                           e(request, lock, expected, version)
-                     WHERE e.lock = ANY (locked) OR e.expected <> e.version
-                    UNION ALL
-                    SELECT k.request, 2
-                      FROM unnest(known_request, known_id) k(request, id)
-                     WHERE (SELECT m.position FROM message_store.messages m
-                             WHERE m.id = k.id LIMIT 1) IS NOT NULL) f
-             GROUP BY f.request) r;
+    IF differs OR locked IS NOT NULL OR known_id <> '{}' THEN
+        SELECT array_agg(r.request), array_agg(r.reason) INTO refused, reasons
+          FROM (SELECT f.request, min(f.reason) AS reason
+                  FROM (SELECT e.request, CASE WHEN e.lock = ANY (locked) THEN 1 ELSE 3 END AS reason
+                          FROM unnest(entry_request, entry_lock, entry_expected, versions)
+                               e(request, lock, expected, version)
+                         WHERE e.lock = ANY (locked) OR e.expected <> e.version
+                        UNION ALL
+                        SELECT k.request, 2
+                          FROM unnest(known_request, known_id) k(request, id)
+                         WHERE (SELECT m.position FROM message_store.messages m
+                                 WHERE m.id = k.id LIMIT 1) IS NOT NULL) f
+                 GROUP BY f.request) r;
+    END IF;
+    IF refused IS NOT NULL THEN
+        places := ARRAY(
+            SELECT CASE WHEN a.accepted
+                   THEN count(*) FILTER (WHERE a.accepted) OVER (PARTITION BY a.stream ORDER BY a.ordinal)
+                   ELSE 0 END
+              FROM (SELECT entry_stream[u.entry] AS stream, u.ordinal,
+                           entry_request[u.entry] <> ALL (refused) AS accepted
+                      FROM unnest(message_entry) WITH ORDINALITY u(entry, ordinal)) a
+             ORDER BY a.ordinal);
+    END IF;
 
-    WITH accepted AS (
-        SELECT e.version + row_number() OVER (PARTITION BY e.stream ORDER BY u.ordinal) AS position,
-               e.stream, u.type, u.data::jsonb AS data, u.metadata::jsonb AS metadata, u.id, u.ordinal
-          FROM unnest(message_entry, message_id, message_type, message_data, message_metadata)
-               WITH ORDINALITY u(entry, id, type, data, metadata, ordinal)
-         CROSS JOIN LATERAL (SELECT entry_request[u.entry] AS request, entry_stream[u.entry] AS stream,
-                                    versions[u.entry] AS version) e
-         WHERE refused IS NULL OR e.request <> ALL (refused)
-    ), inserted AS (
+    WITH inserted AS (
         INSERT INTO message_store.messages (position, stream_name, type, data, metadata, id)
-        SELECT a.position, a.stream, a.type, a.data, a.metadata, a.id
-          FROM accepted a ORDER BY a.ordinal
+        SELECT versions[u.entry] + u.place, entry_stream[u.entry], u.type,
+               u.data::jsonb, u.metadata::jsonb, u.id
+          FROM unnest(message_entry, places, message_type, message_data, message_metadata, message_id)
+               u(entry, place, type, data, metadata, id)
+         WHERE u.place > 0
         RETURNING global_position
     )
     SELECT array_agg(i.global_position ORDER BY i.global_position) INTO global_positions

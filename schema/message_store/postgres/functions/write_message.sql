@@ -1,8 +1,8 @@
 -- Writes a message and returns its position. Without an expected version the stream may be
 -- anywhere; -1 stands for a stream without messages.
 --
--- The lock is taken in a statement of its own: under READ COMMITTED the next ones see all that was
--- written to the category before.
+-- The lock is taken before the statements: under READ COMMITTED they see all that was written to the
+-- category before.
 CREATE FUNCTION message_store.write_message(
     id varchar,
     stream_name varchar,
@@ -13,11 +13,13 @@ CREATE FUNCTION message_store.write_message(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+    lock_key      bigint;
+    announced     boolean;
     version       bigint;
     next_position bigint;
 BEGIN
-    PERFORM message_store.acquire_lock(write_message.stream_name);
-    PERFORM message_store.announce();
+    lock_key := message_store.acquire_lock(write_message.stream_name);
+    announced := message_store.announce() IS NOT NULL;
     version := coalesce(message_store.stream_version(write_message.stream_name), -1);
     IF expected_version <> version THEN
         RAISE EXCEPTION 'Wrong expected version: % (Stream: %, Stream Version: %)',

@@ -6,15 +6,17 @@ CREATE FUNCTION message_store.write_one(
     OUT version bigint, OUT global_position bigint, OUT reason int
 ) LANGUAGE plpgsql VOLATILE
 AS $$
+DECLARE
+    done boolean;
 BEGIN
     version := -1;
     IF patient THEN
-        PERFORM pg_advisory_xact_lock(lock);
+        done := pg_advisory_xact_lock(lock) IS NOT NULL;
     ELSIF NOT pg_try_advisory_xact_lock(lock) THEN
         reason := 1;
         RETURN;
     END IF;
-    PERFORM message_store.announce();
+    done := message_store.announce() IS NOT NULL;
     version := coalesce((SELECT m.position FROM message_store.messages m
                           WHERE m.stream_name = stream ORDER BY m.position DESC LIMIT 1), -1);
     IF is_known AND (SELECT m.position FROM message_store.messages m
