@@ -1,5 +1,8 @@
 //! Namespaces: who makes and deletes them, and what lasts.
 
+use std::path::Path;
+
+use demo_server::Settings;
 use serde_json::json;
 
 use crate::rpc::{assert_invalid, assert_refused, rpc};

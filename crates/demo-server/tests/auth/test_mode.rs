@@ -5,8 +5,8 @@ use demo_server::Settings;
 use serde_json::json;
 
 use crate::rpc::{assert_refused, rpc};
-use crate::support::Client;
-use crate::{TOKEN, folder, read, token_of, write};
+use crate::support::{Answer, Client};
+use crate::{TOKEN, read, token_of, write};
 
 #[tokio::test]
 async fn test_mode_asks_for_no_token_and_answers_one() {

@@ -1,6 +1,6 @@
 //! Which token reaches what, and what a call without one is answered.
 
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, header};
 use demo_server::{Server, Settings};
 use serde_json::{Value, json};
 
