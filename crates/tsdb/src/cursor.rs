@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use crate::chunk::FRAME;
 use crate::chunk::block::{Block, FramePosition, INTACT};
 use crate::chunk::frame::Columns;
@@ -64,6 +66,29 @@ impl Cursor {
         }
         self.block += 1;
         Some(Piece::Block(&self.snapshot.blocks[self.block - 1]))
+    }
+
+    /// How many samples there are in the range at most, before the first was read; and the times
+    /// between which they all are.
+    pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
+        let Snapshot {
+            blocks,
+            head,
+            from_ms,
+            to_ms,
+        } = &self.snapshot;
+        let in_blocks: usize = blocks.iter().map(|block| block.count).sum();
+        let times_of_blocks = blocks
+            .iter()
+            .flat_map(|block| [block.first_ms, block.last_ms]);
+        let times_of_head = [head.first(), head.last()];
+        let times_of_head = times_of_head.into_iter().flatten();
+        let times = times_of_blocks.chain(times_of_head.map(|sample| sample.timestamp_ms));
+        let (first_ms, last_ms) = times.fold((*to_ms, *from_ms), |(first_ms, last_ms), at| {
+            (first_ms.min(at), last_ms.max(at))
+        });
+        let range = first_ms.max(*from_ms)..=last_ms.min(*to_ms);
+        (in_blocks + head.len(), range)
     }
 
     fn whole_block(&self) -> Option<&Block> {

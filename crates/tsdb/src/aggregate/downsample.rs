@@ -57,7 +57,7 @@ fn spans<A: Accumulate>(
     state: A,
     finish: impl Fn(&A) -> Option<f64>,
 ) -> Vec<Sample> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(most_spans(&cursor, step_ms));
     let mut current = Current {
         span: Span {
             start_ms: i64::MIN,
@@ -102,6 +102,16 @@ fn spans<A: Accumulate>(
     }
     current.leave(&mut out, &finish);
     out
+}
+
+/// How many spans with samples there are at most.
+fn most_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
+    let (samples, times) = cursor.most_samples();
+    let Some(length) = times.end().checked_sub(*times.start()) else {
+        return samples;
+    };
+    let spans = length.max(0).unsigned_abs() / step_ms + 2;
+    usize::try_from(spans).map_or(samples, |spans| spans.min(samples))
 }
 
 /// How many of the first timestamps are in the span. `guess` is how many the last one had: series
