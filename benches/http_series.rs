@@ -9,7 +9,7 @@
 mod http;
 mod tsdb;
 
-use ::tsdb::wire::json;
+use ::tsdb::wire::json::{self, Query};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -222,12 +222,16 @@ fn socket_rows(target: &mut Target, times: Times, work: Work) {
             move || {
                 let (db, body) = (Arc::clone(&db), work.body());
                 Direct::new(async move {
-                    let answer = match work {
-                        Work::Write { .. } => json::write(&db, body.as_bytes()),
-                        Work::Query { .. } => json::query(&db, body.as_bytes()),
-                    };
-                    accepted(&answer)?;
-                    black_box(answer);
+                    match work {
+                        Work::Write { .. } => accepted(&json::write(&db, body.as_bytes()))?,
+                        Work::Query { .. } => {
+                            let query = Query::read(body.as_bytes())?;
+                            let mut pieces = query.pieces(&query.select(&db));
+                            let mut answer = Vec::new();
+                            while pieces.write_next(&mut answer) {}
+                            black_box(answer);
+                        }
+                    }
                     Ok(Outcome::Success)
                 })
             }

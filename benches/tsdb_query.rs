@@ -1,18 +1,19 @@
 //! Reads from the time-series engine.
 //!
-//! - **As in the seed**: the function behind the HTTP handler, without a socket; all points of one
-//!   metric as JSON.
+//! - **As in the seed**: what the HTTP handler calls, without a socket; all points of one metric as
+//!   JSON, in pieces of 64 KiB through one buffer.
 //! - **On the dataset**: ranges, averages and selections by the engine's own calls. What is read is in
 //!   memory, most of it in no cache of the processor.
 
 mod tsdb;
 
 use crate::tsdb::data::{MILLION, START_MS, STEP_MS, Shape, labels};
-use crate::tsdb::json::{accepted, loaded};
-use ::tsdb::wire::json::{self, Counters};
+use crate::tsdb::json::loaded;
+use ::tsdb::wire::json::{self, Counters, Pieces, Query};
 use ::tsdb::{Aggregate, Db, DbOptions, MatchOp, Matcher, Sample};
 use bench::pages::tsdb as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -35,7 +36,9 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
 
 fn json_rows(target: &mut Target) {
     let row = |operation: &str, points: usize, table| {
-        let points_text = format!("all {points} points of the metric, as JSON");
+        let points_text = format!(
+            "all {points} points of the metric as JSON, in pieces of 64 KiB, as the server sends them"
+        );
         Row::new(operation, page::ONE_SERIES)
             .events(points as u64)
             .one_op(points_text)
@@ -68,12 +71,27 @@ fn json_rows(target: &mut Target) {
     target.row(concurrent, &query(1_000));
 }
 
+/// The answer goes piece by piece through a buffer that is kept, of each thread its own.
 fn query(points: usize) -> Op {
-    Op::blocking(move || loaded(points)).call(|(db, body), _| {
-        let answer = json::query(db, body.as_bytes());
-        accepted(&answer)?;
-        black_box(answer);
-        Ok(Outcome::Success)
+    thread_local! {
+        static PIECE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(Pieces::BYTES));
+    }
+    let end = format!(r#"],"count":{points}}}"#);
+    Op::blocking(move || loaded(points)).call(move |(db, body), _| {
+        PIECE.with_borrow_mut(|piece| {
+            let query = Query::read(body.as_bytes())?;
+            let mut pieces = query.pieces(&query.select(db));
+            let mut more = true;
+            while more {
+                piece.clear();
+                more = pieces.write_next(piece);
+                black_box(&piece);
+            }
+            match piece.ends_with(end.as_bytes()) {
+                true => Ok(Outcome::Success),
+                false => Err("points are missing".into()),
+            }
+        })
     })
 }
 

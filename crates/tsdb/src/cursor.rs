@@ -9,13 +9,20 @@ use crate::data::Snapshot;
 /// [`SelectedSeries::cursor`](crate::SelectedSeries::cursor).
 #[derive(Clone, Debug)]
 pub struct Cursor {
+    reader: SnapshotReader,
+    columns: Columns,
+}
+
+/// A [`Cursor`] whose samples are decoded into a buffer of the caller's, so that thousands can be
+/// open side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotReader {
     snapshot: Snapshot,
     /// The block to read from next, or the number of blocks.
     block: usize,
     frame: Option<FramePosition>,
     /// How much of the head was given.
     head: usize,
-    columns: Columns,
 }
 
 /// Some consecutive samples, in ascending order of time.
@@ -38,10 +45,7 @@ pub(crate) enum Piece<'a> {
 impl Cursor {
     pub(crate) fn new(snapshot: Snapshot) -> Self {
         Self {
-            snapshot,
-            block: 0,
-            frame: None,
-            head: 0,
+            reader: SnapshotReader::new(snapshot),
             columns: Columns::EMPTY,
         }
     }
@@ -50,45 +54,51 @@ impl Cursor {
     /// Blocks are never empty.
     #[inline]
     pub fn next_block(&mut self) -> Option<SampleBlock<'_>> {
-        while self.block < self.snapshot.blocks.len() {
-            if let Some((start, end)) = self.decode_frame() {
-                return Some(self.columns.part(start, end));
-            }
-        }
-        self.next_of_head()
+        self.reader.next_block(&mut self.columns)
     }
 
     /// The next block as a whole, if it is all in the range and `wanted`; else the next samples.
     pub(crate) fn next_piece(&mut self, wanted: impl FnOnce(&Block) -> bool) -> Option<Piece<'_>> {
-        let whole = self.frame.is_none() && self.whole_block().is_some_and(wanted);
+        let reader = &mut self.reader;
+        let whole = reader.frame.is_none() && reader.whole_block().is_some_and(wanted);
         if !whole {
-            return self.next_block().map(Piece::Samples);
+            return reader.next_block(&mut self.columns).map(Piece::Samples);
         }
-        self.block += 1;
-        Some(Piece::Block(&self.snapshot.blocks[self.block - 1]))
+        reader.block += 1;
+        Some(Piece::Block(&reader.snapshot.blocks[reader.block - 1]))
     }
 
     /// How many samples there are in the range at most, before the first was read; and the times
     /// between which they all are.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
-        let Snapshot {
-            blocks,
-            head,
-            from_ms,
-            to_ms,
-        } = &self.snapshot;
-        let in_blocks: usize = blocks.iter().map(|block| block.count).sum();
-        let times_of_blocks = blocks
-            .iter()
-            .flat_map(|block| [block.first_ms, block.last_ms]);
-        let times_of_head = [head.first(), head.last()];
-        let times_of_head = times_of_head.into_iter().flatten();
-        let times = times_of_blocks.chain(times_of_head.map(|sample| sample.timestamp_ms));
-        let (first_ms, last_ms) = times.fold((*to_ms, *from_ms), |(first_ms, last_ms), at| {
-            (first_ms.min(at), last_ms.max(at))
-        });
-        let range = first_ms.max(*from_ms)..=last_ms.min(*to_ms);
-        (in_blocks + head.len(), range)
+        self.reader.snapshot.most_samples()
+    }
+}
+
+impl SnapshotReader {
+    pub(crate) fn new(snapshot: Snapshot) -> Self {
+        Self {
+            snapshot,
+            block: 0,
+            frame: None,
+            head: 0,
+        }
+    }
+
+    /// The bytes of the samples that it keeps in memory.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.snapshot.size_bytes()
+    }
+
+    /// The next samples, as [`Cursor::next_block`] gives them.
+    #[inline]
+    pub(crate) fn next_block<'a>(&mut self, columns: &'a mut Columns) -> Option<SampleBlock<'a>> {
+        while self.block < self.snapshot.blocks.len() {
+            if let Some((start, end)) = self.decode_frame(columns) {
+                return Some(columns.part(start, end));
+            }
+        }
+        self.next_of_head(columns)
     }
 
     fn whole_block(&self) -> Option<&Block> {
@@ -105,7 +115,7 @@ impl Cursor {
     /// Decodes the next frame of the current block, or goes to the next block. Returns which of its
     /// samples are in the range, if any.
     #[inline]
-    fn decode_frame(&mut self) -> Option<(usize, usize)> {
+    fn decode_frame(&mut self, columns: &mut Columns) -> Option<(usize, usize)> {
         let Snapshot {
             blocks,
             from_ms,
@@ -123,8 +133,8 @@ impl Cursor {
         if last < *from_ms || first > *to_ms {
             return None;
         }
-        frame.decode(&mut self.columns).expect(INTACT);
-        let times = &self.columns.timestamps_ms[..frame.count];
+        frame.decode(columns).expect(INTACT);
+        let times = &columns.timestamps_ms[..frame.count];
         let start = match first < *from_ms {
             true => times.partition_point(|at| at < from_ms),
             false => 0,
@@ -136,15 +146,15 @@ impl Cursor {
         (start < end).then_some((start, end))
     }
 
-    fn next_of_head(&mut self) -> Option<SampleBlock<'_>> {
+    fn next_of_head<'a>(&mut self, columns: &'a mut Columns) -> Option<SampleBlock<'a>> {
         let rest = &self.snapshot.head[self.head..];
         if rest.is_empty() {
             return None;
         }
         let rest = &rest[..rest.len().min(FRAME)];
         self.head += rest.len();
-        self.columns = Columns::of(rest);
-        Some(self.columns.part(0, rest.len()))
+        columns.fill(rest);
+        Some(columns.part(0, rest.len()))
     }
 }
 

@@ -13,6 +13,7 @@ mod journal;
 mod labels;
 mod labels_builder;
 mod matcher;
+mod merge;
 mod metadata;
 mod options;
 mod pattern;

@@ -1,3 +1,4 @@
+use crate::data::Snapshot;
 use crate::index::Entry;
 use crate::{Cursor, Db, Labels, Sample};
 
@@ -57,10 +58,14 @@ impl<'a> SelectedSeries<'a> {
 
     /// Reads block by block. Later writes do not show.
     pub fn cursor(&self) -> Cursor {
+        Cursor::new(self.snapshot())
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let Selection {
             db, from_ms, to_ms, ..
         } = self.selection;
-        Cursor::new(db.snapshot(self.entry.key, *from_ms, *to_ms))
+        db.snapshot(self.entry.key, *from_ms, *to_ms)
     }
 
     /// Appends the samples to `samples`, in ascending order of time.

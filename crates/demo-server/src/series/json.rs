@@ -6,8 +6,8 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::Response;
 use bytes::Bytes;
-use tsdb::wire::json::{self, Counters, Query};
-use tsdb::{Aggregate, Selection};
+use tsdb::wire::json::{self, Counters, Pieces, Query};
+use tsdb::{Aggregate, Db, Selection};
 
 use super::answer;
 use crate::app::App;
@@ -36,7 +36,7 @@ pub(super) async fn write(State(app): State<Arc<App>>, body: Bytes) -> Result<Re
     let ingested = ingested.map_err(ApiError::invalid)?;
     app.observed.add_points(ingested.written);
     let answer = json::report(&ingested);
-    Ok(answer::json(answer.status, answer.body))
+    Ok(answer::json(answer.status, answer.body.into_owned()))
 }
 
 /// `POST /series/query`
@@ -47,21 +47,28 @@ pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Re
         let selection = query.select(db);
         if selection.len() <= SMALL_SELECTION && count(&selection) <= SMALL_ANSWER {
             app.observed.add_query();
-            return Ok(answer::json(200, query.answer(&selection).body));
+            let mut pieces = query.pieces(&selection);
+            let mut answer = Vec::new();
+            while pieces.write_next(&mut answer) {}
+            return Ok(answer::json(200, answer));
         }
     }
     let db = db.clone();
-    let (answer, place) = app.work.query(move || large(&body, &db)).await?;
-    let answer = answer?;
+    let (begun, place) = app.work.query(move || begin(&body, &db)).await?;
+    let (first, rest) = begun?;
     app.observed.add_query();
-    answer::large_json(&app.work, answer, place).await
+    match rest {
+        None => Ok(answer::json(200, first)),
+        Some(rest) => answer::written_json(&app.work, first, rest, place).await,
+    }
 }
 
 fn read(body: &[u8]) -> Result<Query, ApiError> {
     Query::read(body).map_err(ApiError::invalid)
 }
 
-fn large(body: &[u8], db: &tsdb::Db) -> Result<String, ApiError> {
+/// The first piece of a large answer, and what makes the others, where there are more.
+fn begin(body: &[u8], db: &Db) -> Result<(Vec<u8>, Option<Pieces>), ApiError> {
     let query = read(body)?;
     let selection = query.select(db);
     let points = count(&selection);
@@ -70,7 +77,10 @@ fn large(body: &[u8], db: &tsdb::Db) -> Result<String, ApiError> {
             "there are {points} points from start to end, an answer may have {MAX_POINTS}"
         )));
     }
-    Ok(query.answer(&selection).body.into_owned())
+    let mut pieces = query.pieces(&selection);
+    let mut first = Vec::with_capacity(Pieces::BYTES);
+    let more = pieces.write_next(&mut first);
+    Ok((first, more.then_some(pieces)))
 }
 
 /// How many points a selection has. Blocks that lie in its range as a whole are not read for it.
@@ -92,7 +102,7 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>, request: Request) -> Re
         queries_served: app.observed.queries_served(),
         uptime_seconds: app.observed.uptime().as_secs_f64(),
     });
-    answer::json(answer.status, answer.body)
+    answer::json(answer.status, answer.body.into_owned())
 }
 
 /// Whether a client names Prometheus' text and not JSON.

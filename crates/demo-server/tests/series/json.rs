@@ -1,7 +1,15 @@
 //! The JSON interface under `/series`.
 
-use axum::http::{Method, StatusCode, header};
-use serde_json::json;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use axum::response::Response;
+use demo_server::{App, Settings, router};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+use tsdb::wire::json::Pieces;
 
 use crate::support::Client;
 
@@ -141,14 +149,46 @@ async fn many_points_are_written_and_answered_as_few_are() {
     let body = json!({"metric": "load", "start": 0, "end": count});
     let answer = client.post("/series/query", &body).await;
     assert!(answer.body.len() > 512 * 1024, "an answer in pieces");
-    assert_eq!(
-        answer.headers[header::CONTENT_LENGTH],
-        answer.body.len().to_string()
-    );
+    assert_eq!(answer.headers[header::TRANSFER_ENCODING], "chunked");
     let answer = answer.ok();
     assert_eq!(answer["count"], count);
     assert_eq!(answer["points"], json!(points));
     client.stop().await;
+}
+
+/// However long an answer is, the server has only pieces of it.
+#[tokio::test]
+async fn a_long_answer_is_in_memory_piece_by_piece() {
+    const COUNT: i64 = 300_000;
+    let app = App::open(Settings::in_memory()).await.expect("an app");
+    let points: Vec<_> = (0..COUNT)
+        .map(|at| json!({"metric": "load", "timestamp": at, "value": 1, "tags": {"n": (at % 3).to_string()}}))
+        .collect();
+    for points in points.chunks(100_000) {
+        let written = post(&app, "/series/write", &json!(points)).await;
+        assert_eq!(written.status(), StatusCode::OK);
+    }
+    let query = json!({"metric": "load", "start": 0, "end": COUNT});
+    let answer = post(&app, "/series/query", &query).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let mut body = answer.into_body();
+    let mut pieces = Vec::new();
+    while let Some(piece) = body.frame().await {
+        let piece = piece.expect("a frame").into_data().expect("a piece");
+        assert!(piece.len() <= Pieces::BYTES, "{} bytes", piece.len());
+        pieces.push(piece);
+    }
+    assert!(pieces.len() > 250, "{} pieces", pieces.len());
+    let answer: Value = serde_json::from_slice(&pieces.concat()).expect("JSON");
+    assert_eq!(answer["count"], COUNT);
+    assert!(answer["points"] == json!(points), "other points");
+    app.close().await;
+}
+
+async fn post(app: &Arc<App>, path: &str, body: &Value) -> Response {
+    let request = Request::post(path).body(Body::from(body.to_string()));
+    let answer = router(app).oneshot(request.expect("a request")).await;
+    answer.expect("an answer")
 }
 
 #[tokio::test]

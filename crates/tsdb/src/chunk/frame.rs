@@ -28,13 +28,18 @@ impl Columns {
     /// At most [`FRAME`] samples.
     pub(crate) fn of(samples: &[Sample]) -> Self {
         let mut columns = Self::EMPTY;
-        let places = columns.timestamps_ms.iter_mut().zip(&mut columns.values);
+        columns.fill(samples);
+        columns
+    }
+
+    /// Replaces what it holds by at most [`FRAME`] samples.
+    pub(crate) fn fill(&mut self, samples: &[Sample]) {
+        let places = self.timestamps_ms.iter_mut().zip(&mut self.values);
         for (sample, (timestamp_ms, value)) in samples.iter().zip(places) {
             *timestamp_ms = sample.timestamp_ms;
             *value = sample.value;
         }
-        columns.count = samples.len().min(FRAME);
-        columns
+        self.count = samples.len().min(FRAME);
     }
 }
 

@@ -1,3 +1,4 @@
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::SeriesData;
@@ -12,6 +13,36 @@ pub(crate) struct Snapshot {
     pub(crate) head: Vec<Sample>,
     pub(crate) from_ms: i64,
     pub(crate) to_ms: i64,
+}
+
+impl Snapshot {
+    /// The bytes that it keeps in memory, also when the series has ended.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(|block| block.size_bytes()).sum();
+        blocks + self.head.capacity() * size_of::<Sample>()
+    }
+
+    /// How many samples there are in the range at most, and the times between which they all are.
+    pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
+        let Snapshot {
+            blocks,
+            head,
+            from_ms,
+            to_ms,
+        } = self;
+        let in_blocks: usize = blocks.iter().map(|block| block.count).sum();
+        let times_of_blocks = blocks
+            .iter()
+            .flat_map(|block| [block.first_ms, block.last_ms]);
+        let times_of_head = [head.first(), head.last()];
+        let times_of_head = times_of_head.into_iter().flatten();
+        let times = times_of_blocks.chain(times_of_head.map(|sample| sample.timestamp_ms));
+        let (first_ms, last_ms) = times.fold((*to_ms, *from_ms), |(first_ms, last_ms), at| {
+            (first_ms.min(at), last_ms.max(at))
+        });
+        let range = first_ms.max(*from_ms)..=last_ms.min(*to_ms);
+        (in_blocks + head.len(), range)
+    }
 }
 
 impl SeriesData {

@@ -5,6 +5,7 @@ mod exposition;
 mod forwarder;
 mod hostile;
 mod json_numbers;
+mod json_pieces;
 mod json_query;
 mod json_write;
 mod line_protocol;

@@ -7,6 +7,8 @@
 //! | [`health`] | | 200 `{"status":"healthy"}` |
 //! | [`counters`] | | 200 `{"points_written","queries_served","uptime_seconds"}` |
 //!
+//! A long answer is written in [`Pieces`], so that it is never in memory as a whole.
+//!
 //! An element of an array that is no point, by a missing field or a wrong type, is a point that is
 //! not written; a single object that is none is a 400. Of the points that are not written, the first
 //! [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) are listed. Fields of other names are ignored; of two
@@ -16,6 +18,7 @@
 mod answer;
 mod decimal;
 mod number;
+mod pieces;
 mod point;
 mod query;
 mod scan;
@@ -23,6 +26,7 @@ mod text;
 mod write;
 
 pub use answer::{Answer, Counters, counters, health};
+pub use pieces::Pieces;
 pub use query::{Query, query};
 pub use write::{ingest, report, write};
 

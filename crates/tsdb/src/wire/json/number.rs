@@ -3,11 +3,10 @@
 use super::decimal::{ZEROS, to_eight_digits};
 
 /// Appends values of one series, which tend to have the same number of decimals.
+#[derive(Debug, Default)]
 pub(super) struct ValueWriter {
     /// How many decimals the last value had.
     decimals: usize,
-    integers: itoa::Buffer,
-    floats: zmij::Buffer,
 }
 
 /// More decimals are left to the general algorithm.
@@ -15,13 +14,8 @@ const MAX_DECIMALS: usize = 4;
 const POWERS: [f64; MAX_DECIMALS + 1] = [1.0, 10.0, 100.0, 1_000.0, 10_000.0];
 
 impl ValueWriter {
-    pub(super) fn new() -> Self {
-        Self {
-            decimals: 0,
-            integers: itoa::Buffer::new(),
-            floats: zmij::Buffer::new(),
-        }
-    }
+    /// The most bytes of a value.
+    pub(super) const LONGEST: usize = "-2.2250738585072014e-308".len();
 
     /// Appends a value; as a text where JSON has no number for it.
     pub(super) fn push(&mut self, out: &mut Vec<u8>, value: f64) {
@@ -34,7 +28,8 @@ impl ValueWriter {
                 _ => self.push_decimal(out, scaled),
             }
         } else if value.is_finite() {
-            let text = self.floats.format_finite(value);
+            let mut buffer = zmij::Buffer::new();
+            let text = buffer.format_finite(value);
             out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
         } else {
             out.extend_from_slice(match value {
@@ -60,7 +55,7 @@ impl ValueWriter {
         Some(scaled)
     }
 
-    fn push_decimal(&mut self, out: &mut Vec<u8>, scaled: i64) {
+    fn push_decimal(&self, out: &mut Vec<u8>, scaled: i64) {
         let mut decimals = self.decimals;
         let mut size = scaled.unsigned_abs();
         while decimals > 0 && size.is_multiple_of(10) {
@@ -70,7 +65,8 @@ impl ValueWriter {
         if scaled < 0 {
             out.push(b'-');
         }
-        let digits = self.integers.format(size).as_bytes();
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(size).as_bytes();
         if decimals == 0 {
             out.extend_from_slice(digits);
             return;

@@ -1,16 +1,13 @@
-use std::fmt::Write;
-
-use super::decimal::{ZEROS, to_eight_digits};
-use super::number::ValueWriter;
 use super::point::members;
 use super::scan::{Malformed, Scanner};
-use super::{Answer, push_string};
-use crate::{Db, Labels, METRIC_NAME, Matcher, Sample, Selection};
+use super::{Answer, Pieces};
+use crate::{Db, Matcher, Selection};
 
 /// Answers with the points of a metric; see the [module](super).
 ///
 /// `tags` picks the series that have each of these tags. Points of several series are merged by
-/// time; of one time, those of one series stand together in order of arrival.
+/// time; of one time, those of one series stand together in order of arrival. The answer is in
+/// memory as a whole; [`Query::pieces`] makes a long one.
 pub fn query(db: &Db, body: &[u8]) -> Answer {
     match Query::read(body) {
         Ok(query) => query.answer(&query.select(db)),
@@ -133,9 +130,6 @@ impl Request {
     }
 }
 
-/// About the bytes of a point, to begin with.
-const POINT_BYTES: usize = 64;
-
 impl Query {
     /// Reads a body.
     ///
@@ -150,139 +144,17 @@ impl Query {
         db.select(&self.matchers, self.start_ms, self.end_ms)
     }
 
-    /// The answer with the points of a selection.
+    /// The answer with the points of a selection, piece by piece: for more points than should be in
+    /// memory as text at once.
+    pub fn pieces(&self, selection: &Selection) -> Pieces {
+        Pieces::new(&self.metric, self.start_ms..=self.end_ms, selection)
+    }
+
+    /// The answer with the points of a selection as a whole: about 60 bytes a point, and the tags.
     pub fn answer(&self, selection: &Selection) -> Answer {
-        let mut out = String::with_capacity(256);
-        out.push_str(r#"{"metric":"#);
-        push_string(&mut out, &self.metric);
-        // Writing to a String doesn't fail.
-        let _ = write!(
-            out,
-            r#","start":{},"end":{},"points":["#,
-            self.start_ms, self.end_ms
-        );
-        let mut writer = PointWriter::new(&self.metric);
-        let mut bytes = out.into_bytes();
-        match selection.len() {
-            0 => {}
-            1 => writer.push_series(&mut bytes, selection),
-            _ => writer.push_merged(&mut bytes, selection),
-        }
-        let mut out = String::from_utf8(bytes).expect("points are written in UTF-8");
-        let _ = write!(out, r#"],"count":{}}}"#, writer.count);
-        Answer::ok(out)
+        let mut pieces = self.pieces(selection);
+        let mut body = Vec::new();
+        while pieces.write_next(&mut body) {}
+        Answer::ok(String::from_utf8(body).expect("an answer is written in UTF-8"))
     }
-}
-
-/// Writes points; what they have in common is prepared once.
-struct PointWriter {
-    /// Begins with a comma, which the first point leaves out.
-    before_time: String,
-    /// All of the last point up to its value.
-    before_value: Vec<u8>,
-    /// The time of the last point without its last eight digits, if it has more.
-    time_begin: Option<i64>,
-    times: itoa::Buffer,
-    values: ValueWriter,
-    count: usize,
-}
-
-const BEFORE_VALUE: &[u8] = br#","value":"#;
-
-impl PointWriter {
-    fn new(metric: &str) -> Self {
-        let mut before_time = String::from(r#",{"metric":"#);
-        push_string(&mut before_time, metric);
-        before_time.push_str(r#","timestamp":"#);
-        Self {
-            before_time,
-            before_value: Vec::new(),
-            time_begin: None,
-            times: itoa::Buffer::new(),
-            values: ValueWriter::new(),
-            count: 0,
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, out: &mut Vec<u8>, sample: Sample, after_value: &str) {
-        self.set_time(sample.timestamp_ms);
-        let comma = usize::from(self.count == 0);
-        self.count += 1;
-        out.extend_from_slice(&self.before_value[comma..]);
-        self.values.push(out, sample.value);
-        out.extend_from_slice(after_value.as_bytes());
-    }
-
-    /// Points follow each other so closely that few of the time's digits change.
-    #[inline]
-    fn set_time(&mut self, timestamp_ms: i64) {
-        const CHANGING: i64 = 100_000_000;
-        let begin = (timestamp_ms >= CHANGING).then_some(timestamp_ms / CHANGING);
-        if begin.is_none() || begin != self.time_begin {
-            self.before_value.clear();
-            self.before_value
-                .extend_from_slice(self.before_time.as_bytes());
-            let time = self.times.format(timestamp_ms);
-            self.before_value.extend_from_slice(time.as_bytes());
-            self.before_value.extend_from_slice(BEFORE_VALUE);
-            self.time_begin = begin;
-            return;
-        }
-        let end = self.before_value.len() - BEFORE_VALUE.len();
-        let digits = to_eight_digits((timestamp_ms % CHANGING).cast_unsigned()) | ZEROS;
-        self.before_value[end - 8..end].copy_from_slice(&digits.to_le_bytes());
-    }
-
-    /// The points of the only series, block by block.
-    fn push_series(&mut self, out: &mut Vec<u8>, selection: &Selection) {
-        for series in selection.iter() {
-            let end = after_value(series.labels());
-            let mut cursor = series.cursor();
-            while let Some(block) = cursor.next_block() {
-                out.reserve(block.values.len() * POINT_BYTES);
-                for (&timestamp_ms, &value) in block.timestamps_ms.iter().zip(block.values) {
-                    self.push(
-                        out,
-                        Sample {
-                            timestamp_ms,
-                            value,
-                        },
-                        &end,
-                    );
-                }
-            }
-        }
-    }
-
-    /// The points of several series by time.
-    fn push_merged(&mut self, out: &mut Vec<u8>, selection: &Selection) {
-        let mut points: Vec<(Sample, usize)> = Vec::new();
-        let mut ends = Vec::new();
-        let mut samples = Vec::new();
-        for series in selection.iter() {
-            samples.clear();
-            series.collect_into(&mut samples);
-            points.extend(samples.iter().map(|sample| (*sample, ends.len())));
-            ends.push(after_value(series.labels()));
-        }
-        points.sort_by_key(|(sample, _)| sample.timestamp_ms);
-        out.reserve(points.len() * POINT_BYTES);
-        for (sample, series) in points {
-            self.push(out, sample, &ends[series]);
-        }
-    }
-}
-
-/// What follows the value of each point of a series: its tags, where it has any.
-fn after_value(labels: &Labels) -> String {
-    let mut out = String::new();
-    for label in labels.iter().filter(|label| label.name != METRIC_NAME) {
-        out.push_str(if out.is_empty() { r#","tags":{"# } else { "," });
-        push_string(&mut out, label.name);
-        out.push(':');
-        push_string(&mut out, label.value);
-    }
-    out.push_str(if out.is_empty() { "}" } else { "}}" });
-    out
 }
