@@ -50,7 +50,7 @@ pub enum Error {
         max: usize,
     },
     /// The memory that the engine may use is used. Nothing was written; delete, shorten retention,
-    /// or raise [`Limits::bytes`](crate::Limits::bytes).
+    /// take metadata away, or raise [`Limits::bytes`](crate::Limits::bytes).
     #[error("{used} bytes are in use, {max} may be")]
     MemoryFull {
         /// The limit.

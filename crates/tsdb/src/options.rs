@@ -48,8 +48,8 @@ pub struct Retention {
 pub struct Limits {
     /// The most series at a time.
     pub series: Option<usize>,
-    /// The most bytes that samples, labels and the index may occupy. Checked whenever memory is
-    /// taken, so that writes into memory that a series has already still succeed.
+    /// The most bytes that samples, labels, the index and metadata may occupy. Checked whenever
+    /// memory is taken, so that writes into memory that a series has already still succeed.
     pub bytes: Option<usize>,
     /// The most labels of a series, the metric's name included.
     pub labels_per_series: usize,

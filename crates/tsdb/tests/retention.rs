@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tsdb::{Db, DbOptions, Error, Labels, Limits, Matcher, Retention, Sample};
+use tsdb::{Db, DbOptions, Error, Labels, Limits, Matcher, Metadata, Retention, Sample, Stats};
 
 fn labels(host: usize) -> Labels {
     Labels::new("m", [("host", host.to_string())]).unwrap()
@@ -129,6 +129,45 @@ fn a_full_engine_refuses_and_keeps_what_it_has() {
     db.delete(&[Matcher::equal("host", "1")], i64::MIN, accepted / 2)
         .unwrap();
     series.append(Sample::new(accepted, 1.0)).unwrap();
+}
+
+/// Metadata once counted towards nothing: whoever sent new names and helps filled all memory.
+#[test]
+fn metadata_counts_and_can_be_taken_away() {
+    let db = Db::new(DbOptions {
+        limits: Limits {
+            bytes: Some(100_000),
+            ..Limits::default()
+        },
+        ..DbOptions::default()
+    });
+    let helpful = |bytes: usize| Metadata {
+        help: "h".repeat(bytes),
+        ..Metadata::default()
+    };
+    let name = |number: usize| format!("metric_{number}");
+    let described = (0..)
+        .find(|number| db.set_metadata(&name(*number), helpful(1_000)).is_err())
+        .expect("a bound");
+    assert!((80..100).contains(&described), "{described} metrics");
+    assert_eq!(db.all_metadata().len(), described);
+    let stats = db.stats();
+    assert_eq!(stats.total_bytes(), stats.metadata_bytes);
+    assert!((1_000 * described..=100_000).contains(&stats.metadata_bytes));
+
+    // What is no longer than before needs no room.
+    db.set_metadata(&name(0), helpful(1_000)).unwrap();
+    db.set_metadata(&name(0), helpful(1)).unwrap();
+    let error = db.set_metadata(&name(0), helpful(10_000)).unwrap_err();
+    assert!(matches!(error, Error::MemoryFull { max: 100_000, .. }));
+    assert_eq!(db.metadata(&name(0)), Some(helpful(1)));
+
+    for number in 0..described {
+        let nothing = Metadata::default();
+        db.set_metadata(&name(number), nothing).unwrap();
+        assert_eq!(db.metadata(&name(number)), None);
+    }
+    assert_eq!(db.stats(), Stats::default());
 }
 
 #[test]

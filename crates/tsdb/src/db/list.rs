@@ -1,9 +1,7 @@
-use std::collections::BTreeMap;
-
 use super::Db;
-use crate::{Error, Labels, Matcher, Metadata};
+use crate::{Labels, Matcher};
 
-/// What there is, and what is known of it.
+/// What there is.
 impl Db {
     /// The labels of the series that fulfil all of `matchers`, sorted.
     pub fn list_series(&self, matchers: &[Matcher]) -> Vec<Labels> {
@@ -26,31 +24,5 @@ impl Db {
     /// How many series there are.
     pub fn series_count(&self) -> usize {
         self.stats().series
-    }
-
-    /// Says what is known of a metric; replaces what was said before.
-    ///
-    /// # Errors
-    /// Those of the log, if there is one.
-    pub fn set_metadata(&self, metric: &str, metadata: Metadata) -> Result<(), Error> {
-        let inner = &*self.inner;
-        let mut all = inner.metadata.write();
-        let ticket = match &inner.journal {
-            Some(journal) => Some(journal.metadata(metric, &metadata)?),
-            None => None,
-        };
-        all.insert(metric.to_owned(), metadata);
-        drop(all);
-        inner.settle(ticket)
-    }
-
-    /// What is known of a metric.
-    pub fn metadata(&self, metric: &str) -> Option<Metadata> {
-        self.inner.metadata.read().get(metric).cloned()
-    }
-
-    /// What is known of all metrics, by name.
-    pub fn all_metadata(&self) -> BTreeMap<String, Metadata> {
-        self.inner.metadata.read().clone()
     }
 }

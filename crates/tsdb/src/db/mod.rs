@@ -1,6 +1,7 @@
 mod aliases;
 mod delete;
 mod list;
+mod metadata;
 mod open;
 mod restore;
 mod retention;

@@ -68,7 +68,7 @@ impl<'d> Restorer<'d> {
             Entry::End(id) => self.end(id),
             Entry::Metadata(metric, metadata) => {
                 let mut all = self.db.metadata.write();
-                all.insert(metric.to_owned(), metadata);
+                self.db.describe(&mut all, metric, metadata);
                 Ok(())
             }
             Entry::Samples(id, samples) => self.samples(id, samples),

@@ -13,6 +13,8 @@ pub struct Stats {
     pub sample_bytes: usize,
     /// The bytes that labels and the index occupy; an estimate.
     pub index_bytes: usize,
+    /// The bytes that the metadata of metrics occupies; an estimate.
+    pub metadata_bytes: usize,
     /// Snapshots that the engine tried by itself and that failed, since it was opened. Nothing is
     /// lost by one: the log stays, longer than it was to be, and the next is tried later.
     pub failed_snapshots: usize,
@@ -21,7 +23,7 @@ pub struct Stats {
 impl Stats {
     /// All bytes that count for [`Limits::bytes`].
     pub fn total_bytes(&self) -> usize {
-        self.sample_bytes + self.index_bytes
+        self.sample_bytes + self.index_bytes + self.metadata_bytes
     }
 }
 
@@ -31,6 +33,7 @@ pub(super) struct Usage {
     series: AtomicUsize,
     sample_bytes: AtomicUsize,
     index_bytes: AtomicUsize,
+    metadata_bytes: AtomicUsize,
     failed_snapshots: AtomicUsize,
 }
 
@@ -41,7 +44,7 @@ impl Usage {
 
     /// One series more, if there may be.
     pub(super) fn begin(&self, labels: &Labels, limits: &Limits) -> Result<(), Error> {
-        self.check_room(limits)?;
+        self.check_room(1, limits)?;
         let before = self.series.fetch_add(1, Ordering::Relaxed);
         if let Some(max) = limits.series
             && before >= max
@@ -68,13 +71,19 @@ impl Usage {
         }
     }
 
-    /// Whether memory may be taken.
-    pub(super) fn check_room(&self, limits: &Limits) -> Result<(), Error> {
+    /// The same for what is known of a metric.
+    pub(super) fn resize_metadata(&self, before: usize, after: usize) {
+        self.metadata_bytes
+            .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Whether so many bytes may be taken: one of those whose number is not known before.
+    pub(super) fn check_room(&self, bytes: usize, limits: &Limits) -> Result<(), Error> {
         let Some(max) = limits.bytes else {
             return Ok(());
         };
         match self.stats().total_bytes() {
-            used if used >= max => Err(Error::MemoryFull { max, used }),
+            used if used.saturating_add(bytes) > max => Err(Error::MemoryFull { max, used }),
             _ => Ok(()),
         }
     }
@@ -84,6 +93,7 @@ impl Usage {
             series: self.series.load(Ordering::Relaxed),
             sample_bytes: self.sample_bytes.load(Ordering::Relaxed),
             index_bytes: self.index_bytes.load(Ordering::Relaxed),
+            metadata_bytes: self.metadata_bytes.load(Ordering::Relaxed),
             failed_snapshots: self.failed_snapshots.load(Ordering::Relaxed),
         }
     }

@@ -209,7 +209,7 @@ impl Inner {
         }
         let grows = !data.has_room(samples.len());
         if grows {
-            self.usage.check_room(&self.options.limits)?;
+            self.usage.check_room(1, &self.options.limits)?;
         }
         let ticket = match &self.journal {
             Some(journal) => Some(journal.samples(place, data.id, samples)?),

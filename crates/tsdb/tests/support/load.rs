@@ -78,9 +78,12 @@ impl Load {
     }
 
     fn describe(&mut self, db: &Db) -> usize {
-        let metadata = Metadata {
-            kind: MetricKind::Gauge,
-            help: format!("said at {}", self.now_ms),
+        let metadata = match self.random.random_ratio(1, 3) {
+            true => Metadata::default(),
+            false => Metadata {
+                kind: MetricKind::Gauge,
+                help: format!("said at {}", self.now_ms),
+            },
         };
         db.set_metadata("cpu_usage", metadata).expect("metadata");
         0

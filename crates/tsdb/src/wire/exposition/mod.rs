@@ -66,7 +66,7 @@ pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
 
 /// Repeated scrapes say the same again and again: only news is written.
 fn describe(db: &Db, points: &mut Points, number: usize, metric: &str, metadata: Metadata) {
-    if db.metadata(metric).as_ref() == Some(&metadata) {
+    if db.metadata(metric).unwrap_or_default() == metadata {
         return;
     }
     if let Err(error) = db.set_metadata(metric, metadata) {

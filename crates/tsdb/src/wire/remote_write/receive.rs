@@ -61,7 +61,7 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
             kind: part.kind,
             help: part.help.to_owned(),
         };
-        if !part.metric.is_empty() && db.metadata(part.metric).as_ref() != Some(&new) {
+        if !part.metric.is_empty() && db.metadata(part.metric).unwrap_or_default() != new {
             db.set_metadata(part.metric, new)
                 .unwrap_or_else(|error| receiver.points.refuse(error.into()));
         }
