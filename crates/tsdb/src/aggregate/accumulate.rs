@@ -29,7 +29,8 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn mean(&self) -> Option<f64> {
-        Some(self.sum / self.count as f64)
+        // Signed, for which there is an instruction.
+        Some(self.sum / self.count.cast_signed() as f64)
     }
 }
 
