@@ -18,7 +18,6 @@ mod error;
 mod health;
 mod import_go;
 mod listen;
-mod liveness;
 mod plan;
 mod pooled;
 mod read;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
+use postgres_pool::{Lease, Pool};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query as Statement;
 use sqlx::{Connection as _, Postgres, SqlStr};
 use tokio::time::timeout;
@@ -15,7 +15,6 @@ use tokio::time::timeout;
 use super::config::Config;
 use super::counters::Counters;
 use super::error::{Failure, error, failure};
-use super::liveness::Liveness;
 use super::session;
 use crate::{Error, Position};
 
@@ -25,8 +24,7 @@ pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
 /// Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub(super) struct Readers {
-    pool: PgPool,
-    liveness: Arc<Liveness>,
+    pool: Pool,
     counters: Arc<Counters>,
     query_timeout: Duration,
     /// The head that was seen last, 0 where none was.
@@ -38,10 +36,8 @@ pub(super) struct Readers {
 impl Readers {
     /// Of the server at `url`. Connects when it is first used.
     pub(super) fn new(config: &Config, url: &str, counters: Arc<Counters>) -> Result<Self, Error> {
-        let liveness = Arc::new(Liveness::default());
         Ok(Self {
-            pool: session::readers(config, url, &liveness)?,
-            liveness,
+            pool: session::readers(config, url)?,
             counters,
             query_timeout: config.query_timeout,
             head: Arc::default(),
@@ -91,7 +87,7 @@ impl Readers {
         let mut folded = start();
         let answer = match self.try_fold(statement(), &mut folded, &take).await {
             Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
-                self.liveness.suspect();
+                self.pool.suspect();
                 folded = start();
                 self.try_fold(statement(), &mut folded, &take).await
             }
@@ -135,24 +131,28 @@ impl Readers {
             }
         };
         match timeout(limit, folding).await {
+            Ok(Ok(Ok(()))) => {
+                connection.give_back();
+                Ok(Ok(()))
+            }
             Ok(done) => done,
             Err(_elapsed) => {
                 // The answer may still come: nobody else can use this connection.
-                drop(connection.detach());
+                connection.discard();
                 Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
             }
         }
     }
 
     /// A connection for one statement.
-    pub(super) async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+    pub(super) async fn acquire(&self) -> Result<Lease, sqlx::Error> {
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
         self.pool.acquire().await
     }
 
     /// Every connection that is open now may be dead.
     pub(super) fn suspect(&self) {
-        self.liveness.suspect();
+        self.pool.suspect();
     }
 
     pub(super) fn size(&self) -> u32 {

@@ -2,14 +2,14 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqlSafeStr as _, SqlStr};
+use postgres_pool::{Limits, Pool};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, SqlSafeStr as _, SqlStr};
 
 use super::config::Config;
 use super::error::error;
-use super::liveness::Liveness;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
@@ -107,31 +107,10 @@ pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
 
 /// The pool of the readers. Every statement reads an index in the order of its result; the settings
 /// keep the planner, which has no statistics of a young log, from anything else.
-pub(super) fn readers(
-    config: &Config,
-    url: &str,
-    liveness: &Arc<Liveness>,
-) -> Result<PgPool, Error> {
-    let liveness = Arc::clone(liveness);
+pub(super) fn readers(config: &Config, url: &str) -> Result<Pool, Error> {
     let options = with(options(config, url)?, config, reading(config));
-    Ok(PgPoolOptions::new()
-        .max_connections(config.read_connections.max(1))
-        .acquire_timeout(config.query_timeout)
-        // A check before each use is a round trip; a dead connection is noticed when it is used.
-        .test_before_acquire(false)
-        .before_acquire(move |connection, meta| {
-            let opened = Instant::now().checked_sub(meta.age);
-            let suspect = opened.is_some_and(|opened| liveness.is_suspect(opened));
-            Box::pin(async move {
-                // An error here closes the connection and makes the pool try another.
-                if suspect {
-                    connection.ping().await.map(|()| true)
-                } else {
-                    Ok(true)
-                }
-            })
-        })
-        .connect_lazy_with(options))
+    let limits = Limits::new(config.read_connections, config.query_timeout);
+    Ok(Pool::new(options, limits))
 }
 
 /// What begins a transaction of a reader's, where a session is no longer than that.

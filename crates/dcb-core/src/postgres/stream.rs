@@ -88,24 +88,28 @@ fn items(
             let shape = selection.shape(bounds, head);
             let sql = statements.read(shape, options.backwards);
             let statement = bind(sql, &selection, bounds, Some(limit));
-            let mut connection;
+            let mut connection = None;
             let mut rows: BoxStream<'_, Result<PgRow, sqlx::Error>> = if readers.are_pooled() {
                 at_once(readers.try_rows(statement).await)
             } else {
-                connection = match readers.acquire().await {
-                    Ok(connection) => connection,
+                match readers.acquire().await {
+                    Ok(acquired) => statement.fetch(&mut **connection.insert(acquired)),
                     Err(failed) => Err(readers.error(&failed))?,
-                };
-                statement.fetch(&mut *connection)
+                }
             };
             let mut seen = 0;
             let mut begun = false;
+            // Whether the server has said that there is no more.
+            let mut ended = false;
             // Whether the page ended before all that it was to have.
             let mut cut = false;
             loop {
                 let row = match rows.try_next().await {
                     Ok(Some(row)) => row,
-                    Ok(None) => break,
+                    Ok(None) => {
+                        ended = true;
+                        break;
+                    }
                     Err(failed) if pages.may_retry(failure(&failed), seen) => {
                         readers.suspect();
                         cut = true;
@@ -129,6 +133,10 @@ fn items(
                 seen += 1;
                 pages.passed(event.position());
                 yield Item::Event(event);
+            }
+            drop(rows);
+            if let (Some(connection), true) = (connection, ended) {
+                connection.give_back();
             }
             if !cut && seen < limit || pages.remaining == Some(0) {
                 break;

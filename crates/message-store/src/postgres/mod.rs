@@ -21,7 +21,6 @@ mod import;
 mod json;
 mod listen;
 mod listing;
-mod liveness;
 mod namespaces;
 mod plan;
 mod pools;

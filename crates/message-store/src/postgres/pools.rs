@@ -1,16 +1,14 @@
 //! The connections beside the writer's, shared by the stores of a database.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Postgres;
-use sqlx::postgres::{PgArguments, PgPool, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use tokio::time::timeout;
 
 use super::config::Config;
 use super::error::{Failure, error, failure};
-use super::liveness::Liveness;
 use super::session;
 use crate::Error;
 
@@ -48,17 +46,14 @@ impl Pools {
 
 /// Connections to one server.
 pub(super) struct Pool {
-    pool: PgPool,
-    liveness: Arc<Liveness>,
+    pool: postgres_pool::Pool,
     timeout: Duration,
 }
 
 impl Pool {
     fn new(config: &Config, url: (&str, &'static str)) -> Result<Self, Error> {
-        let liveness = Arc::new(Liveness::default());
         Ok(Self {
-            pool: session::readers(config, url, &liveness)?,
-            liveness,
+            pool: session::readers(config, url)?,
             timeout: config.read_timeout,
         })
     }
@@ -71,7 +66,7 @@ impl Pool {
     ) -> Result<Vec<PgRow>, Error> {
         let rows = match self.try_rows(statement()).await {
             Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
-                self.liveness.suspect();
+                self.pool.suspect();
                 self.try_rows(statement()).await
             }
             rows => rows,
@@ -82,12 +77,13 @@ impl Pool {
     /// How many rows a statement changed. Sent once: where its connection is lost, it may have
     /// been run or not.
     pub(super) async fn execute(&self, statement: Bound<'_>) -> Result<u64, Error> {
-        let done = match self.pool.acquire().await {
-            Ok(mut connection) => statement.execute(&mut *connection).await,
-            Err(failed) => Err(failed),
+        let execute = async {
+            let mut connection = self.pool.acquire().await?;
+            let done = statement.execute(&mut *connection).await?;
+            connection.give_back();
+            Ok(done.rows_affected())
         };
-        done.map(|done| done.rows_affected())
-            .map_err(|failed| self.error(&failed))
+        execute.await.map_err(|failed| self.error(&failed))
     }
 
     async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
@@ -97,10 +93,12 @@ impl Pool {
         let limit = self.timeout + MARGIN;
         let Ok(rows) = timeout(limit, statement.fetch_all(&mut *connection)).await else {
             // The answer may still come: nobody else can use this connection.
-            drop(connection.detach());
+            connection.discard();
             return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
         };
-        rows
+        let rows = rows?;
+        connection.give_back();
+        Ok(rows)
     }
 
     /// A failed read in the store's words.

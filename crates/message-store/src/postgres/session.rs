@@ -1,15 +1,14 @@
 //! How the store's connections are set up.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _};
+use postgres_pool::{Limits, Pool};
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 
 use super::config::Config;
 use super::error::error;
-use super::liveness::Liveness;
 use crate::Error;
 use crate::text::{invalid, malformed};
 
@@ -55,33 +54,12 @@ pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
 }
 
 /// A pool of readers of the database at this URL.
-pub(super) fn readers(
-    config: &Config,
-    (url, field): (&str, &'static str),
-    liveness: &Arc<Liveness>,
-) -> Result<PgPool, Error> {
-    let liveness = Arc::clone(liveness);
+pub(super) fn readers(config: &Config, (url, field): (&str, &'static str)) -> Result<Pool, Error> {
     let options = options(url, field)?
         .options(PLANS)
         .options([("statement_timeout", milliseconds(config.read_timeout))]);
-    Ok(PgPoolOptions::new()
-        .max_connections(config.read_connections.max(1))
-        .acquire_timeout(config.read_timeout)
-        // A check before each use is a round trip; a dead connection is noticed when it is used.
-        .test_before_acquire(false)
-        .before_acquire(move |connection, meta| {
-            let opened = Instant::now().checked_sub(meta.age);
-            let suspect = opened.is_some_and(|opened| liveness.is_suspect(opened));
-            Box::pin(async move {
-                // An error here closes the connection and makes the pool try another.
-                if suspect {
-                    connection.ping().await.map(|()| true)
-                } else {
-                    Ok(true)
-                }
-            })
-        })
-        .connect_lazy_with(options))
+    let limits = Limits::new(config.read_connections, config.read_timeout);
+    Ok(Pool::new(options, limits))
 }
 
 /// A session without a time limit, to install, check and import. The catalog names objects by where

@@ -1,0 +1,98 @@
+//! Connections whose borrower went away in the middle.
+
+use std::time::Duration;
+
+use futures_core::Stream;
+use tokio::time::{sleep, timeout};
+
+use super::{borrow, database, next_process, pool, process};
+
+/// Polls a stream for its first item.
+async fn first<T>(mut stream: impl Stream<Item = T> + Unpin) -> Option<T> {
+    std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_next(context)).await
+}
+
+#[tokio::test]
+async fn a_half_read_answer_is_not_given_to_the_next() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    for _ in 0..20 {
+        let mut connection = borrow(&pool).await;
+        let process_of_first = process(&mut connection).await;
+        let rows = sqlx::query("SELECT generate_series(1, 20000)").fetch(&mut *connection);
+        first(rows).await.expect("a row").expect("no error");
+        drop(connection);
+        assert_eq!(next_process(&pool).await, process_of_first);
+    }
+}
+
+#[tokio::test]
+async fn a_statement_that_is_given_up_is_waited_for() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let mut connection = borrow(&pool).await;
+    let process_of_first = process(&mut connection).await;
+    let sleeping = sqlx::query("SELECT pg_sleep(0.3)").execute(&mut *connection);
+    assert!(timeout(Duration::from_millis(50), sleeping).await.is_err());
+    drop(connection);
+    assert_eq!(next_process(&pool).await, process_of_first);
+}
+
+#[tokio::test]
+async fn a_refused_statement_spoils_nothing() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let mut connection = borrow(&pool).await;
+    let process_of_first = process(&mut connection).await;
+    let refused = sqlx::query("SELECT 1 / 0").execute(&mut *connection).await;
+    assert!(refused.is_err());
+    drop(connection);
+    assert_eq!(next_process(&pool).await, process_of_first);
+}
+
+#[tokio::test]
+async fn what_is_discarded_is_replaced() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let mut connection = borrow(&pool).await;
+    let discarded = process(&mut connection).await;
+    connection.discard();
+    assert_eq!(pool.size(), 0);
+    assert_ne!(next_process(&pool).await, discarded);
+}
+
+#[test]
+fn a_lease_may_outlive_its_runtime() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let (_database, pool, lease) = runtime.block_on(async {
+        let database = database().await;
+        let pool = pool(&database, 1);
+        let lease = borrow(&pool).await;
+        (database, pool, lease)
+    });
+    runtime.shutdown_timeout(Duration::from_secs(10));
+    drop(lease);
+    assert_eq!(pool.size(), 0);
+}
+
+#[tokio::test]
+async fn an_aborted_borrower_leaks_nothing() {
+    let database = database().await;
+    let pool = pool(&database, 2);
+    for delay in 0..60 {
+        let borrower = tokio::spawn({
+            let pool = pool.clone();
+            async move {
+                let mut connection = borrow(&pool).await;
+                process(&mut connection).await;
+                connection.give_back();
+            }
+        });
+        sleep(Duration::from_micros(delay * 50)).await;
+        borrower.abort();
+    }
+    let (first, second) = (borrow(&pool).await, borrow(&pool).await);
+    assert_eq!(pool.size(), 2);
+    first.give_back();
+    second.give_back();
+}

@@ -1,0 +1,52 @@
+//! The pool, against a real PostgreSQL.
+
+mod abandoned;
+mod closing;
+mod lost;
+mod proxy;
+mod turns;
+
+use std::time::Duration;
+
+use local_postgres::{Database, Durability};
+use postgres_pool::{Lease, Limits, Pool};
+use sqlx::postgres::PgConnectOptions;
+
+/// Longer than anything takes; a test waits that long only to fail.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn database() -> Database {
+    let server = local_postgres::shared_with(Durability::Relaxed).await;
+    let server = server.expect("a PostgreSQL");
+    server.create_database("pool").await.expect("a database")
+}
+
+fn options(url: &str) -> PgConnectOptions {
+    url.parse().expect("a URL")
+}
+
+/// A pool of so many connections to a database.
+fn pool(database: &Database, connections: u32) -> Pool {
+    let limits = Limits::new(connections, PATIENCE);
+    Pool::new(options(database.url()), limits)
+}
+
+async fn borrow(pool: &Pool) -> Lease {
+    pool.acquire().await.expect("a connection")
+}
+
+/// The id of the server process behind a connection.
+async fn process(connection: &mut Lease) -> i32 {
+    sqlx::query_scalar("SELECT pg_backend_pid()")
+        .fetch_one(&mut **connection)
+        .await
+        .expect("an answer")
+}
+
+/// The server process that the next borrower gets.
+async fn next_process(pool: &Pool) -> i32 {
+    let mut connection = borrow(pool).await;
+    let process = process(&mut connection).await;
+    connection.give_back();
+    process
+}

@@ -1,0 +1,127 @@
+//! Who gets which connection, and what it costs.
+
+use std::time::Duration;
+
+use postgres_pool::{Limits, Pool};
+use sqlx::Error;
+use tokio::time::{sleep, timeout};
+
+use super::proxy::Proxy;
+use super::{PATIENCE, borrow, database, next_process, options, pool, process};
+
+#[tokio::test]
+async fn the_one_that_came_back_last_is_lent_first() {
+    let database = database().await;
+    let pool = pool(&database, 3);
+    let (mut first, mut second) = (borrow(&pool).await, borrow(&pool).await);
+    let last = process(&mut first).await;
+    process(&mut second).await;
+    second.give_back();
+    first.give_back();
+    assert_eq!(next_process(&pool).await, last);
+    assert_eq!(next_process(&pool).await, last);
+    assert_eq!(pool.size(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_comes_back_without_a_round_trip() {
+    const STATEMENTS: usize = 10;
+    let database = database().await;
+    let proxy = Proxy::start(database.url()).await;
+    let pool = Pool::new(options(&proxy.url), Limits::new(2, PATIENCE));
+    next_process(&pool).await;
+
+    let before = proxy.messages();
+    for _ in 0..STATEMENTS {
+        next_process(&pool).await;
+    }
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(proxy.messages() - before, STATEMENTS);
+
+    // The same statements, each asked for a sign of life afterwards.
+    let before = proxy.messages();
+    for _ in 0..STATEMENTS {
+        process(&mut borrow(&pool).await).await;
+    }
+    while proxy.messages() - before < 2 * STATEMENTS {
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn no_more_are_open_than_the_limit() {
+    let database = database().await;
+    let pool = pool(&database, 3);
+    let callers = (0..50).map(|_| {
+        let pool = pool.clone();
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                let mut connection = borrow(&pool).await;
+                process(&mut connection).await;
+                assert!(pool.size() <= 3);
+                connection.give_back();
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.expect("no caller fails");
+    }
+    assert!((1..=3).contains(&pool.size()));
+}
+
+#[tokio::test]
+async fn who_waits_too_long_is_told() {
+    let database = database().await;
+    let limits = Limits::new(1, Duration::from_millis(50));
+    let pool = Pool::new(options(database.url()), limits);
+    let lent = borrow(&pool).await;
+    assert!(matches!(pool.acquire().await, Err(Error::PoolTimedOut)));
+    lent.give_back();
+    borrow(&pool).await.give_back();
+}
+
+#[tokio::test]
+async fn a_borrower_that_gives_up_leaves_its_turn_to_the_next() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let lent = borrow(&pool).await;
+    let gave_up = timeout(Duration::from_millis(20), pool.acquire()).await;
+    assert!(gave_up.is_err());
+    let next = tokio::spawn({
+        let pool = pool.clone();
+        async move { next_process(&pool).await }
+    });
+    lent.give_back();
+    timeout(PATIENCE, next)
+        .await
+        .expect("its turn comes")
+        .expect("it does not fail");
+}
+
+#[tokio::test]
+async fn what_is_not_needed_or_too_old_is_closed() {
+    let database = database().await;
+    let limits = Limits {
+        idle: Duration::from_millis(100),
+        ..Limits::new(2, PATIENCE)
+    };
+    let pool = Pool::new(options(database.url()), limits);
+    let (first, second) = (borrow(&pool).await, borrow(&pool).await);
+    first.give_back();
+    second.give_back();
+    sleep(limits.idle * 2).await;
+    next_process(&pool).await;
+    while pool.size() > 1 {
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    let limits = Limits {
+        age: Duration::from_millis(100),
+        ..Limits::new(2, PATIENCE)
+    };
+    let pool = Pool::new(options(database.url()), limits);
+    let young = next_process(&pool).await;
+    sleep(limits.age * 2).await;
+    assert_ne!(next_process(&pool).await, young);
+    assert_eq!(pool.size(), 1);
+}
