@@ -131,6 +131,7 @@ macro_rules! for_each_conformance_case {
             }
             read {
                 every_combination_of_options
+                crowds_are_read_like_stragglers
                 the_head_is_told_also_where_nothing_matches
                 a_limit_of_zero_reads_the_head_alone
                 after_beyond_the_head_is_refused

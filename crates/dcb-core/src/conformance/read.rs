@@ -1,7 +1,9 @@
 //! What the options of a read mean, alone and together.
 
-use super::fixture::{assert_refused, at, event, head, log, many, positions, read, tag, tagged};
-use crate::{Error, EventStore, Position, Query, ReadOptions, SequencedEvent};
+use super::fixture::{
+    assert_refused, at, event, head, log, many, positions, query, read, tag, tagged,
+};
+use crate::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 
 /// What a read of `log` selects, step by step: order, marks, limit.
 fn expected(log: &[SequencedEvent], query: &Query, options: ReadOptions) -> Vec<SequencedEvent> {
@@ -37,8 +39,8 @@ pub(super) async fn every_combination_of_options(store: &impl EventStore) {
     let marks: Vec<Option<Position>> = (0..=6).map(Position::new).collect();
     let queries = [
         Query::all(),
-        super::fixture::query(&["A"], &[]),
-        tag("even").or(super::fixture::query(&["B"], &[])),
+        query(&["A"], &[]),
+        tag("even").or(query(&["B"], &[])),
         tag("absent"),
     ];
     for query in &queries {
@@ -53,6 +55,57 @@ pub(super) async fn every_combination_of_options(store: &impl EventStore) {
                 }
             }
         }
+    }
+}
+
+/// A log in which what is looked for comes in crowds, now and then, and not at all.
+fn crowds() -> impl Iterator<Item = Event> {
+    /// How many events, and one in how many is looked for.
+    const STRETCHES: [(usize, usize); 9] = [
+        (60, 1),
+        (50, 2),
+        (200, 50),
+        (40, 1),
+        (90, 1000),
+        (5, 1),
+        (40, 4),
+        (100, 3),
+        (30, 1),
+    ];
+    STRETCHES.into_iter().flat_map(|(events, one_in)| {
+        (0..events).map(move |number| match number % one_in {
+            0 if number % 2 == 0 => event("A", &["wanted"]),
+            0 => event("B", &["wanted", "too"]),
+            _ => event("A", &["other"]),
+        })
+    })
+}
+
+pub(super) async fn crowds_are_read_like_stragglers(store: &impl EventStore) {
+    store.append(crowds().collect::<Vec<_>>()).await.unwrap();
+    let log = log(store).await;
+    let both = query(&["A"], &["wanted"]).or(query(&["B"], &["too"]));
+    for query in [both, tag("wanted"), query(&["B"], &["wanted", "too"])] {
+        for mark in [None, Some(1), Some(30), Some(111), Some(309), Some(450)] {
+            for limit in [None, Some(1), Some(16), Some(60), Some(170)] {
+                let after = mark.and_then(Position::new);
+                let forwards = ReadOptions::new().after(after).limit(limit);
+                for options in [forwards, forwards.backwards()] {
+                    let read = store.query(&query, options).await.unwrap();
+                    let expected = expected(&log, &query, options);
+                    assert_eq!(read.events, expected, "{query:?} with {options:?}");
+                }
+            }
+        }
+        let extent = store.extent(&query, ..=at(400)).await.unwrap();
+        let matches = |event: &&SequencedEvent| event.position() <= at(400) && query.matches(event);
+        let matching: Vec<_> = log.iter().filter(matches).collect();
+        assert_eq!(extent.count, matching.len() as u64, "{query:?}");
+        assert_eq!(
+            extent.last,
+            matching.last().map(|event| event.position()),
+            "{query:?}"
+        );
     }
 }
 

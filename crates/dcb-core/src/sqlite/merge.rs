@@ -11,7 +11,7 @@ use super::tag_index::TagIndex;
 use crate::Query;
 
 /// How many positions of a trail are looked up at once, at first and at most.
-const FIRST_AHEAD: usize = 32;
+const FIRST_AHEAD: usize = 4;
 const MOST_AHEAD: usize = 1024;
 
 /// The positions that any trail of a query leads to, in the direction of the read, each once.
@@ -65,18 +65,28 @@ impl<'c, 'q> Merge<'c, 'q> {
         let Some(&Reverse((first, _))) = self.next.peek() else {
             return Ok(None);
         };
+        let first = order(first, self.backwards);
         // Several lanes may lead to the same event.
+        self.skip_past(first)?;
+        Ok(Some(first))
+    }
+
+    /// Goes on after this position, which need not be one of those looked for.
+    pub(super) fn skip_past(&mut self, position: i64) -> Result<()> {
+        let passed = order(position, self.backwards);
         while let Some(mut top) = self.next.peek_mut()
-            && top.0.0 == first
+            && top.0.0 <= passed
         {
-            match self.lanes[top.0.1].next(&mut self.index)? {
+            let lane = &mut self.lanes[top.0.1];
+            lane.skip_past(position);
+            match lane.next(&mut self.index)? {
                 Some(position) => top.0.0 = order(position, self.backwards),
                 None => {
                     PeekMut::pop(top);
                 }
             }
         }
-        Ok(Some(order(first, self.backwards)))
+        Ok(())
     }
 }
 
@@ -93,6 +103,18 @@ impl<'q> Lane<'q> {
             ahead: VecDeque::new(),
             chunk: FIRST_AHEAD,
             ended: false,
+        }
+    }
+
+    fn skip_past(&mut self, position: i64) {
+        let backwards = self.left.backwards;
+        let passed = order(position, backwards);
+        let is_passed = |&next: &i64| order(next, backwards) <= passed;
+        while self.ahead.front().is_some_and(is_passed) {
+            self.ahead.pop_front();
+        }
+        if self.ahead.is_empty() {
+            self.left = self.left.past(position);
         }
     }
 

@@ -139,14 +139,15 @@ fn page(
         if !is_full(&events, bytes) {
             scan(connection, query, bounds, |row| {
                 let event = row::event(row)?;
-                if query.matches(&event) {
+                let matches = query.matches(&event);
+                if matches {
                     bytes += event.size_bytes();
                     events.push(event);
                 }
                 Ok(if is_full(&events, bytes) {
                     ControlFlow::Break(())
                 } else {
-                    ControlFlow::Continue(())
+                    ControlFlow::Continue(matches)
                 })
             })?;
         }

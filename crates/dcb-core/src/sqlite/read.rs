@@ -60,11 +60,12 @@ pub(super) fn extent(connection: &Connection, query: &Query, span: Span) -> Resu
         let head = position(head);
         let (mut count, mut last) = (0, 0);
         scan(connection, query, Bounds::within(span), |row| {
-            if is_event_match(query, row)? {
+            let matches = is_event_match(query, row)?;
+            if matches {
                 count += 1;
                 last = row::position(row)?;
             }
-            Ok(ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(matches))
         })?;
         let last = position(last);
         Ok(Extent { count, last, head })
