@@ -13,6 +13,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::App;
+use crate::auth;
 use crate::error::ApiError;
 use crate::settings::Settings;
 
@@ -178,13 +179,14 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Reads the body, waits for a turn, and lets the request through.
+/// Reads the body, unless a token is missing, waits for a turn, and lets the request through.
 pub(crate) async fn admit(
     State(app): State<Arc<App>>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
     let guard = &app.guard;
+    auth::screen(&app, request.headers(), request.uri())?;
     let path = request.uri().path();
     if STREAMED.contains(&path) {
         return Ok(next.run(request).await);

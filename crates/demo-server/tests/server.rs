@@ -71,6 +71,28 @@ async fn a_body_beyond_the_bound_is_refused_whether_it_says_its_length_or_not() 
 }
 
 #[tokio::test]
+async fn nobody_waits_for_the_body_of_a_request_without_a_token() {
+    let settings = Settings {
+        require_token: true,
+        ..Settings::in_memory()
+    };
+    let server = Server::start(settings).await.expect("it starts");
+    for (token, code) in [
+        ("", "AUTH_REQUIRED"),
+        ("authorization: Bearer x\r\n", "AUTH_INVALID_TOKEN"),
+    ] {
+        for path in ["/dcb/append", "/rpc", "/import", "/series/write"] {
+            let half =
+                format!("POST {path} HTTP/1.1\r\nhost: x\r\n{token}content-length: 10\r\n\r\nhalf");
+            let answer = exchange(server.address(), half.as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 401"), "{path}: {answer}");
+            assert!(answer.contains(code), "{path}: {answer}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_body_that_does_not_arrive_is_given_up() {
     let settings = Settings {
         body_timeout_s: 1,

@@ -16,6 +16,24 @@ pub(crate) struct Caller {
     answered_token: Option<HeaderValue>,
 }
 
+/// Refuses who brings no token where one is needed, or none that could be one. Nothing is looked up.
+pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
+    let tokens = &app.tokens;
+    let Some(token) = token else {
+        return match tokens.are_needed() {
+            true => Err(required()),
+            false => Ok(()),
+        };
+    };
+    let hash = TokenHash::of(token);
+    let is_of_settings =
+        tokens.administers(&hash) || tokens.of_default().is_some_and(|own| own.is(&hash));
+    match is_of_settings || namespace_of(token).is_some() {
+        true => Ok(()),
+        false => Err(invalid_token()),
+    }
+}
+
 impl Caller {
     /// Who brings this token, or none.
     ///

@@ -63,6 +63,16 @@ fn is_open(path: &str) -> bool {
     OPEN.contains(&path) || path.starts_with(PAGE)
 }
 
+/// Refuses a request that brings no token where its path asks for one, before its body is read.
+pub(crate) fn screen(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+    match Audience::of(uri.path(), app.settings.require_token) {
+        Audience::All => Ok(()),
+        Audience::Namespaces | Audience::Server => {
+            caller::screen(app, token_of(headers, uri)?.as_deref())
+        }
+    }
+}
+
 /// Lets requests through that need no token or bring a good one. Handlers of paths that are for
 /// namespaces find the [`Caller`] in the request's extensions.
 pub(crate) async fn check(

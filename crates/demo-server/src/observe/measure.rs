@@ -61,7 +61,7 @@ const COUNTERS: [(&str, &str); 14] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 10] = [
     (
         "registrar_uptime_seconds",
         "How long ago the server started",
@@ -88,6 +88,10 @@ const GAUGES: [(&str, &str); 9] = [
     (
         "registrar_series_index_bytes",
         "Bytes that labels and their index occupy",
+    ),
+    (
+        "registrar_series_metadata_bytes",
+        "Bytes that help, type and unit of metrics occupy",
     ),
 ];
 
@@ -245,6 +249,10 @@ impl Measured {
             ("registrar_series", stats.series as u64),
             ("registrar_series_sample_bytes", stats.sample_bytes as u64),
             ("registrar_series_index_bytes", stats.index_bytes as u64),
+            (
+                "registrar_series_metadata_bytes",
+                stats.metadata_bytes as u64,
+            ),
         ] {
             self.add(metric, &[], value as f64);
         }
