@@ -109,7 +109,7 @@ async fn every_metric_is_described_and_every_description_has_values() {
         })
         .collect();
     assert_eq!(described, measured);
-    assert_eq!(described.len(), 24);
+    assert_eq!(described.len(), 25);
     client.stop().await;
 }
 

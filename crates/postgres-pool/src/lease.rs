@@ -2,7 +2,6 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
@@ -13,7 +12,8 @@ use crate::pool::Shared;
 /// A connection that is lent to one borrower.
 ///
 /// Dropped, it is asked for a sign of life in a task of its own before anyone else gets it, which
-/// also takes what a statement that was given up has still to answer.
+/// also takes what a statement that was given up has still to answer. What gives none within
+/// [`Limits::wait`](crate::Limits::wait) is cut.
 pub struct Lease {
     /// There until the lease ends.
     open: Option<Open>,
@@ -45,15 +45,13 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let (Some(mut open), Some((pool, permit))) = (self.open.take(), self.place.take()) else {
+        let (Some(open), Some((pool, permit))) = (self.open.take(), self.place.take()) else {
             return;
         };
         // Without a runtime nobody can ask it, and it is cut.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                if open.connection.ping().await.is_ok() {
-                    pool.rest(open);
-                }
+                pool.ask_and_rest(open).await;
                 drop(permit);
             });
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The most that are open at once; at least 1.
     pub connections: u32,
-    /// How long a borrower waits, for its turn and for the server together.
+    /// How long a borrower waits, for its turn and for the server together; and the pool for the
+    /// answer of a connection that was dropped.
     pub wait: Duration,
     /// A connection that nobody has needed for so long is closed when another comes back.
     pub idle: Duration,

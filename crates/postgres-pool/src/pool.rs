@@ -166,6 +166,14 @@ impl Shared {
         Ok(Open::new(connection, &self.size))
     }
 
+    /// Takes a connection that may have to answer yet.
+    pub(crate) async fn ask_and_rest(&self, mut open: Open) {
+        let asked = timeout(self.limits.wait, open.connection.ping()).await;
+        if matches!(asked, Ok(Ok(()))) {
+            self.rest(open);
+        }
+    }
+
     /// Takes a connection that can be used at once.
     pub(crate) fn rest(&self, mut open: Open) {
         let now = Instant::now();

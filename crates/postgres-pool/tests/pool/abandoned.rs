@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use futures_core::Stream;
+use postgres_pool::{Limits, Pool};
 use tokio::time::{sleep, timeout};
 
-use super::{borrow, database, next_process, pool, process};
+use super::{borrow, database, next_process, options, pool, process};
 
 /// Polls a stream for its first item.
 async fn first<T>(mut stream: impl Stream<Item = T> + Unpin) -> Option<T> {
@@ -36,6 +37,31 @@ async fn a_statement_that_is_given_up_is_waited_for() {
     assert!(timeout(Duration::from_millis(50), sleeping).await.is_err());
     drop(connection);
     assert_eq!(next_process(&pool).await, process_of_first);
+}
+
+#[tokio::test]
+async fn a_connection_that_gives_no_answer_is_cut() {
+    let database = database().await;
+    let limits = Limits::new(1, Duration::from_millis(200));
+    let pool = Pool::new(options(database.url()), limits);
+    let mut connection = borrow(&pool).await;
+    let sleeping = sqlx::query("SELECT pg_sleep(5)").execute(&mut *connection);
+    assert!(timeout(Duration::from_millis(50), sleeping).await.is_err());
+    drop(connection);
+    assert!(
+        timeout(Duration::from_millis(100), pool.acquire())
+            .await
+            .is_err()
+    );
+    let cut = async {
+        while pool.size() > 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(Duration::from_secs(4), cut)
+        .await
+        .expect("before its answer");
+    next_process(&pool).await;
 }
 
 #[tokio::test]
