@@ -16,7 +16,7 @@ use crate::tsdb::json::{accepted, batch, keep_all, single};
 use ::tsdb::wire::{json, remote_write};
 use ::tsdb::{Db, DbOptions, Durability, Labels, OpenOptions, Sample};
 use bench::pages::tsdb as page;
-use bench::{BoxError, Goal, Op, Outcome, Row, TableId, Target};
+use bench::{BoxError, Floor, Goal, Op, Outcome, Row, TableId, Target};
 use std::process::ExitCode;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -210,13 +210,7 @@ fn engine_rows(target: &mut Target) {
         50,
         prometheus,
     );
-    // 1.6 times what one thread writes: as long an op at 1,000 points as 625 take one thread.
-    add(
-        "Append to each",
-        load(Way::EachHandle, 1_000, 500, 2),
-        62,
-        prometheus,
-    );
+    two_threads(target);
     target.row(
         Row::new("New series", &page::series_text(1_000))
             .events(1_000)
@@ -234,6 +228,30 @@ fn engine_rows(target: &mut Target) {
                 Ok(Outcome::Success)
             },
         ),
+    );
+}
+
+/// Each thread writes to series of its own; the floor's thread writes both threads' samples, to the
+/// series of both. Enough samples an op that the start of the threads is not in the figure.
+fn two_threads(target: &mut Target) {
+    let load = |series, points, writers| Load {
+        way: Way::EachHandle,
+        points,
+        series,
+        writers,
+        durability: None,
+    };
+    let alone = Floor::new(
+        "one thread",
+        "the samples of both threads, from one",
+        &load(1_000, 100_000, 1).op(),
+    );
+    let both = load(500, 50_000, 2);
+    target.row(
+        load_row("Append to each", both, page::ENGINE_WRITE)
+            .floor(&alone)
+            .goal(Goal::share_of(&alone, 1.6)),
+        &both.op(),
     );
 }
 

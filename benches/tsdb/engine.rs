@@ -17,7 +17,7 @@ pub(crate) enum Way {
     Labels,
     /// In one call, to one series.
     Slice,
-    /// One to each series, by handles.
+    /// One to each series, by handles, again and again.
     EachHandle,
     /// One to each series, in one batch.
     EachBatch,
@@ -132,7 +132,6 @@ impl Engine {
         let writer = writer.as_mut().ok_or("an engine that was not begun")?;
         let samples = &self.samples[writer.next..][..self.load.points];
         writer.next += samples.len();
-        writer.round += 1;
         writer.write(self.load.way, samples)?;
         Ok(Outcome::Success)
     }
@@ -140,7 +139,6 @@ impl Engine {
 
 impl Writer {
     fn write(&mut self, way: Way, samples: &[Sample]) -> Result<(), BoxError> {
-        let at = START_MS + self.round * STEP_MS;
         match way {
             Way::Handle => {
                 for sample in samples {
@@ -154,11 +152,17 @@ impl Writer {
             }
             Way::Slice => self.handles[0].append_batch(samples)?,
             Way::EachHandle => {
-                for (series, sample) in self.handles.iter_mut().zip(samples) {
-                    series.append(Sample::new(at, sample.value))?;
+                for round in samples.chunks(self.handles.len()) {
+                    self.round += 1;
+                    let at = START_MS + self.round * STEP_MS;
+                    for (series, sample) in self.handles.iter_mut().zip(round) {
+                        series.append(Sample::new(at, sample.value))?;
+                    }
                 }
             }
             Way::EachBatch => {
+                self.round += 1;
+                let at = START_MS + self.round * STEP_MS;
                 for (labels, sample) in self.labels.iter().zip(samples) {
                     self.batch.push(labels, Sample::new(at, sample.value));
                 }
