@@ -5,13 +5,14 @@ use hashbrown::HashTable;
 
 use crate::db::Inner;
 use crate::labels::LabelsRef;
-use crate::shard::{Key, SHARDS, shard_of};
+use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
 /// Points of any series, to be written by [`Db::write`](crate::Db::write) in one call.
 ///
 /// Keeps its buffers when it is written or cleared, and remembers the series: points of the same
-/// ones, best in the same order, cost the next batch about half.
+/// ones, best in the same order, cost the next batch about half. So what a dropped database held of
+/// them stays in memory until the batch is written to another, or dropped.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The texts of the series, one after the other: to count a reference to each set would cost
@@ -30,18 +31,18 @@ pub struct Batch {
 }
 
 /// A series of a batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Named {
     hash: u64,
-    /// Where it was in `db`.
-    key: Option<Key>,
+    /// What it was in `db`; it may have ended since.
+    known: Option<Arc<SeriesCell>>,
     /// Where its text begins and ends.
     start: usize,
     end: usize,
 }
 
 impl Named {
-    fn labels(self, texts: &str) -> LabelsRef<'_> {
+    fn labels<'a>(&self, texts: &'a str) -> LabelsRef<'a> {
         LabelsRef::with_hash(&texts[self.start..self.end], self.hash)
     }
 
@@ -58,8 +59,6 @@ impl Named {
 struct Scratch {
     /// Whether they are so in the batch: then only the ends stand here.
     sorted: bool,
-    /// The series by their shards, as many as there were when they were sorted.
-    series: Vec<u32>,
     /// For each series the end of its group.
     ends: Vec<u32>,
     samples: Vec<Sample>,
@@ -142,27 +141,27 @@ impl Batch {
         self.samples.push(sample);
     }
 
-    /// Adds points of a series, which is at `key` in the database that the batch is
-    /// [`within`](Self::within), if that is known. Returns the place of the series.
+    /// Adds points of a series, which may be known in the database that the batch is
+    /// [`within`](Self::within). Returns the place of the series.
     pub(crate) fn push_series(
         &mut self,
         labels: LabelsRef<'_>,
-        key: Option<Key>,
+        known: Option<&Arc<SeriesCell>>,
         samples: &[Sample],
     ) -> u32 {
-        let place = self.place(labels, key);
+        let place = self.place(labels, known);
         self.places.extend(samples.iter().map(|_| place));
         self.samples.extend_from_slice(samples);
         place
     }
 
-    /// The series of a place, and where it was when it was written last.
-    pub(crate) fn series(&self, place: u32) -> (LabelsRef<'_>, Option<Key>) {
+    /// The series of a place, and what it was when it was written last.
+    pub(crate) fn series(&self, place: u32) -> (LabelsRef<'_>, Option<&Arc<SeriesCell>>) {
         let named = &self.series[place as usize];
-        (named.labels(&self.texts), named.key)
+        (named.labels(&self.texts), named.known.as_ref())
     }
 
-    fn place(&mut self, labels: LabelsRef<'_>, key: Option<Key>) -> u32 {
+    fn place(&mut self, labels: LabelsRef<'_>, known: Option<&Arc<SeriesCell>>) -> u32 {
         let Self {
             texts,
             series,
@@ -193,7 +192,7 @@ impl Batch {
                 let end = texts.len();
                 series.push(Named {
                     hash,
-                    key,
+                    known: known.cloned(),
                     start,
                     end,
                 });
@@ -218,7 +217,6 @@ impl Batch {
             self.texts.clear();
             self.series.clear();
             self.by_labels.clear();
-            self.scratch.series.clear();
         }
         self.places.clear();
         self.samples.clear();
@@ -228,12 +226,9 @@ impl Batch {
     pub(crate) fn arrange(&mut self, db: &Arc<Inner>) -> usize {
         if !std::ptr::eq(self.db.as_ptr(), Arc::as_ptr(db)) {
             self.db = Arc::downgrade(db);
-            self.series.iter_mut().for_each(|named| named.key = None);
+            self.series.iter_mut().for_each(|named| named.known = None);
         }
         let series = self.series.len();
-        if self.scratch.series.len() != series {
-            self.scratch.sort_series(&self.series);
-        }
         self.scratch.sorted = self.scratch.is_sorted(series, &self.places);
         if !self.scratch.sorted {
             self.scratch.sort(series, &self.places, &self.samples);
@@ -241,10 +236,9 @@ impl Batch {
         series
     }
 
-    /// The points of one series after the other, by their shards.
+    /// The points of the series of a place.
     #[inline]
-    pub(crate) fn group(&self, rank: usize) -> Group<'_> {
-        let place = self.scratch.series[rank] as usize;
+    pub(crate) fn group(&self, place: usize) -> Group<'_> {
         let named = &self.series[place];
         let range = self.scratch.range(place);
         let (samples, points) = if self.scratch.sorted {
@@ -261,31 +255,13 @@ impl Batch {
         }
     }
 
-    /// Remembers where the series of a group is, in the database that the batch is written to.
-    pub(crate) fn remember(&mut self, rank: usize, key: Key) {
-        let place = self.scratch.series[rank] as usize;
-        self.series[place].key = Some(key);
+    /// Remembers what the series of a place is, in the database that the batch is written to.
+    pub(crate) fn remember(&mut self, place: usize, cell: Option<Arc<SeriesCell>>) {
+        self.series[place].known = cell;
     }
 }
 
 impl Scratch {
-    /// A counting sort by shard.
-    fn sort_series(&mut self, series: &[Named]) {
-        let mut starts = [0; SHARDS + 1];
-        for named in series {
-            starts[shard_of(named.hash) + 1] += 1;
-        }
-        for shard in 1..SHARDS {
-            starts[shard] += starts[shard - 1];
-        }
-        self.series.resize(series.len(), 0);
-        for (place, named) in (0..).zip(series) {
-            let next = &mut starts[shard_of(named.hash)];
-            self.series[*next] = place;
-            *next += 1;
-        }
-    }
-
     /// Whether the points are in the order of their series; if so, finds the ends.
     fn is_sorted(&mut self, series: usize, places: &[u32]) -> bool {
         self.ends.clear();
@@ -338,14 +314,10 @@ impl<'a> Group<'a> {
         self.named.labels(self.texts)
     }
 
-    /// The shard of the series.
-    pub(crate) fn shard(&self) -> usize {
-        shard_of(self.named.hash)
-    }
-
-    /// Where the series was when it was written last.
-    pub(crate) fn key(&self) -> Option<Key> {
-        self.named.key
+    /// What the series was when it was written last.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&'a SeriesCell> {
+        self.named.known.as_deref()
     }
 
     /// The place in the batch of the `index`th sample.

@@ -20,6 +20,7 @@ mod pattern;
 mod sample;
 mod select;
 mod series;
+mod series_cell;
 mod shard;
 pub mod storage;
 mod sync;

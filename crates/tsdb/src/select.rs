@@ -1,12 +1,14 @@
+use std::sync::Arc;
+
 use crate::data::Snapshot;
-use crate::index::Entry;
+use crate::series_cell::SeriesCell;
 use crate::{Cursor, Db, Labels, Sample};
 
 /// The series that [`Db::select`] found, in no particular order.
 #[derive(Debug)]
 pub struct Selection {
     db: Db,
-    entries: Vec<Entry>,
+    series: Vec<Arc<SeriesCell>>,
     from_ms: i64,
     to_ms: i64,
 }
@@ -18,14 +20,14 @@ pub struct Selection {
 #[derive(Clone, Copy, Debug)]
 pub struct SelectedSeries<'a> {
     selection: &'a Selection,
-    entry: &'a Entry,
+    cell: &'a SeriesCell,
 }
 
 impl Selection {
-    pub(crate) fn new(db: Db, entries: Vec<Entry>, from_ms: i64, to_ms: i64) -> Self {
+    pub(crate) fn new(db: Db, series: Vec<Arc<SeriesCell>>, from_ms: i64, to_ms: i64) -> Self {
         Self {
             db,
-            entries,
+            series,
             from_ms,
             to_ms,
         }
@@ -33,19 +35,19 @@ impl Selection {
 
     /// How many series were found.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.series.len()
     }
 
     /// Whether none was found.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.series.is_empty()
     }
 
     /// The series.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = SelectedSeries<'_>> {
-        self.entries.iter().map(|entry| SelectedSeries {
+        self.series.iter().map(|cell| SelectedSeries {
             selection: self,
-            entry,
+            cell,
         })
     }
 }
@@ -53,7 +55,7 @@ impl Selection {
 impl<'a> SelectedSeries<'a> {
     /// The labels.
     pub fn labels(&self) -> &'a Labels {
-        &self.entry.labels
+        &self.cell.labels
     }
 
     /// Reads block by block. Later writes do not show.
@@ -65,7 +67,7 @@ impl<'a> SelectedSeries<'a> {
         let Selection {
             db, from_ms, to_ms, ..
         } = self.selection;
-        db.snapshot(self.entry.key, *from_ms, *to_ms)
+        db.snapshot(self.cell, *from_ms, *to_ms)
     }
 
     /// Appends the samples to `samples`, in ascending order of time.

@@ -1,10 +1,12 @@
 use std::fmt;
+use std::sync::Arc;
 
 use crate::db::Db;
-use crate::shard::Key;
+use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
-/// A writer's handle to one series: half the cost of a write by labels, as nothing is looked up.
+/// A writer's handle to one series: the cheapest write, as nothing is looked up, and nobody is waited
+/// for but who writes or reads the same series.
 ///
 /// A series that has ended (its samples were deleted or outlived retention) begins again with the
 /// next write. Each writer has a handle of its own: clones are cheap.
@@ -12,12 +14,17 @@ use crate::{Error, Labels, Sample};
 pub struct Series {
     db: Db,
     labels: Labels,
-    key: Key,
+    /// Where the samples are, once the handle has written; the series may have ended since.
+    cell: Option<Arc<SeriesCell>>,
 }
 
 impl Series {
-    pub(crate) fn new(db: Db, labels: Labels, key: Key) -> Self {
-        Self { db, labels, key }
+    pub(crate) fn new(db: Db, labels: Labels) -> Self {
+        Self {
+            db,
+            labels,
+            cell: None,
+        }
     }
 
     /// The labels.
@@ -39,7 +46,7 @@ impl Series {
     /// # Errors
     /// The first sample's that is refused; see [`Series::append`].
     pub fn append_batch(&mut self, samples: &[Sample]) -> Result<(), Error> {
-        self.db.append_at(&mut self.key, &self.labels, samples)
+        self.db.append_at(&mut self.cell, &self.labels, samples)
     }
 }
 

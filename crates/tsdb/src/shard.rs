@@ -1,18 +1,21 @@
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 
-use crate::data::SeriesData;
 use crate::journal::SeriesId;
 use crate::labels::LabelsRef;
+use crate::series_cell::SeriesCell;
 
 /// How many shards there are: enough that two writers rarely meet, few enough to visit them all.
 pub(crate) const SHARDS: usize = 64;
 
-/// Where a series is. The id tells whether it still is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which series it is, and where.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) id: SeriesId,
     pub(crate) shard: u32,
-    pub(crate) slot: u32,
+    /// Its number in the shard: a small one, free for another when the series has ended.
+    slot: u32,
 }
 
 impl Key {
@@ -27,86 +30,56 @@ pub(crate) fn shard_of(hash: u64) -> usize {
     (hash >> 40) as usize % SHARDS
 }
 
-const TAKEN: &str = "a slot in the table is not free";
-
-/// Some of the series, under one lock.
+/// Some of the series, under one lock, which all take who look a series up, begin or end one.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
-    table: HashTable<u32>,
-    slots: Vec<Option<SeriesData>>,
+    table: HashTable<Arc<SeriesCell>>,
+    /// The slots below `slots` that no series has.
     free: Vec<u32>,
+    slots: u32,
 }
 
 impl Shard {
-    pub(crate) fn find(&self, labels: LabelsRef<'_>) -> Option<u32> {
+    pub(crate) fn find(&self, labels: LabelsRef<'_>) -> Option<&Arc<SeriesCell>> {
         self.table
-            .find(labels.hash_code(), |slot| {
-                self.labels(*slot) == Some(labels)
-            })
-            .copied()
+            .find(labels.hash_code(), |cell| cell.labels.borrowed() == labels)
     }
 
-    fn labels(&self, slot: u32) -> Option<LabelsRef<'_>> {
-        let data = self.slots[slot as usize].as_ref()?;
-        Some(data.labels.borrowed())
+    /// Inserts a series, of which there is none yet.
+    pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
+        self.table
+            .insert_unique(cell.labels.hash_code(), cell, |cell| {
+                cell.labels.hash_code()
+            });
     }
 
-    /// The series in `slot`, if it is still that one.
-    pub(crate) fn get(&self, slot: u32, id: SeriesId) -> Option<&SeriesData> {
-        self.slots
-            .get(slot as usize)?
-            .as_ref()
-            .filter(|data| data.id == id)
-    }
-
-    pub(crate) fn get_mut(&mut self, slot: u32, id: SeriesId) -> Option<&mut SeriesData> {
-        self.slots
-            .get_mut(slot as usize)?
-            .as_mut()
-            .filter(|data| data.id == id)
-    }
-
-    /// The series in `slot`, which is not free.
-    pub(crate) fn at(&mut self, slot: u32) -> &mut SeriesData {
-        self.slots[slot as usize].as_mut().expect(TAKEN)
-    }
-
-    pub(crate) fn insert(&mut self, data: SeriesData) -> u32 {
-        let hash = data.labels.hash_code();
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
-        self.slots[slot as usize] = Some(data);
-        let Self { table, slots, .. } = self;
-        table.insert_unique(hash, slot, |slot| {
-            slots[*slot as usize]
-                .as_ref()
-                .map_or(0, |data| data.labels.hash_code())
-        });
-        slot
-    }
-
-    /// Frees a slot that is in the table.
-    pub(crate) fn remove(&mut self, slot: u32) -> SeriesData {
-        let data = self.slots[slot as usize].take().expect(TAKEN);
-        let hash = data.labels.hash_code();
-        if let Ok(entry) = self.table.find_entry(hash, |other| *other == slot) {
+    pub(crate) fn remove(&mut self, cell: &SeriesCell) {
+        let is = |other: &Arc<SeriesCell>| std::ptr::eq(&**other, cell);
+        if let Ok(entry) = self.table.find_entry(cell.labels.hash_code(), is) {
             entry.remove();
         }
-        self.free.push(slot);
-        data
+        self.free_key(cell.key);
     }
 
-    pub(crate) fn series(&self) -> impl Iterator<Item = (u32, &SeriesData)> {
-        (0..)
-            .zip(&self.slots)
-            .filter_map(|(slot, data)| Some((slot, data.as_ref()?)))
+    /// A key for a series that begins in this shard, of number `shard`.
+    pub(crate) fn take_key(&mut self, id: SeriesId, shard: usize) -> Key {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        Key {
+            id,
+            shard: shard as u32,
+            slot,
+        }
     }
 
-    pub(crate) fn series_mut(&mut self) -> impl Iterator<Item = (u32, &mut SeriesData)> {
-        (0..)
-            .zip(&mut self.slots)
-            .filter_map(|(slot, data)| Some((slot, data.as_mut()?)))
+    /// Gives back a key that [`take_key`](Self::take_key) made.
+    pub(crate) fn free_key(&mut self, key: Key) {
+        self.free.push(key.slot);
+    }
+
+    pub(crate) fn series(&self) -> impl Iterator<Item = &Arc<SeriesCell>> {
+        self.table.iter()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rand::Rng;
-use tsdb::{Db, Durability, Error, OpenOptions, Sample};
+use tsdb::{Db, DuplicatePolicy, Durability, Error, OpenOptions, Sample};
 
 use support::{Disk, Load, Survivors, dump, labels, open, options, segments};
 
@@ -116,6 +116,43 @@ fn writers_go_on_while_snapshots_are_taken() -> Result<(), Error> {
         let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
         assert!(dump(&crashed) == dump(&db), "{mode:?}");
     }
+    Ok(())
+}
+
+/// Handles write without the shard's lock: of each sample, either the snapshot or the log after it
+/// has it, not both.
+#[test]
+fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Error> {
+    const SAMPLES: i64 = 200_000;
+    let disk = Disk::new();
+    let mut options = options(Durability::Periodic(Duration::from_millis(1)));
+    options.db.duplicates = DuplicatePolicy::KeepAll;
+    let db = open(&disk, &options)?;
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|host| {
+                let mut series = db.series(&labels(host)).expect("a handle");
+                scope.spawn(move || {
+                    for at in 0..SAMPLES {
+                        series.append(Sample::new(at, 1.0)).expect("accepted");
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                db.write_snapshot().expect("a snapshot");
+            }
+        });
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    db.sync()?;
+    let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
+    assert!(dump(&crashed) == dump(&db));
     Ok(())
 }
 

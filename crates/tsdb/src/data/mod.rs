@@ -20,22 +20,20 @@ pub(crate) use snapshot::Snapshot;
 use crate::chunk::FRAME;
 use crate::chunk::block::{Block, OpenBlock};
 use crate::chunk::values::ExponentCache;
-use crate::journal::SeriesId;
-use crate::shard::Key;
-use crate::{DuplicatePolicy, Labels, Sample};
+use crate::{DuplicatePolicy, Sample};
 
 /// The capacities of a head: a series that says little should not hold memory for much.
 const HEAD_SIZES: [usize; 3] = [16, 64, FRAME];
 
-/// One series within its shard.
+/// The samples of one series.
 #[derive(Debug)]
 pub(crate) struct SeriesData {
-    pub(crate) id: SeriesId,
     /// The greatest timestamp; meaningless while there is no sample.
     newest_ms: i64,
     head: Vec<Sample>,
     exponent: ExponentCache,
-    pub(crate) labels: Labels,
+    /// Whether the series has ended: it takes no sample any more.
+    ended: bool,
     blocks: Vec<Arc<Block>>,
     /// The sum of the sizes of `blocks`.
     sealed_bytes: usize,
@@ -46,13 +44,12 @@ pub(crate) struct SeriesData {
 }
 
 impl SeriesData {
-    pub(crate) fn new(id: SeriesId, labels: Labels, duplicates: DuplicatePolicy) -> Self {
+    pub(crate) fn new(duplicates: DuplicatePolicy) -> Self {
         Self {
-            id,
             newest_ms: 0,
             head: Vec::new(),
             exponent: ExponentCache::default(),
-            labels,
+            ended: false,
             blocks: Vec::new(),
             sealed_bytes: 0,
             open: OpenBlock::EMPTY,
@@ -61,13 +58,15 @@ impl SeriesData {
         }
     }
 
-    /// Its place in the shard of this number.
-    pub(crate) fn key(&self, shard: usize, slot: u32) -> Key {
-        Key {
-            id: self.id,
-            shard: shard as u32,
-            slot,
-        }
+    /// The series ends, as no sample is left.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+        self.head = Vec::new();
+        self.blocks = Vec::new();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -90,7 +89,7 @@ impl SeriesData {
     /// Whether `sample` is newer than all others and needs no memory.
     #[inline]
     pub(crate) fn has_place_for(&self, sample: Sample) -> bool {
-        // A head with room in it is not the first: the series is not empty.
+        // A head with room in it is not the first: the series is not empty, and has not ended.
         self.head.len() < self.head.capacity() && sample.timestamp_ms > self.newest_ms
     }
 

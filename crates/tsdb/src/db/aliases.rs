@@ -1,18 +1,19 @@
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 
 use super::Db;
 use crate::labels::LabelsRef;
-use crate::shard::Key;
+use crate::series_cell::SeriesCell;
 
 /// Where series are, by the bytes with which a sender has named them before: the labels need not be
 /// read again, nor looked up.
 ///
-/// Of bounded size, and only a hint: the series may have ended since, which the key's id tells. The
-/// same bytes always say the same labels.
+/// Of bounded size, and only a hint: the series may have ended since, which it tells itself. The same
+/// bytes always say the same labels.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases {
     /// Of all aliases, one after the other.
@@ -29,15 +30,15 @@ struct Alias {
     bytes: Range<usize>,
     text: Range<usize>,
     labels_hash: u64,
-    key: Key,
+    cell: Arc<SeriesCell>,
 }
 
 /// A series that was named, and where it was found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) labels: LabelsRef<'a>,
-    pub(crate) key: Key,
+    pub(crate) cell: Arc<SeriesCell>,
 }
 
 impl Aliases {
@@ -68,16 +69,20 @@ impl Aliases {
 
     /// The series of the alias at a place.
     #[inline]
-    pub(crate) fn series(&self, place: usize) -> (LabelsRef<'_>, Key) {
+    pub(crate) fn series(&self, place: usize) -> (LabelsRef<'_>, &Arc<SeriesCell>) {
         let alias = &self.aliases[place];
         let text = &self.texts[alias.text.clone()];
-        (LabelsRef::with_hash(text, alias.labels_hash), alias.key)
+        (LabelsRef::with_hash(text, alias.labels_hash), &alias.cell)
     }
 
     fn insert(&mut self, named: Named<'_>) {
-        let Named { bytes, labels, key } = named;
+        let Named {
+            bytes,
+            labels,
+            cell,
+        } = named;
         if let Some(place) = self.find(bytes) {
-            self.aliases[place].key = key;
+            self.aliases[place].cell = cell;
             return;
         }
         let length = bytes.len() + labels.text().len();
@@ -97,7 +102,7 @@ impl Aliases {
             bytes: start..self.bytes.len(),
             text: text_start..self.texts.len(),
             labels_hash: labels.hash_code(),
-            key,
+            cell,
         });
         let Self {
             bytes: all,

@@ -1,6 +1,8 @@
 use super::{Db, Inner};
+use crate::data::SeriesData;
 use crate::journal::Ticket;
-use crate::shard::{Key, Shard};
+use crate::series_cell::SeriesCell;
+use crate::shard::Shard;
 use crate::{Error, Matcher};
 
 /// What was deleted.
@@ -22,9 +24,9 @@ impl Db {
         let inner = &*self.inner;
         let mut deleted = Deleted::default();
         let mut newest = None;
-        let entries = inner.index.read().select(matchers);
-        for entry in entries {
-            let ticket = inner.delete(entry.key, from_ms, to_ms, &mut deleted)?;
+        let series = inner.index.read().select(matchers);
+        for cell in series {
+            let ticket = inner.delete(&cell, from_ms, to_ms, &mut deleted)?;
             newest = newest.max(ticket);
         }
         inner.settle(newest)?;
@@ -35,16 +37,19 @@ impl Db {
 impl Inner {
     pub(super) fn delete(
         &self,
-        key: Key,
+        cell: &SeriesCell,
         from_ms: i64,
         to_ms: i64,
         deleted: &mut Deleted,
     ) -> Result<Option<Ticket>, Error> {
+        let key = cell.key;
         let place = key.shard as usize;
+        // Before the samples' lock: the series may end.
         let mut shard = self.lock(place);
-        let Some(data) = shard.get_mut(key.slot, key.id) else {
+        let mut data = cell.data.lock();
+        if data.has_ended() {
             return Ok(None);
-        };
+        }
         let ticket = match &self.journal {
             Some(journal) => Some(journal.delete(place, key.id, from_ms, to_ms)?),
             None => None,
@@ -54,23 +59,23 @@ impl Inner {
         self.usage.resize(before, data.size_bytes());
         if data.is_empty() {
             deleted.series += 1;
-            self.end(&mut shard, place, key.slot);
+            self.end(&mut shard, cell, &mut data);
         }
         Ok(ticket)
     }
 
-    /// Forgets a series of which no sample is left.
-    pub(super) fn end(&self, shard: &mut Shard, place: usize, slot: u32) {
-        let data = shard.remove(slot);
-        let key = Key {
-            id: data.id,
-            shard: place as u32,
-            slot,
-        };
+    /// Forgets a series of which no sample is left. `data` is that of `cell`: handles have the cell
+    /// too, and learn from it that the series has ended.
+    pub(super) fn end(&self, shard: &mut Shard, cell: &SeriesCell, data: &mut SeriesData) {
+        let SeriesCell { key, labels, .. } = cell;
+        let before = data.size_bytes();
+        data.end();
+        self.usage.resize(before, data.size_bytes());
+        shard.remove(cell);
         if let Some(journal) = &self.journal {
-            journal.end(place, key.id);
+            journal.end(key.shard as usize, key.id);
         }
-        self.index.write().remove(&data.labels, key);
-        self.usage.end(&data.labels);
+        self.index.write().remove(cell);
+        self.usage.end(labels);
     }
 }

@@ -5,8 +5,8 @@ use crate::{Labels, Matcher};
 impl Db {
     /// The labels of the series that fulfil all of `matchers`, sorted.
     pub fn list_series(&self, matchers: &[Matcher]) -> Vec<Labels> {
-        let entries = self.inner.index.read().select(matchers);
-        let mut labels: Vec<Labels> = entries.into_iter().map(|entry| entry.labels).collect();
+        let series = self.inner.index.read().select(matchers);
+        let mut labels: Vec<Labels> = series.iter().map(|cell| cell.labels.clone()).collect();
         labels.sort_unstable();
         labels
     }

@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use crate::data::{SeriesData, Snapshot};
 use crate::index::Index;
-use crate::journal::{SeriesId, Ticket};
-use crate::shard::{Key, SHARDS, Shard, shard_of};
+use crate::journal::Ticket;
+use crate::series_cell::SeriesCell;
+use crate::shard::{SHARDS, Shard};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, RwLock};
 use crate::wal::Log;
 use crate::{Batch, DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
@@ -32,8 +33,8 @@ use usage::Usage;
 /// A time-series database in memory.
 ///
 /// A clone is another reference to the same data. All calls may come from any thread; writers of
-/// different series rarely wait for each other, readers copy what they need of a series and hold
-/// no lock while they decode.
+/// different series don't wait for each other if they have handles and rarely if not, readers copy
+/// what they need of a series and hold no lock while they decode.
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
@@ -85,12 +86,7 @@ impl Db {
     /// [`Error::MissingMetric`], [`Error::LabelTooLong`] or [`Error::TooManyLabels`].
     pub fn series(&self, labels: &Labels) -> Result<Series, Error> {
         self.inner.options.limits.check_labels(labels)?;
-        let key = Key {
-            id: SeriesId(0),
-            shard: shard_of(labels.hash_code()) as u32,
-            slot: 0,
-        };
-        Ok(Series::new(self.clone(), labels.clone(), key))
+        Ok(Series::new(self.clone(), labels.clone()))
     }
 
     /// The series that fulfil all of `matchers`, with their samples from `from_ms` to `to_ms`, both
@@ -98,17 +94,14 @@ impl Db {
     ///
     /// Finds the series only; samples are read when they are asked for.
     pub fn select(&self, matchers: &[Matcher], from_ms: i64, to_ms: i64) -> Selection {
-        let entries = self.inner.index.read().select(matchers);
+        let series = self.inner.index.read().select(matchers);
         let from_ms = from_ms.max(self.inner.clock.oldest_ms());
-        Selection::new(self.clone(), entries, from_ms, to_ms)
+        Selection::new(self.clone(), series, from_ms, to_ms)
     }
 
-    pub(crate) fn snapshot(&self, key: Key, from_ms: i64, to_ms: i64) -> Snapshot {
-        let mut shard = self.inner.lock(key.shard as usize);
-        shard
-            .get_mut(key.slot, key.id)
-            .map(|data| self.inner.snapshot(data, from_ms, to_ms))
-            .unwrap_or_default()
+    pub(crate) fn snapshot(&self, cell: &SeriesCell, from_ms: i64, to_ms: i64) -> Snapshot {
+        let mut data = cell.data.lock();
+        self.inner.snapshot(&mut data, from_ms, to_ms)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Applies to an empty database what its files say.
 
+use std::sync::Arc;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::{Deleted, Inner};
 use crate::data::SeriesData;
 use crate::journal::SeriesId;
-use crate::shard::{Key, shard_of};
+use crate::series_cell::SeriesCell;
+use crate::shard::shard_of;
 use crate::sync::Ordering;
 use crate::wal::Entry;
 use crate::{Labels, Limits, Sample};
@@ -21,7 +24,7 @@ pub(crate) struct Restorer<'d> {
 enum Restored {
     /// No sample yet. One that was refused may have begun the series, so it need not come.
     Named(Labels),
-    Begun(Key),
+    Begun(Arc<SeriesCell>),
 }
 
 impl<'d> Restorer<'d> {
@@ -45,12 +48,12 @@ impl<'d> Restorer<'d> {
     pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
         let restored = self.series.get_mut(&id).ok_or(UNKNOWN)?;
         match restored {
-            Restored::Begun(key) => {
-                let mut shard = self.db.lock(key.shard as usize);
-                let data = shard.get_mut(key.slot, id).ok_or(UNKNOWN)?;
+            Restored::Begun(cell) => {
+                let mut data = cell.data.lock();
                 match samples {
                     [sample] if data.has_place_for(*sample) => data.push_in_place(*sample),
-                    _ => insert(self.db, data, samples),
+                    _ if data.has_ended() => return Err(UNKNOWN),
+                    _ => insert(self.db, &mut data, samples),
                 }
             }
             Restored::Named(labels) => {
@@ -88,10 +91,10 @@ impl<'d> Restorer<'d> {
     }
 
     fn delete(&mut self, id: SeriesId, from_ms: i64, to_ms: i64) -> Result<(), &'static str> {
-        if let Restored::Begun(key) = self.series.get(&id).ok_or(UNKNOWN)? {
+        if let Restored::Begun(cell) = self.series.get(&id).ok_or(UNKNOWN)? {
             let mut deleted = Deleted::default();
             self.db
-                .delete(*key, from_ms, to_ms, &mut deleted)
+                .delete(cell, from_ms, to_ms, &mut deleted)
                 .map_err(|_| "a deletion is refused without a journal")?;
         }
         Ok(())
@@ -99,10 +102,11 @@ impl<'d> Restorer<'d> {
 
     /// A deletion may have ended the series already; retention may have while it held samples.
     fn end(&mut self, id: SeriesId) -> Result<(), &'static str> {
-        if let Restored::Begun(key) = self.series.remove(&id).ok_or(UNKNOWN)? {
-            let mut shard = self.db.lock(key.shard as usize);
-            if shard.get(key.slot, id).is_some() {
-                self.db.end(&mut shard, key.shard as usize, key.slot);
+        if let Restored::Begun(cell) = self.series.remove(&id).ok_or(UNKNOWN)? {
+            let mut shard = self.db.lock(cell.key.shard as usize);
+            let mut data = cell.data.lock();
+            if !data.has_ended() {
+                self.db.end(&mut shard, &cell, &mut data);
             }
         }
         Ok(())
@@ -116,7 +120,7 @@ fn begin(
     id: SeriesId,
     labels: &Labels,
     samples: &[Sample],
-) -> Result<Key, &'static str> {
+) -> Result<Arc<SeriesCell>, &'static str> {
     let place = shard_of(labels.hash_code());
     let mut shard = db.lock(place);
     if shard.find(labels.borrowed()).is_some() {
@@ -130,15 +134,13 @@ fn begin(
     };
     let begun = db.usage.begin(labels, &unlimited);
     begun.map_err(|_| "there are too many series")?;
-    let mut data = SeriesData::new(id, labels.clone(), db.options.duplicates);
+    let mut data = SeriesData::new(db.options.duplicates);
     insert(db, &mut data, samples);
-    let key = Key {
-        id,
-        shard: place as u32,
-        slot: shard.insert(data),
-    };
-    db.index.write().insert(labels, key);
-    Ok(key)
+    let key = shard.take_key(id, place);
+    let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
+    shard.insert(Arc::clone(&cell));
+    db.index.write().insert(Arc::clone(&cell));
+    Ok(cell)
 }
 
 fn insert(db: &Inner, data: &mut SeriesData, samples: &[Sample]) {

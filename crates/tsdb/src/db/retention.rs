@@ -115,7 +115,9 @@ impl Inner {
         let mut parts = Vec::new();
         for place in 0..SHARDS {
             let shard = self.lock(place);
-            parts.extend(shard.series().flat_map(|(_, data)| data.parts()));
+            for cell in shard.series() {
+                parts.extend(cell.data.lock().parts());
+            }
         }
         parts
     }
@@ -124,18 +126,16 @@ impl Inner {
     fn prune(&self, oldest_ms: i64, deleted: &mut Deleted) {
         for place in 0..SHARDS {
             let mut shard = self.lock(place);
-            let mut ended = Vec::new();
-            for (slot, data) in shard.series_mut() {
+            let all: Vec<_> = shard.series().cloned().collect();
+            for cell in all {
+                let mut data = cell.data.lock();
                 let before = data.size_bytes();
                 deleted.samples += data.prune(oldest_ms);
                 self.usage.resize(before, data.size_bytes());
                 if data.is_empty() {
-                    ended.push(slot);
+                    deleted.series += 1;
+                    self.end(&mut shard, &cell, &mut data);
                 }
-            }
-            deleted.series += ended.len();
-            for slot in ended {
-                self.end(&mut shard, place, slot);
             }
         }
     }

@@ -45,12 +45,17 @@ impl Content {
     fn collect(inner: &Inner, cut: &mut Cut<'_>) -> Self {
         let mut series = Vec::new();
         for (place, shard) in inner.shards.iter().enumerate() {
-            let mut shard = shard.0.lock();
+            let shard = shard.0.lock();
+            // Together: what a handle logs after the cut, the snapshot must not hold.
+            let locked: Vec<_> = shard
+                .series()
+                .map(|cell| (cell, cell.data.lock()))
+                .collect();
             cut.collect(place);
-            series.extend(shard.series_mut().map(|(_, data)| SeriesContent {
-                id: data.id,
-                labels: data.labels.clone(),
-                samples: inner.snapshot(data, i64::MIN, i64::MAX),
+            series.extend(locked.into_iter().map(|(cell, mut data)| SeriesContent {
+                id: cell.key.id,
+                labels: cell.labels.clone(),
+                samples: inner.snapshot(&mut data, i64::MIN, i64::MAX),
             }));
         }
         let metadata = inner.metadata.write();

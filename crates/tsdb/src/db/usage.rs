@@ -1,6 +1,6 @@
 use super::Db;
-use crate::data::SeriesData;
 use crate::index;
+use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::{Error, Labels, Limits};
 
@@ -101,7 +101,7 @@ impl Usage {
 
 /// What a series occupies beside its samples.
 fn series_bytes(labels: &Labels) -> usize {
-    size_of::<SeriesData>() + labels.heap_bytes() + index::entry_bytes(labels)
+    SeriesCell::BYTES + labels.heap_bytes() + index::postings_bytes(labels)
 }
 
 impl Db {

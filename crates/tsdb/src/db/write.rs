@@ -1,14 +1,16 @@
+use std::sync::Arc;
+
 use super::{Db, Inner};
 use crate::data::SeriesData;
 use crate::journal::{SeriesId, Ticket};
 use crate::labels::LabelsRef;
+use crate::series_cell::SeriesCell;
 use crate::shard::{Key, Shard, shard_of};
 use crate::sync::Ordering;
 use crate::{Batch, Error, Labels, Refused, Sample, WriteReport};
 
 /// A write that was accepted.
 struct Written {
-    key: Key,
     ticket: Option<Ticket>,
     /// Whether memory was taken.
     grew: bool,
@@ -33,46 +35,37 @@ impl Db {
 
     pub(crate) fn append_ref(&self, labels: LabelsRef<'_>, sample: Sample) -> Result<(), Error> {
         let inner = &*self.inner;
-        let place = shard_of(labels.hash_code());
-        let mut shard = inner.lock(place);
-        let slot = shard.find(labels);
-        if let Some(slot) = slot
-            && let Some(ticket) = inner.push_in_place(shard.at(slot), place, sample)
-        {
-            drop(shard);
+        let shard = inner.lock(shard_of(labels.hash_code()));
+        let pushed = shard
+            .find(labels)
+            .and_then(|cell| inner.push_in_place(cell, sample));
+        drop(shard);
+        if let Some(ticket) = pushed {
             return inner.settle(ticket);
         }
-        let written = inner.write(&mut shard, place, slot, labels, &[sample]);
-        drop(shard);
-        inner.finish(written).map(|_| ())
+        inner.finish(inner.write(None, labels, &[sample], &mut None))
     }
 
-    /// [`Db::append`] where the place of the series is known, at least from before.
+    /// [`Db::append`] to a series that was known before, if there was one; afterwards it is.
     #[inline]
     pub(crate) fn append_at(
         &self,
-        key: &mut Key,
+        known: &mut Option<Arc<SeriesCell>>,
         labels: &Labels,
         samples: &[Sample],
     ) -> Result<(), Error> {
         let inner = &*self.inner;
-        let place = key.shard as usize;
-        let mut shard = inner.lock(place);
-        let known = shard.get_mut(key.slot, key.id);
-        if let (Some(data), [sample]) = (known, samples)
-            && let Some(ticket) = inner.push_in_place(data, place, *sample)
+        if let (Some(cell), [sample]) = (&known, samples)
+            && let Some(ticket) = inner.push_in_place(cell, *sample)
         {
-            drop(shard);
             return inner.settle(ticket);
         }
-        let slot = match shard.get(key.slot, key.id) {
-            Some(_) => Some(key.slot),
-            None => shard.find(labels.borrowed()),
-        };
-        let written = inner.write(&mut shard, place, slot, labels.borrowed(), samples);
-        drop(shard);
-        *key = inner.finish(written)?;
-        Ok(())
+        let mut found = None;
+        let written = inner.write(known.as_deref(), labels.borrowed(), samples, &mut found);
+        if found.is_some() {
+            *known = found;
+        }
+        inner.finish(written)
     }
 
     /// Writes the points of `batch` and empties it.
@@ -90,48 +83,34 @@ impl Db {
         let inner = &*self.inner;
         let mut report = WriteReport::default();
         let (mut newest, mut grew) = (None, false);
-        let mut locked = None;
-        for rank in 0..batch.arrange(&self.inner) {
-            let group = batch.group(rank);
+        for place in 0..batch.arrange(&self.inner) {
+            let group = batch.group(place);
             if group.samples.is_empty() {
                 continue;
             }
-            let place = group.shard();
-            let shard = match &mut locked {
-                Some((shard, at)) if *at == place => shard,
-                other => {
-                    // Before the next: no writer has two.
-                    *other = None;
-                    &mut other.insert((inner.lock(place), place)).0
-                }
-            };
-            let known = group.key().and_then(|key| shard.get_mut(key.slot, key.id));
-            if let (Some(data), [sample]) = (known, group.samples)
-                && let Some(ticket) = inner.push_in_place(data, place, *sample)
+            if let (Some(cell), [sample]) = (group.known(), group.samples)
+                && let Some(ticket) = inner.push_in_place(cell, *sample)
             {
                 report.written += 1;
                 newest = newest.max(ticket);
                 continue;
             }
-            let labels = group.labels();
-            let slot = match group.key() {
-                Some(key) if shard.get(key.slot, key.id).is_some() => Some(key.slot),
-                _ => shard.find(labels),
-            };
-            match inner.write(shard, place, slot, labels, group.samples) {
+            let mut found = None;
+            match inner.write(group.known(), group.labels(), group.samples, &mut found) {
                 Ok(written) => {
                     report.written += group.samples.len();
                     newest = newest.max(written.ticket);
                     grew |= written.grew;
-                    batch.remember(rank, written.key);
                 }
                 Err(refusal) => refusal.report(group.samples.len(), |index, error| {
                     let index = group.point(index);
                     report.refused.push(Refused { index, error });
                 }),
             }
+            if found.is_some() {
+                batch.remember(place, found);
+            }
         }
-        drop(locked);
         if grew {
             inner.retain();
         }
@@ -144,59 +123,69 @@ impl Db {
 }
 
 impl Inner {
-    /// Writes down and takes a sample, if there is nothing to decide, to refuse or to allocate.
+    /// Writes down and takes a sample, if there is nothing to decide, to refuse or to allocate; the
+    /// series has not ended then.
     #[inline]
-    fn push_in_place(
-        &self,
-        data: &mut SeriesData,
-        place: usize,
-        sample: Sample,
-    ) -> Option<Option<Ticket>> {
+    fn push_in_place(&self, cell: &SeriesCell, sample: Sample) -> Option<Option<Ticket>> {
+        let mut data = cell.data.lock();
         if sample.timestamp_ms < self.clock.recent_oldest_ms() || !data.has_place_for(sample) {
             return None;
         }
         let ticket = match &self.journal {
-            Some(journal) => Some(journal.sample(place, data.id, sample).ok()?),
+            Some(journal) => {
+                let Key { id, shard, .. } = cell.key;
+                Some(journal.sample(shard as usize, id, sample).ok()?)
+            }
             None => None,
         };
         data.push_in_place(sample);
         Some(ticket)
     }
 
-    /// Checks, writes down and applies a write to the series in `slot`, or to a new one.
+    /// A write to the series that was `known` to have these labels; if it has ended, or none was, to
+    /// the one that has them now, which is then `found`, or begins.
     fn write(
         &self,
-        shard: &mut Shard,
-        place: usize,
-        slot: Option<u32>,
+        known: Option<&SeriesCell>,
         labels: LabelsRef<'_>,
         samples: &[Sample],
+        found: &mut Option<Arc<SeriesCell>>,
     ) -> Result<Written, Refusal> {
-        let Some(slot) = slot else {
-            return self.begin(shard, place, labels, samples);
-        };
-        let data = shard.at(slot);
-        let (ticket, grew) = self.apply(data, place, samples)?;
-        let key = data.key(place, slot);
-        Ok(Written { key, ticket, grew })
+        if let Some(cell) = known {
+            let mut data = cell.data.lock();
+            if !data.has_ended() {
+                return self.apply(cell.key, &mut data, samples);
+            }
+        }
+        let place = shard_of(labels.hash_code());
+        let mut shard = self.lock(place);
+        if let Some(cell) = shard.find(labels) {
+            *found = Some(Arc::clone(cell));
+            // In a shard that is locked no series ends.
+            return self.apply(cell.key, &mut cell.data.lock(), samples);
+        }
+        let (cell, written) = self.begin(&mut shard, place, labels, samples)?;
+        *found = Some(cell);
+        Ok(written)
     }
 
     /// What remains to do of a write when its lock is released.
-    fn finish(&self, written: Result<Written, Refusal>) -> Result<Key, Error> {
+    #[inline]
+    fn finish(&self, written: Result<Written, Refusal>) -> Result<(), Error> {
         let written = written.map_err(Refusal::into_first)?;
         if written.grew {
             self.retain();
         }
-        self.settle(written.ticket)?;
-        Ok(written.key)
+        self.settle(written.ticket)
     }
 
+    /// Checks, writes down and takes samples.
     fn apply(
         &self,
+        key: Key,
         data: &mut SeriesData,
-        place: usize,
         samples: &[Sample],
-    ) -> Result<(Option<Ticket>, bool), Refusal> {
+    ) -> Result<Written, Refusal> {
         let mut refused = Vec::new();
         let oldest_ms = self.clock.recent_oldest_ms();
         data.check(samples, oldest_ms, &self.options, |index, error| {
@@ -212,13 +201,14 @@ impl Inner {
             self.usage.check_room(1, &self.options.limits)?;
         }
         let ticket = match &self.journal {
-            Some(journal) => Some(journal.samples(place, data.id, samples)?),
+            Some(journal) => Some(journal.samples(key.shard as usize, key.id, samples)?),
             None => None,
         };
         let before = data.size_bytes();
         data.insert(samples);
         self.usage.resize(before, data.size_bytes());
-        Ok((ticket, grows))
+        let grew = grows;
+        Ok(Written { ticket, grew })
     }
 
     fn begin(
@@ -227,38 +217,35 @@ impl Inner {
         place: usize,
         labels: LabelsRef<'_>,
         samples: &[Sample],
-    ) -> Result<Written, Refusal> {
+    ) -> Result<(Arc<SeriesCell>, Written), Refusal> {
         let labels = &labels.to_labels();
         self.options.limits.check_labels(labels)?;
         self.usage.begin(labels, &self.options.limits)?;
         let id = SeriesId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let mut data = SeriesData::new(id, labels.clone(), self.options.duplicates);
-        let first = self.write_first(&mut data, place, samples);
-        let ticket = first.inspect_err(|_| self.usage.end(labels))?;
-        let key = Key {
-            id,
-            shard: place as u32,
-            slot: shard.insert(data),
-        };
-        self.index.write().insert(labels, key);
-        Ok(Written {
-            key,
-            ticket,
-            grew: true,
-        })
+        let key = shard.take_key(id, place);
+        let mut data = SeriesData::new(self.options.duplicates);
+        let first = self.write_first(key, labels, &mut data, samples);
+        let written = first.inspect_err(|_| {
+            shard.free_key(key);
+            self.usage.end(labels);
+        })?;
+        let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
+        shard.insert(Arc::clone(&cell));
+        self.index.write().insert(Arc::clone(&cell));
+        Ok((cell, written))
     }
 
     fn write_first(
         &self,
+        key: Key,
+        labels: &Labels,
         data: &mut SeriesData,
-        place: usize,
         samples: &[Sample],
-    ) -> Result<Option<Ticket>, Refusal> {
+    ) -> Result<Written, Refusal> {
         if let Some(journal) = &self.journal {
-            journal.begin_series(place, data.id, &data.labels)?;
+            journal.begin_series(key.shard as usize, key.id, labels)?;
         }
-        let (ticket, _) = self.apply(data, place, samples)?;
-        Ok(ticket)
+        self.apply(key, data, samples)
     }
 }
 

@@ -9,8 +9,8 @@ impl Index {
             return self.names.keys().map(|name| name.to_string()).collect();
         }
         let mut names = BTreeSet::new();
-        for entry in self.select(matchers) {
-            for label in &entry.labels {
+        for cell in self.select(matchers) {
+            for label in &cell.labels {
                 if !names.contains(label.name) {
                     names.insert(label.name.to_owned());
                 }
@@ -25,7 +25,7 @@ impl Index {
             return values.map(|value| value.to_string()).collect();
         }
         let selected = self.select(matchers);
-        let values = selected.iter().filter_map(|entry| entry.labels.get(name));
+        let values = selected.iter().filter_map(|cell| cell.labels.get(name));
         let values: BTreeSet<&str> = values.collect();
         values.into_iter().map(str::to_owned).collect()
     }

@@ -12,7 +12,7 @@ use roaring::RoaringBitmap;
 use postings::Postings;
 
 use crate::Labels;
-use crate::shard::Key;
+use crate::series_cell::SeriesCell;
 
 /// An inverted index: for each label the series that have it.
 #[derive(Debug, Default)]
@@ -20,28 +20,21 @@ pub(crate) struct Index {
     names: BTreeMap<Arc<str>, Values>,
     all: RoaringBitmap,
     /// By ordinal.
-    entries: Vec<Option<Entry>>,
-}
-
-/// A series as the index knows it.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) labels: Labels,
-    pub(crate) key: Key,
+    series: Vec<Option<Arc<SeriesCell>>>,
 }
 
 /// The values of one label, in order, each with the series that have it.
 type Values = BTreeMap<Arc<str>, Postings>;
 
-/// What one series adds to the index, about: its entry, and a place in the postings of each label.
-pub(crate) fn entry_bytes(labels: &Labels) -> usize {
-    size_of::<Option<Entry>>() + labels.len() * size_of::<u32>()
+/// What one series adds to the index beside its place in it, about: a number for each label.
+pub(crate) fn postings_bytes(labels: &Labels) -> usize {
+    labels.len() * size_of::<u32>()
 }
 
 impl Index {
-    pub(crate) fn insert(&mut self, labels: &Labels, key: Key) {
-        let ordinal = key.ordinal();
-        for label in labels {
+    pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
+        let ordinal = cell.key.ordinal();
+        for label in &cell.labels {
             let values = match self.names.get_mut(label.name) {
                 Some(values) => values,
                 None => self.names.entry(label.name.into()).or_default(),
@@ -55,16 +48,15 @@ impl Index {
         }
         self.all.insert(ordinal);
         let place = ordinal as usize;
-        if self.entries.len() <= place {
-            self.entries.resize(place + 1, None);
+        if self.series.len() <= place {
+            self.series.resize(place + 1, None);
         }
-        let labels = labels.clone();
-        self.entries[place] = Some(Entry { labels, key });
+        self.series[place] = Some(cell);
     }
 
-    pub(crate) fn remove(&mut self, labels: &Labels, key: Key) {
-        let ordinal = key.ordinal();
-        for label in labels {
+    pub(crate) fn remove(&mut self, cell: &SeriesCell) {
+        let ordinal = cell.key.ordinal();
+        for label in &cell.labels {
             let Some(values) = self.names.get_mut(label.name) else {
                 continue;
             };
@@ -78,13 +70,13 @@ impl Index {
             }
         }
         self.all.remove(ordinal);
-        self.entries[ordinal as usize] = None;
-        while let Some(None) = self.entries.last() {
-            self.entries.pop();
+        self.series[ordinal as usize] = None;
+        while let Some(None) = self.series.last() {
+            self.series.pop();
         }
     }
 
-    fn entry(&self, ordinal: u32) -> Option<&Entry> {
-        self.entries.get(ordinal as usize)?.as_ref()
+    fn get(&self, ordinal: u32) -> Option<&Arc<SeriesCell>> {
+        self.series.get(ordinal as usize)?.as_ref()
     }
 }

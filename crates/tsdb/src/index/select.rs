@@ -1,11 +1,13 @@
 use std::ops::Bound;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
 use super::postings::{Postings, Union};
-use super::{Entry, Index, Values};
+use super::{Index, Values};
 use crate::matcher::Condition;
 use crate::pattern::Pattern;
+use crate::series_cell::SeriesCell;
 use crate::{Labels, Matcher};
 
 /// So few candidates are looked at one by one: cheaper than to intersect.
@@ -23,14 +25,11 @@ enum Found<'a> {
 
 impl Index {
     /// The series that fulfil all conditions.
-    pub(crate) fn select(&self, matchers: &[Matcher]) -> Vec<Entry> {
+    pub(crate) fn select(&self, matchers: &[Matcher]) -> Vec<Arc<SeriesCell>> {
         if let Some(few) = self.few(matchers) {
             let fits = |labels: &Labels| matchers.iter().all(|matcher| matcher.matches(labels));
-            let entries = few.filter_map(|ordinal| self.entry(ordinal));
-            return entries
-                .filter(|entry| fits(&entry.labels))
-                .cloned()
-                .collect();
+            let series = few.filter_map(|ordinal| self.get(ordinal));
+            return series.filter(|cell| fits(&cell.labels)).cloned().collect();
         }
         let mut found: Vec<Found<'_>> = Vec::with_capacity(matchers.len());
         for matcher in matchers {
@@ -40,17 +39,17 @@ impl Index {
             }
         }
         let ordinals = self.intersect(found);
-        let mut entries = Vec::with_capacity(ordinals.len() as usize);
+        let mut series = Vec::with_capacity(ordinals.len() as usize);
         let mut ordinals = ordinals.iter();
         let mut many = [0; 256];
         loop {
             // Many at a time cost a tenth of as many alone.
             let many = ordinals.next_many(&mut many);
             if many.is_empty() {
-                return entries;
+                return series;
             }
-            let found = many.iter().filter_map(|ordinal| self.entry(*ordinal));
-            entries.extend(found.cloned());
+            let found = many.iter().filter_map(|ordinal| self.get(*ordinal));
+            series.extend(found.cloned());
         }
     }
 

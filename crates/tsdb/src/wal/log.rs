@@ -49,8 +49,8 @@ mod demand {
 
 /// Where accepted writes are written down.
 ///
-/// Locks are taken in this order: the writer's, a shard's, a buffer's. So a call under a shard's
-/// lock may log, but not flush.
+/// Locks are taken in this order: the writer's, a shard's, a series', a buffer's. So a call under a
+/// series' lock may log, but not flush.
 pub(crate) struct Log {
     core: Arc<Core>,
     /// In the mode where each caller waits.
@@ -307,7 +307,8 @@ pub(crate) struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// What the shard has logged until now is before the cut; called under the shard's lock.
+    /// What the shard has logged until now is before the cut; called under the locks of the shard and
+    /// of all its series.
     pub(crate) fn collect(&mut self, shard: usize) {
         self.writer.collect(&self.core.buffers[shard]);
     }

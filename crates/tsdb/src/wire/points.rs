@@ -1,8 +1,9 @@
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Fault, Ingested, PointError};
 use crate::labels::LabelsRef;
-use crate::shard::Key;
+use crate::series_cell::SeriesCell;
 use crate::{Batch, Db, Sample};
 
 /// The points of a body on their way into a database, with the places of those that can't go.
@@ -47,11 +48,11 @@ impl Points {
     pub(super) fn push_series(
         &mut self,
         labels: LabelsRef<'_>,
-        key: Option<Key>,
+        known: Option<&Arc<SeriesCell>>,
         samples: &[Sample],
     ) -> u32 {
         self.see(self.seen..self.seen + samples.len());
-        self.batch.push_series(labels, key, samples)
+        self.batch.push_series(labels, known, samples)
     }
 
     /// The next points of the batch have these places.

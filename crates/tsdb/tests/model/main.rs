@@ -55,6 +55,8 @@ mod sample;
 mod select;
 #[path = "../../src/series.rs"]
 mod series;
+#[path = "../../src/series_cell.rs"]
+mod series_cell;
 #[path = "../../src/shard.rs"]
 mod shard;
 #[path = "../../src/storage/mod.rs"]

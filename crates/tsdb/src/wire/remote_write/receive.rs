@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use super::message::{Part, read_labels, read_metadata, read_request, read_samples, split_series};
 use super::protobuf::Truncated;
 use crate::db::{Aliases, Named};
-use crate::shard::Key;
+use crate::journal::SeriesId;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 use crate::{Db, LabelsBuilder, Metadata, Sample};
@@ -85,8 +87,8 @@ struct Unwritten<'m> {
     bytes: &'m [u8],
     /// Its place in the batch.
     place: u32,
-    /// Where it was, if the name is an alias.
-    key: Option<Key>,
+    /// Which series it was, if the name is an alias.
+    known: Option<SeriesId>,
 }
 
 impl<'m> Receiver<'m> {
@@ -125,10 +127,14 @@ impl<'m> Receiver<'m> {
             self.unknown(message, None)?;
         } else if let Some(alias) = alias {
             self.next = alias + 1;
-            let (labels, key) = aliases.series(alias);
-            let place = self.points.push_series(labels, Some(key), &self.samples);
-            let key = Some(key);
-            self.named.push(Unwritten { bytes, place, key });
+            let (labels, cell) = aliases.series(alias);
+            let place = self.points.push_series(labels, Some(cell), &self.samples);
+            let known = Some(cell.key.id);
+            self.named.push(Unwritten {
+                bytes,
+                place,
+                known,
+            });
         } else {
             self.unknown(bytes, Some(bytes))?;
         }
@@ -146,9 +152,12 @@ impl<'m> Receiver<'m> {
         match self.labels.build_ref() {
             Ok(labels) => {
                 let place = self.points.push_series(labels, None, &self.samples);
-                let key = None;
-                self.named
-                    .extend(alias.map(|bytes| Unwritten { bytes, place, key }));
+                let known = None;
+                self.named.extend(alias.map(|bytes| Unwritten {
+                    bytes,
+                    place,
+                    known,
+                }));
             }
             Err(error) => {
                 let refuse = |_| self.points.refuse(error.clone().into());
@@ -165,8 +174,13 @@ impl<'m> Receiver<'m> {
             db.learn(named.iter().filter_map(|name| {
                 let bytes = name.bytes;
                 match batch.series(name.place) {
-                    (labels, Some(key)) if name.key != Some(key) => {
-                        Some(Named { bytes, labels, key })
+                    (labels, Some(cell)) if name.known != Some(cell.key.id) => {
+                        let cell = Arc::clone(cell);
+                        Some(Named {
+                            bytes,
+                            labels,
+                            cell,
+                        })
                     }
                     _ => None,
                 }
