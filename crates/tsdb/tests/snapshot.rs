@@ -123,7 +123,7 @@ fn writers_go_on_while_snapshots_are_taken() -> Result<(), Error> {
 /// has it, not both.
 #[test]
 fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Error> {
-    const SAMPLES: i64 = 200_000;
+    const SAMPLES: i64 = 500_000;
     let disk = Disk::new();
     let mut options = options(Durability::Periodic(Duration::from_millis(1)));
     options.db.duplicates = DuplicatePolicy::KeepAll;
