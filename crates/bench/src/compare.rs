@@ -26,6 +26,8 @@ pub struct Comparison {
     pub whole: Option<Change>,
     /// The rows that one of them lacks.
     pub missing: Vec<String>,
+    /// Whether the two sides were measured in turns.
+    pub in_turns: bool,
 }
 
 /// What changed of a row: its time after divided by its time before.
@@ -87,7 +89,12 @@ impl Comparison {
             let ratio = LogRatio::of_samples(&times(before), &times(after));
             (name.clone(), ratio)
         });
-        Ok(Self::of(&ratios.collect::<Vec<_>>(), pairs.missing))
+        let in_turns = false;
+        Ok(Self::of(
+            &ratios.collect::<Vec<_>>(),
+            pairs.missing,
+            in_turns,
+        ))
     }
 
     /// Of two sides that were measured in turns, a run of each a round.
@@ -113,16 +120,18 @@ impl Comparison {
         let ratios = ratios
             .into_iter()
             .map(|(name, ratios)| (name, LogRatio::of_pairs(&ratios)));
-        Ok(Self::of(&ratios.collect::<Vec<_>>(), missing))
+        let in_turns = true;
+        Ok(Self::of(&ratios.collect::<Vec<_>>(), missing, in_turns))
     }
 
-    fn of(ratios: &[(String, LogRatio)], missing: Vec<String>) -> Self {
+    fn of(ratios: &[(String, LogRatio)], missing: Vec<String>, in_turns: bool) -> Self {
         let rows = ratios.iter().map(|(id, ratio)| Change::of(id, *ratio));
         let all: Vec<LogRatio> = ratios.iter().map(|(_, ratio)| *ratio).collect();
         Self {
             rows: rows.collect(),
             whole: LogRatio::of_all(&all).map(|ratio| Change::of("all rows", ratio)),
             missing,
+            in_turns,
         }
     }
 
@@ -152,9 +161,16 @@ impl Comparison {
             same.count()
         };
         let [ratio, low, high] = [whole.ratio, whole.low, whole.high].map(significant);
+        let wrong = match self.in_turns {
+            true => "By chance one verdict in 20 rows is wrong",
+            false => {
+                "The runs also differ by what the machine did meanwhile, which is in every verdict; \
+                 --bench measures two revisions in turns"
+            }
+        };
         format!(
             "{} rows: {} faster, {} slower, {} not known; together {ratio} ({low}–{high}) of the \
-             time before. By chance one verdict in 20 rows is wrong",
+             time before. {wrong}",
             self.rows.len(),
             count(Verdict::Faster),
             count(Verdict::Slower),
