@@ -9,6 +9,7 @@ use dcb_core::{Append, Appended, Error, EventStore as _, Tracking};
 
 use crate::support::events::{event, head, positions, read, tag, tagged, unless, whole_log};
 use crate::support::files::{LogLock, commits, foreign};
+use crate::support::wait::wait_for_queued;
 use crate::support::{Log, Store, begin, connect, fresh_log};
 
 type Answer = Result<Appended, Error>;
@@ -27,6 +28,8 @@ async fn in_one_batch(
     appends: impl IntoIterator<Item = Append>,
 ) -> Vec<Answer> {
     let ahead = begin(store, Append::new(tagged("ahead of the batch"))).await;
+    // Else it would be in the batch, if the thread that commits is slow to take it.
+    wait_for_queued(store, 0).await;
     let mut tasks = Vec::new();
     for append in appends {
         tasks.push(begin(store, append).await);

@@ -55,6 +55,45 @@ fn deep_and_long_texts_are_refused_before_they_are_parsed() {
     }
 }
 
+/// The parser panics on these.
+#[test]
+fn numbers_that_are_no_durations_are_refused_before_they_are_parsed() {
+    let digits = "4".repeat(90);
+    for text in [
+        &*format!("m[{digits}]"),
+        "m[Inf]",
+        "m[nan]",
+        "m[1e30]",
+        "m[1E+30]",
+        "m[.1e+31]",
+        "m[5m:1e30]",
+        "m{a=\"]\"}[1e30]",
+        "m offset 1e30",
+        "m OFFSET -1e30",
+        "m offset # of course\n - Inf",
+        "Z[]\n[1e30",
+    ] {
+        let parsed = Query::parse(text);
+        assert!(
+            matches!(&parsed, Err(QueryError::Syntax { reason }) if reason == "duration out of range"),
+            "{text}: {parsed:?}"
+        );
+    }
+    for text in [
+        "m[5m] == bool 1e30",
+        "sum_over_time(m[300]) > 1e30",
+        "m offset 1e3 > Inf",
+        "m{a=\"[1e30]\"} > 1e30 # [1e30]",
+        "m[0x7fffffffffffffff]",
+    ] {
+        let parsed = Query::parse(text);
+        assert!(
+            !matches!(&parsed, Err(QueryError::Syntax { reason }) if reason == "duration out of range"),
+            "{text}: {parsed:?}"
+        );
+    }
+}
+
 #[test]
 fn ranges_are_checked() {
     let db = load(60, &[]);

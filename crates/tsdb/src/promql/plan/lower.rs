@@ -2,12 +2,13 @@
 
 use promql_parser::parser::{self, Expr};
 
-use super::{Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, selector};
+use super::{Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, selector};
 use crate::promql::QueryError;
 
 /// The plan for a query's text.
 pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
     depth::check(text)?;
+    durations::check(text)?;
     let tree = parser::parse(text).map_err(|reason| QueryError::Syntax { reason })?;
     depth::check_levels(&tree)?;
     plan(&tree)

@@ -5,6 +5,7 @@ mod aggregate;
 mod binary;
 mod call;
 mod depth;
+mod durations;
 mod lower;
 mod selector;
 
