@@ -23,6 +23,26 @@ fn snapshots(disk: &Disk) -> Vec<String> {
     names
 }
 
+/// Runs the writers, each in a thread of its own, while one snapshot after the other is taken.
+fn with_snapshots<W: FnOnce() + Send>(db: &Db, writers: impl IntoIterator<Item = W>) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = writers
+            .into_iter()
+            .map(|writer| scope.spawn(writer))
+            .collect();
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                db.write_snapshot().expect("a snapshot");
+            }
+        });
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
 #[test]
 fn a_snapshot_takes_the_place_of_the_log_before_it() -> Result<(), Error> {
     let seed = rand::rng().random();
@@ -92,26 +112,11 @@ fn writers_go_on_while_snapshots_are_taken() -> Result<(), Error> {
             ..options(mode)
         };
         let db = open(&disk, &options)?;
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = (0..3)
-                .map(|seed| {
-                    scope.spawn({
-                        let db = &db;
-                        move || Load::new(seed, 8).steps(db, 400)
-                    })
-                })
-                .collect();
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    db.write_snapshot().expect("a snapshot");
-                }
-            });
-            for writer in writers {
-                writer.join().expect("a writer");
-            }
-            done.store(true, Ordering::Relaxed);
+        let writers = [0, 1, 2].map(|seed| {
+            let db = db.clone();
+            move || assert!(Load::new(seed, 8).steps(&db, 400) > 0)
         });
+        with_snapshots(&db, writers);
         db.sync()?;
         let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
         assert!(dump(&crashed) == dump(&db), "{mode:?}");
@@ -128,28 +133,15 @@ fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Er
     let mut options = options(Durability::Periodic(Duration::from_millis(1)));
     options.db.duplicates = DuplicatePolicy::KeepAll;
     let db = open(&disk, &options)?;
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..2)
-            .map(|host| {
-                let mut series = db.series(&labels(host)).expect("a handle");
-                scope.spawn(move || {
-                    for at in 0..SAMPLES {
-                        series.append(Sample::new(at, 1.0)).expect("accepted");
-                    }
-                })
-            })
-            .collect();
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                db.write_snapshot().expect("a snapshot");
+    let writers = (0..2).map(|host| {
+        let mut series = db.series(&labels(host)).expect("a handle");
+        move || {
+            for at in 0..SAMPLES {
+                series.append(Sample::new(at, 1.0)).expect("accepted");
             }
-        });
-        for writer in writers {
-            writer.join().expect("a writer");
         }
-        done.store(true, Ordering::Relaxed);
     });
+    with_snapshots(&db, writers);
     db.sync()?;
     let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
     assert!(dump(&crashed) == dump(&db));
