@@ -150,7 +150,7 @@ fn load_row(operation: &str, load: Load, table: TableId) -> Row {
         Way::Handle => "calls by handle",
         Way::Labels => "calls by labels",
         Way::Slice => "samples in one call",
-        Way::EachHandle => "calls by handle, one a series",
+        Way::EachHandle => "calls by handle, to one series after the other",
         Way::EachBatch => "points of as many series in one batch",
     };
     Row::new(operation, &page::series_text(series))

@@ -8,9 +8,9 @@ use crate::sync::Mutex;
 /// A series as its shard, its writers' handles and its readers share it: what never changes of it,
 /// and its samples under a lock of their own.
 ///
-/// So writers with handles wait only for who is at the same series, and touch no memory that the
-/// writers of other series do. That counts: a shard's lock that two threads take by turns costs each
-/// as much as the rest of a write.
+/// So writers with handles wait only for who is at the same series, and take no lock that the writers
+/// of other series do. That counts: a shard's lock that two threads take by turns costs each as much
+/// as the rest of a write.
 #[derive(Debug)]
 pub(crate) struct SeriesCell {
     pub(crate) key: Key,

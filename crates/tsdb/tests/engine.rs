@@ -25,6 +25,14 @@ fn with(duplicates: DuplicatePolicy) -> Db {
 }
 
 #[test]
+fn a_series_does_not_begin_without_a_sample() {
+    let db = Db::new(DbOptions::default());
+    db.series(&cpu("a")).unwrap().append_batch(&[]).unwrap();
+    assert_eq!(db.list_series(&[]), []);
+    assert_eq!(db.stats().total_bytes(), 0);
+}
+
+#[test]
 fn labels_are_the_identity_of_a_series() {
     let db = Db::new(DbOptions::default());
     db.append(&cpu("a"), Sample::new(1, 1.0)).unwrap();

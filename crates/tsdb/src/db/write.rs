@@ -60,6 +60,10 @@ impl Db {
         {
             return inner.settle(ticket);
         }
+        if samples.is_empty() {
+            // With its first sample a series begins.
+            return Ok(());
+        }
         let mut found = None;
         let written = inner.write(known.as_deref(), labels.borrowed(), samples, &mut found);
         if found.is_some() {
@@ -196,8 +200,8 @@ impl Inner {
             refused.dedup_by_key(|(index, _)| *index);
             return Err(Refusal::Samples(refused));
         }
-        let grows = !data.has_room(samples.len());
-        if grows {
+        let grew = !data.has_room(samples.len());
+        if grew {
             self.usage.check_room(1, &self.options.limits)?;
         }
         let ticket = match &self.journal {
@@ -207,7 +211,6 @@ impl Inner {
         let before = data.size_bytes();
         data.insert(samples);
         self.usage.resize(before, data.size_bytes());
-        let grew = grows;
         Ok(Written { ticket, grew })
     }
 
