@@ -7,7 +7,7 @@
 //! - **In turn**: callers that append one event after the other. The other ops end with a barrier:
 //!   most of them pay for a commit that the first caller makes alone.
 //!
-//! The log grows while a row is measured, and the row's floors write to the same tables by turns.
+//! The log grows while a row is measured; its floors write by turns to a log of the same content.
 //! All of it is bound by fsync and by the tables' indexes: compare with the floors, not between
 //! days.
 

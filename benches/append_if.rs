@@ -10,7 +10,7 @@
 //!   call on a tag that a few carry. Rows "in turn" have callers that do not wait for each other.
 //!
 //! A log grows while a row is measured. That of a million events is made once and grows from row to
-//! row by what they append. Rows and their floors write to the same tables by turns.
+//! row by what they append. Floors write by turns to logs of their own.
 
 #[path = "append_if/boundaries.rs"]
 mod boundaries;

@@ -8,7 +8,7 @@ use crate::support::log::Log;
 use crate::support::million;
 use crate::support::rows::{Reading, Size};
 use crate::support::server::Server;
-use bench::{Floor, Goal, Op, Row, Target};
+use bench::{Floor, Goal, Row, Target};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +37,14 @@ pub(crate) fn declare(target: &mut Target, local: &Arc<Server>, sizes: &[Size]) 
 }
 
 fn on_a_million(target: &mut Target, log: &Log) {
-    let op = |boundary: Boundary, turns| boundary.op(Appender::growing(log), log.content(), turns);
+    let op_on = |log: &Log, boundary: Boundary, turns| {
+        boundary.op(Appender::growing(log), log.content(), turns)
+    };
+    let op = |boundary, turns| op_on(log, boundary, turns);
+    let beside = |name: &str, what: &str, boundary| {
+        let op = op_on(&log.beside(), boundary, 1);
+        Floor::new(name, what, &op).concurrency(CALLERS)
+    };
     let row = |boundary: Boundary, callers, turns| {
         boundary.row(
             million::LABEL,
@@ -58,7 +65,7 @@ fn on_a_million(target: &mut Target, log: &Log) {
         target.row(row, &op(OWN_NEAR, turns));
     }
 
-    let near = beside("with_after", "the same with after", &op(OWN_NEAR, 1));
+    let near = beside("with_after", "the same with after", OWN_NEAR);
     let goal = Goal::at_most_times(&near, 1.3).peer(PEER_NO_AFTER);
     target.row(
         row(OWN_ALL, CALLERS, 1).floor(&near).goal(goal),
@@ -67,17 +74,12 @@ fn on_a_million(target: &mut Target, log: &Log) {
 
     let floor = floors::courses(log, CALLERS);
     target.row(row(COLD, CALLERS, 1).floor(&floor), &op(COLD, 1));
-    let cold = beside("cold_tag", "the same with a cold tag", &op(COLD, 1));
+    let cold = beside("cold_tag", "the same with a cold tag", COLD);
     for boundary in HOT {
         let goal = Goal::at_most_times(&cold, 1.5).peer(PEER_HOT);
         let row = row(boundary, CALLERS, 1).floor(&cold).goal(goal);
         target.row(row, &op(boundary, 1));
     }
-}
-
-/// The op of another row, measured between the ops of this one.
-fn beside(name: &str, what: &str, op: &Op) -> Floor {
-    Floor::new(name, what, op).concurrency(CALLERS)
 }
 
 /// An op of the floor writes as many events as one of the row, so that shares of ops are shares of

@@ -1,4 +1,4 @@
-//! A log that a row and its floors share.
+//! The logs that rows and their floors use.
 
 use super::content::Content;
 use super::server::Server;
@@ -10,28 +10,40 @@ use tokio::sync::Mutex;
 
 /// A log on a server, made when it is first asked for.
 ///
-/// A row's set-up runs before those of its floors: where the row renews the log, they find the
-/// new one.
+/// Floors that read find the log of their row: its set-up runs before theirs, also where it renews
+/// the log. Floors that write have a log [of their own](Self::beside).
 #[derive(Clone)]
 pub(crate) struct Log {
     server: Arc<Server>,
     content: Content,
+    side: Side,
     database: Arc<Mutex<Option<Arc<Database>>>>,
 }
 
 impl Log {
     /// A log with this content.
     pub(crate) fn new(server: &Arc<Server>, content: Content) -> Self {
+        Self::on_side(server, content, Side::Row)
+    }
+
+    fn on_side(server: &Arc<Server>, content: Content, side: Side) -> Self {
         Self {
             server: Arc::clone(server),
             content,
+            side,
             database: Arc::default(),
         }
     }
 
     /// A log of its own with the same content.
     pub(crate) fn another(&self) -> Self {
-        Self::new(&self.server, self.content)
+        Self::on_side(&self.server, self.content, self.side)
+    }
+
+    /// The log of a floor that writes: another one with the same content, so that nobody writes
+    /// between the appends of the row, nor between those of the floor.
+    pub(crate) fn beside(&self) -> Self {
+        Self::on_side(&self.server, self.content, Side::Floor)
     }
 
     /// What it holds when it is new.
@@ -45,7 +57,7 @@ impl Log {
         if let Some(database) = &*database {
             return Ok(Arc::clone(database));
         }
-        let copy = self.server.database(self.content).await?;
+        let copy = self.server.database(self.content, self.side).await?;
         Ok(Arc::clone(database.insert(copy)))
     }
 
@@ -54,6 +66,15 @@ impl Log {
         *self.database.lock().await = None;
         self.database().await
     }
+}
+
+/// For whom a log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    /// A row, and floors that read.
+    Row,
+    /// Floors that write.
+    Floor,
 }
 
 /// A store on a log's database, which it keeps.

@@ -1,7 +1,8 @@
 //! Writing events with the raw driver: what an append costs without the store.
 //!
-//! Each op writes the row's events to the row's own tables, `dcb.event` and `dcb.event_tag` with
-//! all their indexes, in one statement that commits by itself. The keys of the tags are made here,
+//! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in one
+//! statement that commits by itself, in a log with the content of the row's: nobody writes between
+//! the appends of the row. The keys of the tags are made here,
 //! as the store does, so that the server hashes nothing. Where the events go is asked before the
 //! op, untimed; the store asks inside its statement.
 
@@ -85,7 +86,7 @@ fn several(
 }
 
 fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
-    let log = log.clone();
+    let log = log.beside();
     let set_up = move || {
         let log = log.clone();
         async move {

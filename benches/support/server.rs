@@ -1,6 +1,7 @@
 //! The servers of a target: the one that its rows are about, and Docker's for comparison.
 
 use super::content::Content;
+use super::log::Side;
 use super::rows::Size;
 use super::{content, raw};
 use bench::{BoxError, Facts, Target};
@@ -25,6 +26,7 @@ const SETTINGS: [&str; 7] = [
 pub(crate) struct Server {
     // Dropped before the server that they are on.
     templates: Mutex<HashMap<Content, Arc<Database>>>,
+    shared: Mutex<HashMap<(Content, Side), Arc<Database>>>,
     postgres: LocalPostgres,
 }
 
@@ -78,6 +80,7 @@ impl Server {
     fn of(postgres: LocalPostgres) -> Arc<Self> {
         Arc::new(Self {
             templates: Mutex::default(),
+            shared: Mutex::default(),
             postgres,
         })
     }
@@ -112,13 +115,27 @@ impl Server {
         Ok(settings.join(", "))
     }
 
-    /// A database with a log of this content: a new one, or where copying takes too long the only
-    /// one, which grows by what its users append.
-    pub(crate) async fn database(&self, content: Content) -> Result<Arc<Database>, BoxError> {
-        let template = self.template(content).await?;
-        if content.is_too_large_to_copy() {
-            return Ok(template);
+    /// A database with a log of this content: a new one, or where copying takes too long one for
+    /// all of a side, which grows by what they append.
+    pub(crate) async fn database(
+        &self,
+        content: Content,
+        side: Side,
+    ) -> Result<Arc<Database>, BoxError> {
+        if !content.is_too_large_to_copy() {
+            return self.copy(content).await;
         }
+        let mut shared = self.shared.lock().await;
+        if let Some(database) = shared.get(&(content, side)) {
+            return Ok(Arc::clone(database));
+        }
+        let database = self.copy(content).await?;
+        shared.insert((content, side), Arc::clone(&database));
+        Ok(database)
+    }
+
+    async fn copy(&self, content: Content) -> Result<Arc<Database>, BoxError> {
+        let template = self.template(content).await?;
         let copy = self.postgres.create_database_from(&template, "row").await?;
         Ok(Arc::new(copy))
     }

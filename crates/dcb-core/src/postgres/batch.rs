@@ -69,6 +69,80 @@ impl Batch {
         self.columns.iter().fold(sqlx::query(append), Query::bind)
     }
 
+    /// Whether a look for keys decides about all of it, if the last event known is the log's last.
+    pub(super) fn is_decided_by_keys(&self) -> bool {
+        let [
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            known,
+            _,
+            _,
+            _,
+            _,
+            _,
+            key,
+            last,
+            _,
+            open,
+            tracking,
+            _,
+            _,
+        ] = &self.columns;
+        let every_probe_has_a_key = key.nulls() == 0 || open.count() == 0;
+        last.count() == 1 && known.count() == 0 && tracking.count() == 0 && every_probe_has_a_key
+    }
+
+    /// The statement [`append_optimistic`](super::statements::Statements::append_optimistic) with its
+    /// parameters.
+    pub(super) fn bind_optimistic(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
+        let [
+            _,
+            id,
+            event_type,
+            tags,
+            metadata,
+            data,
+            tag_event,
+            tag_key,
+            _,
+            _,
+            _,
+            _,
+            _,
+            after,
+            key,
+            last_position,
+            last_id,
+            open,
+            _,
+            _,
+            _,
+        ] = &self.columns;
+        let parameters = [
+            last_position,
+            last_id,
+            id,
+            event_type,
+            tags,
+            metadata,
+            data,
+            tag_event,
+            tag_key,
+            open,
+            after,
+            key,
+        ];
+        parameters
+            .into_iter()
+            .fold(sqlx::query(append), Query::bind)
+    }
+
     fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {
         let [
             request,

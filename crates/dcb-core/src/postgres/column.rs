@@ -64,6 +64,11 @@ impl Column {
         self.count
     }
 
+    /// How many of them are NULL.
+    pub(super) fn nulls(&self) -> i32 {
+        self.nulls
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.push_with(|elements| elements.extend_from_slice(bytes));
     }

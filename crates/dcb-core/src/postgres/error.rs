@@ -43,6 +43,15 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
     }
 }
 
+/// Whether an event was to get a position that another has: it finds either that event there, or one
+/// of its own tags on it.
+pub(super) fn is_position_taken(error: &sqlx::Error) -> bool {
+    let constraint = error
+        .as_database_error()
+        .and_then(|error| error.constraint());
+    matches!(constraint, Some("event_pkey" | "event_tag_pkey"))
+}
+
 /// An error of a statement that had no effect, or whose effect does not matter.
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {

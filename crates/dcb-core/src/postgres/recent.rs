@@ -17,12 +17,18 @@ use super::tag_key;
 /// Tags noted before the older half is forgotten: about 4,000 events with two tags.
 const TAGS_OF_A_HALF: usize = 8192;
 
+/// After so many batches with nothing in the way, the next is taken to be one of them. The higher,
+/// the rarer is an attempt in vain.
+const UNDISTURBED: u32 = 16;
+
 /// The last events, in two halves: the older one is forgotten when the newer one is full.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     older: Half,
     newer: Half,
     last: Option<Last>,
+    /// How many batches came right behind the one before them since one was in vain.
+    undisturbed: u32,
 }
 
 /// The last event that was noted.
@@ -61,8 +67,20 @@ impl Recent {
         self.last
     }
 
+    /// The last event noted, if it is likely to be the log's last, with nothing in the way of the next
+    /// batch: so it was for a while.
+    pub(super) fn likely_head(&self) -> Option<Last> {
+        self.last.filter(|_| self.undisturbed >= UNDISTURBED)
+    }
+
+    /// Something was in the way of a batch.
+    pub(super) fn disturbed(&mut self) {
+        self.undisturbed = 0;
+    }
+
     /// Prepares for the events of a batch that was appended behind this head.
     pub(super) fn follow(&mut self, head: u64) {
+        self.undisturbed = self.undisturbed.saturating_add(1);
         if self.last.is_none_or(|last| last.position != head) {
             self.forget();
             self.older.base = head;

@@ -69,7 +69,15 @@ fn writing(config: &Config) -> Settings {
 }
 
 fn reading(config: &Config) -> Settings {
-    let planner = [
+    let mut settings = planning();
+    settings.push(("statement_timeout", milliseconds(config.query_timeout)));
+    settings
+}
+
+/// Statements are planned once and read an index in the order of what they look for; the settings
+/// keep the planner, which has no statistics of a young log, from anything else.
+fn planning() -> Settings {
+    let settings = [
         ("plan_cache_mode", "force_generic_plan"),
         ("enable_seqscan", "off"),
         ("enable_bitmapscan", "off"),
@@ -78,18 +86,16 @@ fn reading(config: &Config) -> Settings {
         ("max_parallel_workers_per_gather", "0"),
         ("jit", "off"),
     ];
-    let mut settings: Settings = planner
-        .into_iter()
-        .map(|(name, value)| (name, value.to_owned()))
-        .collect();
-    settings.push(("statement_timeout", milliseconds(config.query_timeout)));
     settings
+        .map(|(name, value)| (name, value.to_owned()))
+        .into()
 }
 
 /// The session of the writer: READ COMMITTED whatever the database's default is, because
 /// `dcb.append` must see all that was committed before it got the lock.
 pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
-    let mut settings = writing(config);
+    let mut settings = planning();
+    settings.extend(writing(config));
     settings.push(("default_transaction_isolation", "read committed".to_owned()));
     Ok(with(options(config, &config.url)?, config, settings))
 }
@@ -105,8 +111,7 @@ pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
     transaction(config, &settings)
 }
 
-/// The pool of the readers. Every statement reads an index in the order of its result; the settings
-/// keep the planner, which has no statistics of a young log, from anything else.
+/// The pool of the readers.
 pub(super) fn readers(config: &Config, url: &str) -> Result<Pool, Error> {
     let options = with(options(config, url)?, config, reading(config));
     let limits = Limits::new(config.read_connections, config.query_timeout);

@@ -9,7 +9,9 @@ use super::selection::{SHORT_RANGE, Shape};
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) append: SqlStr,
-    /// The same with commands.
+    /// For a batch of which nothing is likely to be refused.
+    pub(super) append_optimistic: SqlStr,
+    /// As `append`, with commands.
     pub(super) append_with_commands: SqlStr,
     pub(super) commands: SqlStr,
     pub(super) head: SqlStr,
@@ -36,6 +38,7 @@ impl Statements {
         };
         Self {
             append: sql(append(pooled, false)),
+            append_optimistic: sql(APPEND_OPTIMISTIC.to_owned()),
             append_with_commands: sql(append(pooled, true)),
             commands: sql(
                 "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
@@ -101,6 +104,47 @@ fn append(pooled: bool, with_commands: bool) -> String {
          $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)"
     )
 }
+
+/// Inserts what `dcb.append` would, if the event of `$1` and `$2` is the log's last and no probe of
+/// `$10` has an event with its key after its `after`; answers whether it did. `$3` to `$9` are the
+/// events and their tags, `$11` and `$12` after and key of all probes.
+///
+/// The statement sees the log as it was before it got the lock. So it does not look for the last
+/// event: where others were appended since, the primary key has their positions and refuses these.
+/// It does not wait for the lock, with locks on the tables already: then another session appends,
+/// and nothing is written.
+const APPEND_OPTIMISTIC: &str = "\
+    WITH last AS MATERIALIZED ( \
+        SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
+               AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) \
+                   = ($2::uuid[])[1] \
+               AND (SELECT o.probe FROM unnest($10::int[]) o(probe) \
+                     WHERE CASE WHEN ($11::bigint[])[o.probe] > ($1::bigint[])[1] THEN true \
+                           ELSE (SELECT t.position FROM dcb.event_tag t \
+                                  WHERE (t.key, t.position) \
+                                        > (($12::bigint[])[o.probe], ($11::bigint[])[o.probe]) \
+                                    AND t.key <= ($12::bigint[])[o.probe] \
+                                               | CASE ($12::bigint[])[o.probe] & 16777215 \
+                                                 WHEN 0 THEN 16777215 ELSE 0 END \
+                                  ORDER BY t.key, t.position LIMIT 1) IS NOT NULL END \
+                     LIMIT 1) IS NULL AS is_it), \
+    inserted AS ( \
+        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
+        SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
+               u.id, u.type, u.tags::text[], u.metadata::json, u.data \
+          FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bytea[]) \
+               WITH ORDINALITY u(id, type, tags, metadata, data, ordinal) \
+         WHERE (SELECT l.is_it FROM last l)), \
+    inserted_tags AS ( \
+        INSERT INTO dcb.event_tag (key, position) \
+        SELECT u.key, ($1::bigint[])[1] + u.event \
+          FROM unnest($8::int[], $9::bigint[]) u(event, key) \
+         WHERE (SELECT l.is_it FROM last l)) \
+    SELECT CASE WHEN l.is_it \
+                 AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
+           THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
+           ELSE l.is_it END \
+      FROM last l";
 
 /// The head and the events are branches of one statement, so of one snapshot; a server that may not
 /// use parallel workers answers them in turn.

@@ -16,7 +16,7 @@ use super::batch::Batch;
 use super::column::{Column, Element};
 use super::commands::Commands;
 use super::counters::Counters;
-use super::error::{Failure, error, failure};
+use super::error::{Failure, error, failure, is_position_taken};
 use super::plan::{Answer, Plan, Refusal, Settled};
 use super::pooled;
 use super::readers::Bound;
@@ -193,6 +193,19 @@ impl Writer {
     }
 
     async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
+        if let Some(last) = session.recent.likely_head()
+            && session.batch.is_decided_by_keys()
+            && session.commands.is_empty()
+            && self.begin.is_none()
+        {
+            if self.send_optimistic(session).await? {
+                return Ok(Answer {
+                    head: last.position,
+                    ..Answer::default()
+                });
+            }
+            session.recent.disturbed();
+        }
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
         let append = bind(&self.statements, &session.batch, &session.commands);
         let sent = async {
@@ -201,10 +214,32 @@ impl Writer {
                 Some(begin) => connection.transact(begin, append).await,
             }
         };
-        match timeout(self.append_timeout + MARGIN, sent).await {
-            Ok(row) => answer(&row?),
-            Err(_) => Err(no_answer()),
+        answer(&self.in_time(sent).await?)
+    }
+
+    /// Appends a batch that a look for keys decides about, all of it behind the last event known:
+    /// returns whether it did. In vain where another process has appended, or where there is an
+    /// event that may stand against one of the requests.
+    async fn send_optimistic(&self, session: &mut Session) -> Result<bool, sqlx::Error> {
+        let connection = session.connection.as_mut().ok_or_else(no_answer)?;
+        let append = session
+            .batch
+            .bind_optimistic(self.statements.append_optimistic.clone());
+        let sent = append.fetch_one(&mut connection.connection);
+        match self.in_time(sent).await {
+            Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),
+            Err(failed) if is_position_taken(&failed) => Ok(false),
+            Err(failed) => Err(failed),
         }
+    }
+
+    async fn in_time(
+        &self,
+        sent: impl Future<Output = Result<PgRow, sqlx::Error>>,
+    ) -> Result<PgRow, sqlx::Error> {
+        timeout(self.append_timeout + MARGIN, sent)
+            .await
+            .unwrap_or_else(|_| Err(no_answer()))
     }
 
     /// Finds out what became of a batch whose connection was lost: makes sure that the old session

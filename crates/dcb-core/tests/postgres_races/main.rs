@@ -5,6 +5,7 @@ mod batches;
 mod clearing;
 mod foreign_transactions;
 mod isolation;
+mod optimistic;
 mod recent;
 mod short_ranges;
 #[path = "../support/mod.rs"]

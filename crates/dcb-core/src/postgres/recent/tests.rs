@@ -92,3 +92,24 @@ fn the_tag_met_least_lately_is_the_one_to_glance_at() {
     assert_eq!(glance(&["at:109", "at:103", "hot"]), Some(key("at:103")));
     assert_eq!(glance(&[]), None);
 }
+
+#[test]
+fn the_last_event_is_likely_the_head_after_a_while_undisturbed() {
+    let a_while = u64::from(UNDISTURBED);
+    assert!(
+        known(a_while).likely_head().is_none(),
+        "nothing is before the first"
+    );
+    let mut recent = known(a_while + 1);
+    assert_eq!(recent.likely_head(), Some(last(101 + a_while)));
+    recent.disturbed();
+    for head in 101 + a_while..101 + 2 * a_while {
+        assert!(recent.likely_head().is_none());
+        recent.follow(head);
+        recent.note(last(head + 1), &[]);
+    }
+    assert_eq!(recent.likely_head(), Some(last(101 + 2 * a_while)));
+    recent.follow(1_000);
+    recent.note(last(1_001), &[]);
+    assert!(recent.likely_head().is_none());
+}

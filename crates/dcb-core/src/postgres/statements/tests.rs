@@ -20,6 +20,7 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
 fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let single = [
         ("append", &statements.append),
+        ("append_optimistic", &statements.append_optimistic),
         ("append_with_commands", &statements.append_with_commands),
         ("commands", &statements.commands),
         ("head", &statements.head),
