@@ -5,6 +5,10 @@
 //! takes an advisory lock of the log and reads the head after it, so positions are contiguous and
 //! in commit order whichever process writes; no process keeps any state that correctness needs.
 //!
+//! A writer that nothing was in the way of for sixteen batches does not ask for the head: it inserts
+//! behind the last event it knows, and the primary key refuses a position that is taken. Then the
+//! batch takes a second round trip, and the next sixteen ask.
+//!
 //! Reads use connections of their own and never wait for the writer.
 
 mod append;

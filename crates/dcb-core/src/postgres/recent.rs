@@ -4,8 +4,8 @@
 //! Most conditions are of a decision that was made a moment ago: their `after` is a few hundred
 //! events behind the head. If the last event of the log is the last one noted here, then every
 //! event since the first one noted was noted too, for positions have no gaps and the log never
-//! changes. The server compares that last event under the log's lock, so nothing rests on what is
-//! remembered: where another process appended in between, each condition is looked up.
+//! changes. The server makes sure under the log's lock that this event is the last, so nothing rests
+//! on what is remembered: where another process appended in between, each condition is looked up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
