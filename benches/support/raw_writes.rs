@@ -2,9 +2,9 @@
 //!
 //! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in one
 //! statement that commits by itself, in a log with the content of the row's: nobody writes between
-//! the appends of the row. The keys of the tags are made here,
-//! as the store does, so that the server hashes nothing. Where the events go is asked before the
-//! op, untimed; the store asks inside its statement.
+//! the appends of the row. The keys of the tags are made here, as the store does, so that the server
+//! hashes nothing. Where the events go is asked before the op, untimed; the store asks inside its
+//! statement, or knows from its last append.
 
 use super::log::Log;
 use super::raw::Connections;

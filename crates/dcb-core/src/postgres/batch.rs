@@ -1,5 +1,7 @@
 //! A batch of requests as the parameters of `dcb.append`.
 
+use std::ops::Range;
+
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Postgres, SqlStr};
@@ -29,6 +31,16 @@ const ELEMENTS: [Element; 21] = [
     Int8, Uuid, Int4, // recent: position and id of the last event known, probes left open
     Int4, Text, Int8, // tracking: request, source, position
 ];
+
+/// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
+const EVENTS_AND_TAGS: Range<usize> = 1..8;
+const KNOWN: usize = 8;
+const PROBE_AFTER: usize = 13;
+const PROBE_KEY: usize = 14;
+const LAST_POSITION: usize = 15;
+const LAST_ID: usize = 16;
+const OPEN: usize = 17;
+const TRACKING: usize = 18;
 
 impl Default for Batch {
     fn default() -> Self {
@@ -71,76 +83,21 @@ impl Batch {
 
     /// Whether a look for keys decides about all of it, if the last event known is the log's last.
     pub(super) fn is_decided_by_keys(&self) -> bool {
-        let [
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            known,
-            _,
-            _,
-            _,
-            _,
-            _,
-            key,
-            last,
-            _,
-            open,
-            tracking,
-            _,
-            _,
-        ] = &self.columns;
-        let every_probe_has_a_key = key.nulls() == 0 || open.count() == 0;
-        last.count() == 1 && known.count() == 0 && tracking.count() == 0 && every_probe_has_a_key
+        let count = |column: usize| self.columns[column].count();
+        let keys_are_missing = count(OPEN) > 0 && self.columns[PROBE_KEY].nulls() > 0;
+        count(LAST_POSITION) == 1 && count(KNOWN) == 0 && count(TRACKING) == 0 && !keys_are_missing
     }
 
-    /// The statement [`append_optimistic`](super::statements::Statements::append_optimistic) with its
-    /// parameters.
+    /// The statement [`append_optimistic`](super::statements::Statements::append_optimistic) with
+    /// its parameters.
     pub(super) fn bind_optimistic(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
-        let [
-            _,
-            id,
-            event_type,
-            tags,
-            metadata,
-            data,
-            tag_event,
-            tag_key,
-            _,
-            _,
-            _,
-            _,
-            _,
-            after,
-            key,
-            last_position,
-            last_id,
-            open,
-            _,
-            _,
-            _,
-        ] = &self.columns;
-        let parameters = [
-            last_position,
-            last_id,
-            id,
-            event_type,
-            tags,
-            metadata,
-            data,
-            tag_event,
-            tag_key,
-            open,
-            after,
-            key,
-        ];
-        parameters
+        let parameters = [LAST_POSITION, LAST_ID]
             .into_iter()
-            .fold(sqlx::query(append), Query::bind)
+            .chain(EVENTS_AND_TAGS)
+            .chain([OPEN, PROBE_AFTER, PROBE_KEY]);
+        parameters.fold(sqlx::query(append), |query, column| {
+            query.bind(&self.columns[column])
+        })
     }
 
     fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {

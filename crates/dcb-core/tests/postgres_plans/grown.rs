@@ -51,19 +51,15 @@ async fn round(store: &PostgresStore) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn plans_made_for_an_empty_log_serve_a_grown_one() {
-    let log = fresh_log().await;
-    let store = connect(&log).await;
-    let mut sql = Sql::connect(&log.url).await;
-    let schema = &log.schema;
+/// Has the planner know the tables as empty.
+async fn analyze_empty(sql: &mut Sql, schema: &str) {
     for table in ["event", "event_tag", "tracking"] {
         sql.run(&format!("VACUUM (ANALYZE) {schema}.{table}")).await;
     }
-    // Enough for reads to go by index, which they need not do in a short log.
-    let start = vec![Event::builder("Start").build().unwrap(); START];
-    store.append(start).await.unwrap();
-    round(&store).await;
+}
+
+/// Adds events behind whatever the log holds, without the planner's notice.
+async fn grow(sql: &mut Sql, schema: &str) {
     sql.run(&format!(
         "INSERT INTO {schema}.event (position, recorded_at, id, type, tags, data) \
          SELECT i + 1000, now(), gen_random_uuid(), 'Other', ARRAY['other:' || i], '' \
@@ -73,6 +69,20 @@ async fn plans_made_for_an_empty_log_serve_a_grown_one() {
           WHERE position > 1000"
     ))
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_made_for_an_empty_log_serve_a_grown_one() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let mut sql = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    analyze_empty(&mut sql, schema).await;
+    // Enough for reads to go by index, which they need not do in a short log.
+    let start = vec![Event::builder("Start").build().unwrap(); START];
+    store.append(start).await.unwrap();
+    round(&store).await;
+    grow(&mut sql, schema).await;
     let before = counters(&mut sql, schema).await;
     for _ in 0..REPEATS {
         round(&store).await;
@@ -85,5 +95,37 @@ async fn plans_made_for_an_empty_log_serve_a_grown_one() {
     let rows = (counters(&mut sql, schema).await - before).rows / REPEATS;
     println!("{rows} rows a round");
     assert!(rows < ROWS_PER_ROUND, "{rows} rows a round");
+    sql.close().await;
+}
+
+/// The same for a writer that does not ask where the log ends, because nobody disturbs it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_of_an_undisturbed_writer_serves_a_grown_log() {
+    const A_WHILE: usize = 40;
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let mut sql = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    let appends = async || {
+        for _ in 0..A_WHILE {
+            let seat = Query::builder().event_type("Seat").tag("seat:1").build();
+            let condition = AppendCondition::fail_if(seat.unwrap());
+            let row = Event::builder("Row").tag("row:1").build().unwrap();
+            store.append_if(row, condition).await.unwrap();
+        }
+    };
+    analyze_empty(&mut sql, schema).await;
+    appends().await;
+    grow(&mut sql, schema).await;
+    let before = counters(&mut sql, schema).await;
+    appends().await;
+    store.close().await;
+    wait_until("the counters are complete", async || {
+        counters(&mut sql, schema).await.rows > before.rows
+    })
+    .await;
+    let rows = (counters(&mut sql, schema).await - before).rows;
+    println!("{rows} rows for {A_WHILE} appends");
+    assert!(rows < ROWS_PER_ROUND, "{rows} rows");
     sql.close().await;
 }
