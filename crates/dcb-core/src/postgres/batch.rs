@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::recent::{Last, Recent};
 use super::request::Request;
 use super::selection::for_each_probe;
+use super::statements::Statements;
 use super::tag_key;
 use super::text_form::{write_metadata, write_tags};
 use crate::{AppendCondition, Event, Position, Tracking};
@@ -20,6 +21,9 @@ use crate::{AppendCondition, Event, Position, Tracking};
 #[derive(Debug)]
 pub(super) struct Batch {
     columns: [Column; ELEMENTS.len()],
+    /// Of each probe another key besides that of its row, NULL where it has no two tags. Only an
+    /// optimistic append asks for it.
+    probe_other: Column,
 }
 
 /// The parameters of `dcb.append`, in its order.
@@ -46,6 +50,7 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             columns: ELEMENTS.map(Column::new),
+            probe_other: Column::new(Int8),
         }
     }
 }
@@ -54,6 +59,7 @@ impl Batch {
     /// Takes over the requests, and of those that the plan does not hold the events.
     pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &Recent) {
         self.columns.iter_mut().for_each(Column::clear);
+        self.probe_other.clear();
         if let Some(last) = recent.last() {
             self.add_last(last);
         }
@@ -88,16 +94,26 @@ impl Batch {
         count(LAST_POSITION) == 1 && count(KNOWN) == 0 && count(TRACKING) == 0 && !keys_are_missing
     }
 
-    /// The statement [`append_optimistic`](super::statements::Statements::append_optimistic) with
-    /// its parameters.
-    pub(super) fn bind_optimistic(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
+    /// The statement of an optimistic append with its parameters.
+    pub(super) fn bind_optimistic(
+        &self,
+        statements: &Statements,
+    ) -> Query<'_, Postgres, PgArguments> {
         let parameters = [LAST_POSITION, LAST_ID]
             .into_iter()
             .chain(EVENTS_AND_TAGS)
             .chain([OPEN, PROBE_AFTER, PROBE_KEY]);
-        parameters.fold(sqlx::query(append), |query, column| {
-            query.bind(&self.columns[column])
-        })
+        let bind = |append: &SqlStr| {
+            parameters.fold(sqlx::query(append.clone()), |query, column| {
+                query.bind(&self.columns[column])
+            })
+        };
+        let pairs = self.probe_other.count() > self.probe_other.nulls();
+        if pairs && self.columns[OPEN].count() > 0 {
+            bind(&statements.append_optimistic_pairs).bind(&self.probe_other)
+        } else {
+            bind(&statements.append_optimistic)
+        }
     }
 
     fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {
@@ -165,6 +181,7 @@ impl Batch {
                 });
                 after.push_int8(i64::try_from(position).unwrap_or(i64::MAX));
                 key.push_optional_int8(glance.key);
+                self.probe_other.push_optional_int8(glance.other);
                 if !glance.settled {
                     open.push_int4(request.count());
                 }

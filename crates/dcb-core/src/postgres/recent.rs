@@ -43,6 +43,8 @@ pub(super) struct Last {
 pub(super) struct Glance {
     /// The key that was met least lately, `None` where there is no tag.
     pub(super) key: Option<i64>,
+    /// The one before that, `None` where there are no two tags.
+    pub(super) other: Option<i64>,
     /// Whether no event since `after` can match, if the last event is still the last.
     pub(super) settled: bool,
 }
@@ -105,13 +107,20 @@ impl Recent {
 
     /// What to ask for one alternative with these keys, of which an event must carry all.
     pub(super) fn glance(&self, after: u64, keys: impl Iterator<Item = i64>) -> Glance {
-        let least = keys
-            .map(|key| (self.last_position(key), key))
-            .min_by_key(|&(position, _)| position);
+        let (mut least, mut other) = (None::<(u64, i64)>, None::<(u64, i64)>);
+        for key in keys {
+            let met = self.last_position(key);
+            if least.is_none_or(|(position, _)| met < position) {
+                other = least.replace((met, key));
+            } else if other.is_none_or(|(position, _)| met < position) {
+                other = Some((met, key));
+            }
+        }
         let known =
             self.last.is_some_and(|last| after <= last.position) && after >= self.older.base;
         Glance {
             key: least.map(|(_, key)| key),
+            other: other.map(|(_, key)| key),
             settled: known && least.is_some_and(|(position, _)| position <= after),
         }
     }

@@ -11,6 +11,8 @@ pub(super) struct Statements {
     pub(super) append: SqlStr,
     /// For a batch of which nothing is likely to be refused.
     pub(super) append_optimistic: SqlStr,
+    /// As `append_optimistic`, for conditions with two tags and more.
+    pub(super) append_optimistic_pairs: SqlStr,
     /// As `append`, with commands.
     pub(super) append_with_commands: SqlStr,
     pub(super) commands: SqlStr,
@@ -38,7 +40,8 @@ impl Statements {
         };
         Self {
             append: sql(append(pooled, false)),
-            append_optimistic: sql(APPEND_OPTIMISTIC.to_owned()),
+            append_optimistic: sql(append_optimistic(false)),
+            append_optimistic_pairs: sql(append_optimistic(true)),
             append_with_commands: sql(append(pooled, true)),
             commands: sql(
                 "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
@@ -106,45 +109,90 @@ fn append(pooled: bool, with_commands: bool) -> String {
 }
 
 /// Inserts what `dcb.append` would, if the event of `$1` and `$2` is the log's last and no probe of
-/// `$10` has an event with its key after its `after`; answers whether it did. `$3` to `$9` are the
-/// events and their tags, `$11` and `$12` after and key of all probes.
+/// `$10` can have an event after its `after`; answers whether it did. `$3` to `$9` are the events
+/// and their tags, `$11` and `$12` after and key of all probes; with pairs, `$13` is another key
+/// that an event of the probe has, NULL where there is none.
 ///
 /// The statement sees the log as it was before it got the lock. So it does not look for the last
 /// event: where others were appended since, the primary key has their positions and refuses these.
 /// It does not wait for the lock, with locks on the tables already: then another session appends,
 /// and nothing is written.
-const APPEND_OPTIMISTIC: &str = "\
-    WITH last AS MATERIALIZED ( \
-        SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
-               AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) \
-                   = ($2::uuid[])[1] \
-               AND (SELECT o.probe FROM unnest($10::int[]) o(probe) \
-                     WHERE CASE WHEN ($11::bigint[])[o.probe] > ($1::bigint[])[1] THEN true \
-                           ELSE (SELECT t.position FROM dcb.event_tag t \
-                                  WHERE (t.key, t.position) \
-                                        > (($12::bigint[])[o.probe], ($11::bigint[])[o.probe]) \
-                                    AND t.key <= ($12::bigint[])[o.probe] \
-                                               | CASE ($12::bigint[])[o.probe] & 16777215 \
-                                                 WHEN 0 THEN 16777215 ELSE 0 END \
-                                  ORDER BY t.key, t.position LIMIT 1) IS NOT NULL END \
-                     LIMIT 1) IS NULL AS is_it), \
-    inserted AS ( \
-        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
-        SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
-               u.id, u.type, u.tags::text[], u.metadata::json, u.data \
-          FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bytea[]) \
-               WITH ORDINALITY u(id, type, tags, metadata, data, ordinal) \
-         WHERE (SELECT l.is_it FROM last l)), \
-    inserted_tags AS ( \
-        INSERT INTO dcb.event_tag (key, position) \
-        SELECT u.key, ($1::bigint[])[1] + u.event \
-          FROM unnest($8::int[], $9::bigint[]) u(event, key) \
-         WHERE (SELECT l.is_it FROM last l)) \
-    SELECT CASE WHEN l.is_it \
-                 AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
-           THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
-           ELSE l.is_it END \
-      FROM last l";
+fn append_optimistic(pairs: bool) -> String {
+    let can_match = if pairs {
+        key_or_pair_occurs()
+    } else {
+        key_occurs("p.key", "ORDER BY t.key, t.position LIMIT 1")
+    };
+    let other = if pairs {
+        ", ($13::bigint[])[o.probe] AS other"
+    } else {
+        ""
+    };
+    format!(
+        "WITH last AS MATERIALIZED ( \
+            SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
+                   AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) \
+                       = ($2::uuid[])[1] \
+                   AND (SELECT 1 FROM ( \
+                            SELECT ($11::bigint[])[o.probe] AS after, \
+                                   ($12::bigint[])[o.probe] AS key{other} \
+                              FROM unnest($10::int[]) o(probe)) p \
+                         WHERE CASE WHEN p.after > ($1::bigint[])[1] THEN 1 \
+                               ELSE {can_match} END IS NOT NULL \
+                         LIMIT 1) IS NULL AS is_it), \
+        inserted AS ( \
+            INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
+            SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
+                   u.id, u.type, u.tags::text[], u.metadata::json, u.data \
+              FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bytea[]) \
+                   WITH ORDINALITY u(id, type, tags, metadata, data, ordinal) \
+             WHERE (SELECT l.is_it FROM last l)), \
+        inserted_tags AS ( \
+            INSERT INTO dcb.event_tag (key, position) \
+            SELECT u.key, ($1::bigint[])[1] + u.event \
+              FROM unnest($8::int[], $9::bigint[]) u(event, key) \
+             WHERE (SELECT l.is_it FROM last l)) \
+        SELECT CASE WHEN l.is_it \
+                     AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
+               THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
+               ELSE l.is_it END \
+          FROM last l"
+    )
+}
+
+/// A position where the key occurs after the probe's `after`, NULL if it does not; a key without a
+/// type stands for all that the tag can have.
+fn key_occurs(key: &str, which: &str) -> String {
+    format!(
+        "(SELECT t.position FROM dcb.event_tag t \
+           WHERE (t.key, t.position) > ({key}, p.after) \
+             AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END \
+             {which})"
+    )
+}
+
+/// As [`key_occurs`], of a probe with two keys an event with both. One of them must occur no more
+/// than ten times; else it may be that there is one, and `dcb.append` has to look.
+fn key_or_pair_occurs() -> String {
+    const ORDER: &str = "ORDER BY t.key, t.position";
+    let is_many = |key| key_occurs(key, &format!("{ORDER} OFFSET 10 LIMIT 1"));
+    // The low bits of a key are the type, the same for every tag of an event.
+    let with = |key, other| {
+        let both = "(SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
+                      AND u.key = {other} | (t.key & 16777215)) IS NOT NULL";
+        let both = both.replace("{other}", other);
+        key_occurs(key, &format!("AND {both} {ORDER} LIMIT 1"))
+    };
+    format!(
+        "CASE WHEN p.other IS NULL THEN {} WHEN {} IS NULL THEN {} WHEN {} IS NULL THEN {} \
+         ELSE 1 END",
+        key_occurs("p.key", &format!("{ORDER} LIMIT 1")),
+        is_many("p.key"),
+        with("p.key", "p.other"),
+        is_many("p.other"),
+        with("p.other", "p.key"),
+    )
+}
 
 /// The head and the events are branches of one statement, so of one snapshot; a server that may not
 /// use parallel workers answers them in turn.

@@ -222,9 +222,7 @@ impl Writer {
     /// event that may stand against one of the requests.
     async fn send_optimistic(&self, session: &mut Session) -> Result<bool, sqlx::Error> {
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
-        let append = session
-            .batch
-            .bind_optimistic(self.statements.append_optimistic.clone());
+        let append = session.batch.bind_optimistic(&self.statements);
         let sent = append.fetch_one(&mut connection.connection);
         match self.in_time(sent).await {
             Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),

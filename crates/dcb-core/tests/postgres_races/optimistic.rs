@@ -28,8 +28,9 @@ async fn alone(store: &PostgresStore) {
 
 /// Whether the last batch of the log was appended without asking where the log ends.
 async fn was_optimistic(log: &Config, sql: &mut Sql) -> bool {
+    // How they begin: the server shows no more of a long statement.
     let (insert, ask) = (
-        format!("INSERT INTO \"{}\".event (", log.schema),
+        format!("WITH last AS %\"{}\".event", log.schema),
         format!("FROM \"{}\".append(", log.schema),
     );
     let last = format!(
@@ -143,6 +144,62 @@ async fn what_was_there_long_before_is_found() {
         matches!(refused, Err(Error::AfterBeyondHead { .. })),
         "{refused:?}"
     );
+}
+
+/// A condition on two tags asks for an event with both, of whichever tag few events carry.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_with_two_tags_is_found_among_many_with_one() {
+    const MANY: usize = 30;
+    let log = fresh_log().await;
+    let mut sql = Sql::connect(&log.url).await;
+    let before = connect(&log).await;
+    let many = ["m", "n"]
+        .map(|tag| vec![event("Old", &[tag]); MANY])
+        .concat();
+    let both = 1 + before.append(many).await.unwrap().last().get();
+    let few = [
+        event("Old", &["m", "n"]),
+        event("Old", &["few", "x-few"]),
+        event("Old", &["few", "m", "x-few"]),
+        event("Other", &["few", "n", "x-few"]),
+    ];
+    before.append(few).await.unwrap();
+    before.close().await;
+
+    let own = connect(&log).await;
+    let old: &[&str] = &["Old"];
+    // What is not met is appended without asking.
+    let cases: [(_, &[&str], _, _); 13] = [
+        (old, &["m", "n"], 0, Some(both)),
+        (&[], &["m", "n"], 0, Some(both)),
+        (old, &["few", "m"], 0, Some(both + 2)),
+        (old, &["m", "x-few"], 0, Some(both + 2)),
+        (&[], &["few", "m"], 0, Some(both + 2)),
+        (&[], &["m", "x-few"], 0, Some(both + 2)),
+        (old, &["few", "m"], both + 2, None),
+        (old, &["m", "x-few"], both + 2, None),
+        (old, &["few", "n"], 0, None),
+        (old, &["n", "x-few"], 0, None),
+        (&[], &["few", "n"], 0, Some(both + 3)),
+        (&[], &["n", "x-few"], 0, Some(both + 3)),
+        (old, &["few", "m", "x-few"], both + 2, None),
+    ];
+    for (types, tags, after, expected) in cases {
+        alone(&own).await;
+        let query = Query::builder().event_types(types.iter().copied());
+        let query = query.tags(tags.iter().copied()).build().unwrap();
+        let condition = AppendCondition::fail_if(query).after(Position::new(after));
+        assert_eq!(
+            refused(&own, condition).await,
+            expected,
+            "{types:?} {tags:?}"
+        );
+        assert_eq!(
+            was_optimistic(&log, &mut sql).await,
+            expected.is_none(),
+            "{types:?} {tags:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -85,12 +85,23 @@ fn the_older_half_goes_when_the_newer_one_is_full() {
 }
 
 #[test]
-fn the_tag_met_least_lately_is_the_one_to_glance_at() {
+fn the_tags_met_least_lately_are_those_to_glance_at() {
     let recent = known(10);
-    let glance = |tags: &[&str]| recent.glance(0, tags.iter().map(|tag| key(tag))).key;
-    assert_eq!(glance(&["hot", "absent"]), Some(key("absent")));
-    assert_eq!(glance(&["at:109", "at:103", "hot"]), Some(key("at:103")));
-    assert_eq!(glance(&[]), None);
+    let glance = |tags: &[&str]| {
+        let glance = recent.glance(0, tags.iter().map(|tag| key(tag)));
+        [glance.key, glance.other]
+    };
+    let keys = |tags: [&str; 2]| tags.map(|tag| Some(key(tag)));
+    assert_eq!(glance(&["hot", "absent"]), keys(["absent", "hot"]));
+    assert_eq!(glance(&["absent", "hot"]), keys(["absent", "hot"]));
+    let three = ["at:109", "at:103", "hot"];
+    assert_eq!(glance(&three), keys(["at:103", "at:109"]));
+    assert_eq!(
+        glance(&["hot", "at:103", "at:109"]),
+        keys(["at:103", "at:109"])
+    );
+    assert_eq!(glance(&["hot"]), [Some(key("hot")), None]);
+    assert_eq!(glance(&[]), [None, None]);
 }
 
 #[test]

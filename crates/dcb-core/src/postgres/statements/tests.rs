@@ -21,6 +21,10 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let single = [
         ("append", &statements.append),
         ("append_optimistic", &statements.append_optimistic),
+        (
+            "append_optimistic_pairs",
+            &statements.append_optimistic_pairs,
+        ),
         ("append_with_commands", &statements.append_with_commands),
         ("commands", &statements.commands),
         ("head", &statements.head),
