@@ -121,7 +121,7 @@ fn append_optimistic(pairs: bool) -> String {
     let can_match = if pairs {
         key_or_pair_occurs()
     } else {
-        key_occurs("p.key", "ORDER BY t.key, t.position LIMIT 1")
+        key_occurs()
     };
     let other = if pairs {
         ", ($13::bigint[])[o.probe] AS other"
@@ -160,37 +160,48 @@ fn append_optimistic(pairs: bool) -> String {
     )
 }
 
-/// A position where the key occurs after the probe's `after`, NULL if it does not; a key without a
-/// type stands for all that the tag can have.
-fn key_occurs(key: &str, which: &str) -> String {
+/// The places where the key occurs after the probe's `after`, in order; a key without a type stands
+/// for all that the tag can have.
+fn places_of(key: &str) -> String {
     format!(
-        "(SELECT t.position FROM dcb.event_tag t \
-           WHERE (t.key, t.position) > ({key}, p.after) \
-             AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END \
-             {which})"
+        "dcb.event_tag t WHERE (t.key, t.position) > ({key}, p.after) \
+           AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END"
     )
 }
 
-/// As [`key_occurs`], of a probe with two keys an event with both. One of them must occur no more
-/// than ten times; else it may be that there is one, and `dcb.append` has to look.
+const IN_ORDER: &str = "ORDER BY t.key, t.position LIMIT";
+
+/// Not NULL where the probe's key occurs.
+fn key_occurs() -> String {
+    let places = places_of("p.key");
+    format!("(SELECT t.position FROM {places} {IN_ORDER} 1)")
+}
+
+/// As [`key_occurs`]; of a probe with two keys, where an event has both. One of them must occur no
+/// more than ten times: else there may be such an event, and `dcb.append` has to look.
 fn key_or_pair_occurs() -> String {
-    const ORDER: &str = "ORDER BY t.key, t.position";
-    let is_many = |key| key_occurs(key, &format!("{ORDER} OFFSET 10 LIMIT 1"));
-    // The low bits of a key are the type, the same for every tag of an event.
+    let count = |key| {
+        let places = places_of(key);
+        format!("(SELECT count(*) FROM (SELECT FROM {places} {IN_ORDER} 11) few)")
+    };
     let with = |key, other| {
-        let both = "(SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
-                      AND u.key = {other} | (t.key & 16777215)) IS NOT NULL";
-        let both = both.replace("{other}", other);
-        key_occurs(key, &format!("AND {both} {ORDER} LIMIT 1"))
+        let places = places_of(key);
+        // The low bits of a key are the type, the same for every tag of an event.
+        format!(
+            "(SELECT t.position FROM {places} \
+                 AND (SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
+                         AND u.key = {other} | (t.key & 16777215)) IS NOT NULL \
+               {IN_ORDER} 1)"
+        )
     };
     format!(
-        "CASE WHEN p.other IS NULL THEN {} WHEN {} IS NULL THEN {} WHEN {} IS NULL THEN {} \
-         ELSE 1 END",
-        key_occurs("p.key", &format!("{ORDER} LIMIT 1")),
-        is_many("p.key"),
-        with("p.key", "p.other"),
-        is_many("p.other"),
+        "CASE {} WHEN 0 THEN NULL \
+              WHEN 11 THEN CASE WHEN p.other IS NULL OR {} = 11 THEN 1 ELSE {} END \
+              ELSE CASE WHEN p.other IS NULL THEN 1 ELSE {} END END",
+        count("p.key"),
+        count("p.other"),
         with("p.other", "p.key"),
+        with("p.key", "p.other"),
     )
 }
 
