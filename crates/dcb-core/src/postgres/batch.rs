@@ -94,25 +94,34 @@ impl Batch {
         count(LAST_POSITION) == 1 && count(KNOWN) == 0 && count(TRACKING) == 0 && !keys_are_missing
     }
 
-    /// The statement of an optimistic append with its parameters.
+    /// Whether a probe that is open has two keys to look for.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.columns[OPEN].count() > 0 && self.probe_other.count() > self.probe_other.nulls()
+    }
+
+    /// The statement of an optimistic append with its parameters; with pairs, the one that looks for
+    /// events with both keys of a probe.
     pub(super) fn bind_optimistic(
         &self,
         statements: &Statements,
+        pairs: bool,
     ) -> Query<'_, Postgres, PgArguments> {
+        let append = if pairs {
+            &statements.append_optimistic_pairs
+        } else {
+            &statements.append_optimistic
+        };
         let parameters = [LAST_POSITION, LAST_ID]
             .into_iter()
             .chain(EVENTS_AND_TAGS)
             .chain([OPEN, PROBE_AFTER, PROBE_KEY]);
-        let bind = |append: &SqlStr| {
-            parameters.fold(sqlx::query(append.clone()), |query, column| {
-                query.bind(&self.columns[column])
-            })
-        };
-        let pairs = self.probe_other.count() > self.probe_other.nulls();
-        if pairs && self.columns[OPEN].count() > 0 {
-            bind(&statements.append_optimistic_pairs).bind(&self.probe_other)
+        let query = parameters.fold(sqlx::query(append.clone()), |query, column| {
+            query.bind(&self.columns[column])
+        });
+        if pairs {
+            query.bind(&self.probe_other)
         } else {
-            bind(&statements.append_optimistic)
+            query
         }
     }
 

@@ -48,6 +48,8 @@ struct Session {
     batch: Batch,
     commands: Commands,
     recent: Recent,
+    /// Whether a look for one key of two was in vain, and a look for both was not.
+    pairs: bool,
 }
 
 struct Connection {
@@ -220,10 +222,23 @@ impl Writer {
     /// Appends a batch that a look for keys decides about, all of it behind the last event known:
     /// returns whether it did. In vain where another process has appended, or where there is an
     /// event that may stand against one of the requests.
+    ///
+    /// To look for events with two keys has a price, whether there are any or not: for a lone append
+    /// a tenth. So one key is looked for until that was in vain.
     async fn send_optimistic(&self, session: &mut Session) -> Result<bool, sqlx::Error> {
+        let has_pairs = session.batch.has_pairs();
+        let pairs = has_pairs && session.pairs;
+        if self.insert(session, pairs).await? {
+            return Ok(true);
+        }
+        session.pairs = has_pairs && !pairs && self.insert(session, true).await?;
+        Ok(session.pairs)
+    }
+
+    async fn insert(&self, session: &mut Session, pairs: bool) -> Result<bool, sqlx::Error> {
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
-        let append = session.batch.bind_optimistic(&self.statements);
-        let sent = append.fetch_one(&mut connection.connection);
+        let insert = session.batch.bind_optimistic(&self.statements, pairs);
+        let sent = insert.fetch_one(&mut connection.connection);
         match self.in_time(sent).await {
             Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),
             Err(failed) if is_position_taken(&failed) => Ok(false),
