@@ -4,6 +4,8 @@
 //!   events play a part, and the rows of all datasets are the same op.
 //! - **On the dataset**: the dataset and 100 past events are in the log before the row begins.
 //! - **1,000 events**: the largest append that the default limits allow, in one commit.
+//! - **Another process in between**: before each append another process appends an event, so that
+//!   the writer never knows where the log ends. In all other rows it does: it writes alone.
 //! - **In turn**: callers that append one event after the other. The other ops end with a barrier:
 //!   most of them pay for a commit that the first caller makes alone.
 //!
@@ -40,14 +42,15 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
         let row = row.fills(page::APPEND).fills(page::APPEND_MS);
         target.row(with_floors(row, &cell), &op);
     }
-    let larger = [
+    let others = [
         (
             tables.cells(&[1], &[LARGEST]),
             largest as fn(&Cell) -> (Row, Op),
         ),
+        (tables.cells(&[1], &[1]), another_in_between),
         (tables.cells(&[MANY], &[TURNS]), in_turn),
     ];
-    for (cells, row) in larger {
+    for (cells, row) in others {
         for (row, op) in cells.iter().filter(|cell| cell.size.has_goals()).map(row) {
             target.row(row.fills(page::APPEND_MS), &op);
         }
@@ -76,6 +79,24 @@ fn largest(cell: &Cell) -> (Row, Op) {
     let floor = floors::batch(&cell.log, LARGEST);
     let goal = Goal::share_of(&floor, 0.9).peer("Go library 44/s on its machine");
     (row.floor(&floor).goal(goal), op)
+}
+
+fn another_in_between(cell: &Cell) -> (Row, Op) {
+    let row = cell
+        .row("Append")
+        .variant(rows::ANOTHER_IN_BETWEEN)
+        .one_op(format!(
+            "1 append of {} after another process has appended one, {}",
+            rows::events_text(1),
+            cell.reading.write_text()
+        ))
+        .floor(&floors::insert_1(&cell.log));
+    let op = Appender::alternating(&cell.log).call(|appender, _call| async move {
+        let course = appender.workload.course();
+        std::hint::black_box(appender.store.events.append(course).await?);
+        Ok(Outcome::Success)
+    });
+    (row, op)
 }
 
 fn in_turn(cell: &Cell) -> (Row, Op) {

@@ -5,6 +5,8 @@
 //!   no call conflicts.
 //! - **On the dataset**: the dataset and 100 past events are there; what should conflict does, and
 //!   how many calls succeed is asserted for every op.
+//! - **Another process in between**: before each append another process appends an event, so that
+//!   the server looks up every condition. In all other rows the writer knows its own last events.
 //! - **Boundaries**: conditions with `after` and without, on a log of 61,000 and of a million
 //!   events, and conditions on a tag that over 100,000 events carry, measured against the same
 //!   call on a tag that a few carry. Rows "in turn" have callers that do not wait for each other.
@@ -21,7 +23,7 @@ mod conflicts;
 mod support;
 
 use bench::pages::local_postgresql as page;
-use bench::{BoxError, Floor, Goal, Op, Row, Target};
+use bench::{AsyncOp, BoxError, Floor, Goal, Op, Row, Target};
 use dcb_core::EventStore as _;
 use std::process::ExitCode;
 use support::appender::{Appender, outcome};
@@ -42,6 +44,12 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
         let (row, op) = without_conflict(&cell);
         target.row(with_floor(row, &cell), &op);
     }
+    for cell in tables.cells(&[1], &[1]) {
+        if cell.size.has_goals() {
+            let (row, op) = another_in_between(&cell);
+            target.row(row, &op);
+        }
+    }
     conflicts::declare(target, &tables.local, &tables.sizes);
     boundaries::declare(target, &tables.local, &tables.sizes);
     tables.beside_docker(target, 1, without_conflict)
@@ -50,18 +58,37 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
 fn without_conflict(cell: &Cell) -> (Row, Op) {
     let events = cell.events;
     let row = cell.row("AppendIf").one_op(format!(
-        "{} of {} that {}; {}",
+        "{} of {} {UNMET}; {}",
         cell.calls("append", "appends"),
         rows::events_text(events),
-        "none with the caller's own course id and the category is there, of whatever type, \
-         however old",
         cell.reading.write_text()
     ));
-    let op = Appender::renewing(&cell.log).call(move |appender, _call| async move {
+    (row, append_unless(Appender::renewing(&cell.log), events))
+}
+
+fn another_in_between(cell: &Cell) -> (Row, Op) {
+    let row = cell
+        .row("AppendIf")
+        .variant(rows::ANOTHER_IN_BETWEEN)
+        .one_op(format!(
+            "1 append of {} {UNMET}, after another process has appended one; {}",
+            rows::events_text(1),
+            cell.reading.write_text()
+        ))
+        .fills(page::APPEND_IF_MS)
+        .floor(&floors::insert_1(&cell.log));
+    (row, append_unless(Appender::alternating(&cell.log), 1))
+}
+
+const UNMET: &str = "under the condition that none with the caller's own course id and the category \
+                     is there, of whatever type, however old";
+
+/// Appends so many events under that condition.
+fn append_unless(set_up: AsyncOp<Appender>, events: usize) -> Op {
+    set_up.call(move |appender, _call| async move {
         let (events, condition) = (appender.events(events), appender.workload.unmet_condition());
         outcome(appender.store.events.append_if(events, condition).await)
-    });
-    (row, op)
+    })
 }
 
 fn with_floor(row: Row, cell: &Cell) -> Row {

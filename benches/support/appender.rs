@@ -6,11 +6,13 @@ use bench::{AsyncOp, BoxError, Op, Outcome};
 use course_enrollment::workload::Workload;
 use dcb_core::{AppendCondition, Appended, Error, Event, EventStore as _, Position};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A store that appends, and what the calls of an op share.
 pub(crate) struct Appender {
     pub(crate) store: Store,
+    /// What another process would have.
+    other: Option<Store>,
     pub(crate) workload: Workload,
     /// What all calls of an op append or ask for, where they contend.
     shared: Mutex<Option<(Event, AppendCondition)>>,
@@ -28,6 +30,28 @@ impl Appender {
         })
     }
 
+    /// As [`renewing`](Self::renewing), and before each op another process appends an event, which
+    /// is not part of the op.
+    pub(crate) fn alternating(log: &Log) -> AsyncOp<Self> {
+        let log = log.clone();
+        let setup = move || {
+            let log = log.clone();
+            async move {
+                let database = log.renewed().await?;
+                let other = Some(Store::connect(database.clone()).await?);
+                Ok(Self {
+                    other,
+                    ..Self::on(Store::connect(database).await?)?
+                })
+            }
+        };
+        Op::setup(setup).before(|appender: Arc<Self>, _op| async move {
+            let other = appender.other.as_ref().ok_or("there is no other store")?;
+            other.events.append(appender.workload.course()).await?;
+            Ok(())
+        })
+    }
+
     /// A set-up on the log as it is.
     pub(crate) fn growing(log: &Log) -> AsyncOp<Self> {
         let log = log.clone();
@@ -40,6 +64,7 @@ impl Appender {
     fn on(store: Store) -> Result<Self, BoxError> {
         Ok(Self {
             store,
+            other: None,
             workload: rows::workload(),
             shared: Mutex::default(),
             head: AtomicU64::new(0),

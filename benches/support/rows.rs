@@ -148,6 +148,9 @@ pub(crate) fn turns_variant(turns: usize) -> String {
     format!("{turns} appends in turn")
 }
 
+/// The variant of rows whose log another process writes to.
+pub(crate) const ANOTHER_IN_BETWEEN: &str = "another process in between";
+
 /// What a call appends; see [`Appender::events`](super::appender::Appender::events).
 pub(crate) fn events_text(count: usize) -> String {
     match count {
