@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use message_store::{Error, Namespace, NamespaceName, Namespaces as _};
-use parking_lot::RwLock;
+use parking_lot::{Mutex as SyncMutex, RwLock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
@@ -14,11 +15,17 @@ use crate::stores::{MessageNamespaces, Messages};
 /// The namespace that is there from the start.
 pub(crate) const DEFAULT: &str = "default";
 
+/// For so long a namespace that was found is taken to be there. Another server on the same database
+/// may have deleted it since.
+const FRESH: Duration = Duration::from_secs(2);
+
 /// A namespace that is open, and the token that it takes.
 pub(crate) struct OpenNamespace {
     pub(crate) name: NamespaceName,
     pub(crate) store: Messages,
     token: Option<TokenHash>,
+    created_at: SystemTime,
+    found: SyncMutex<Instant>,
 }
 
 impl OpenNamespace {
@@ -26,11 +33,15 @@ impl OpenNamespace {
     pub(crate) fn takes(&self, token: &TokenHash) -> bool {
         self.token.is_some_and(|own| own.is(token))
     }
+
+    fn is_fresh(&self) -> bool {
+        self.found.lock().elapsed() < FRESH
+    }
 }
 
-/// The namespaces that are in use: each is looked up once, so that a request costs one hash of its
-/// token and no I/O. One that is deleted is gone from here before it is from the store, and with it
-/// its token.
+/// The namespaces that are in use: each is looked up now and then, so that a request costs one hash
+/// of its token and hardly ever I/O. One that is deleted is gone from here before it is from the
+/// store, and with it its token; one that another server deletes, soon after.
 #[derive(Default)]
 pub(crate) struct OpenNamespaces {
     open: RwLock<HashMap<Box<str>, Arc<OpenNamespace>>>,
@@ -117,17 +128,20 @@ impl OpenNamespaces {
         stores: &MessageNamespaces,
         tokens: &Tokens,
     ) -> Result<Arc<OpenNamespace>, Error> {
-        if let Some(open) = self.get(DEFAULT) {
+        let name = default_name();
+        if let Some(open) = self.find(stores, &name).await? {
             return Ok(open);
         }
-        let name = default_name();
         let made = || TokenHash::of(self.made_for_default().unwrap_or(&made_for(&name)));
         let token = tokens.of_default().copied().unwrap_or_else(made);
         self.ensure(stores, &name, &token).await
     }
 
-    fn get(&self, name: &str) -> Option<Arc<OpenNamespace>> {
-        self.open.read().get(name).cloned()
+    /// Without a look into the store.
+    fn fresh(&self, name: &NamespaceName) -> Option<Arc<OpenNamespace>> {
+        let namespaces = self.open.read();
+        let open = namespaces.get(name.as_str());
+        open.filter(|open| open.is_fresh()).cloned()
     }
 
     /// The namespace of this name, `None` where there is none.
@@ -139,7 +153,7 @@ impl OpenNamespaces {
         stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
-        if let Some(open) = self.get(name.as_str()) {
+        if let Some(open) = self.fresh(name) {
             return Ok(Some(open));
         }
         let _changing = self.changing.lock().await;
@@ -176,19 +190,31 @@ impl OpenNamespaces {
         stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
-        if let Some(open) = self.get(name.as_str()) {
+        if let Some(open) = self.fresh(name) {
             return Ok(Some(open));
         }
-        let found = match stores.get(name).await {
-            Err(Error::NamespaceNotFound { .. }) => return Ok(None),
+        let found = async { Ok((stores.open(name).await?, stores.get(name).await?)) };
+        let (store, namespace) = match found.await {
+            Err(Error::NamespaceNotFound { .. }) => {
+                self.open.write().remove(name.as_str());
+                return Ok(None);
+            }
             found => found?,
         };
+        let mut namespaces = self.open.write();
+        if let Some(open) = namespaces.get(name.as_str())
+            && open.created_at == namespace.created_at
+        {
+            *open.found.lock() = Instant::now();
+            return Ok(Some(Arc::clone(open)));
+        }
         let open = Arc::new(OpenNamespace {
             name: name.clone(),
-            store: stores.open(name).await?,
-            token: Attributes::of(&found).token(),
+            store,
+            token: Attributes::of(&namespace).token(),
+            created_at: namespace.created_at,
+            found: SyncMutex::new(Instant::now()),
         });
-        let mut namespaces = self.open.write();
         namespaces.insert(name.as_str().into(), Arc::clone(&open));
         Ok(Some(open))
     }

@@ -1,5 +1,8 @@
 //! The main flow, with the messages on PostgreSQL.
 
+use std::path::Path;
+use std::time::Duration;
+
 use axum::http::Method;
 use demo_server::Settings;
 use local_postgres::Durability;
@@ -62,6 +65,69 @@ async fn messages_on_postgres() {
     let refused = rpc(&client, &token, json!(["stream.version", "a-1"])).await;
     assert_refused(&refused, 403, "AUTH_UNAUTHORIZED");
     client.stop().await;
+}
+
+/// Two servers on one database: what one deletes or makes again is soon so at the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_that_another_server_deletes_is_gone_with_its_token() {
+    let server = local_postgres::shared_with(Durability::Relaxed);
+    let server = server.await.expect("a PostgreSQL");
+    let database = server.create_database("demo").await.expect("a database");
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let start = async |folder: &Path| {
+        Client::with(Settings {
+            test_mode: false,
+            database_url: Some(database.url().to_owned()),
+            data: Some(folder.to_owned()),
+            admin_token: Some("administration".to_owned()),
+            ..Settings::in_memory()
+        })
+        .await
+    };
+    let one = start(folders[0].path()).await;
+    let two = start(folders[1].path()).await;
+    let administer = async |call: Value| rpc(&one, "administration", call).await.ok();
+    let create = async || {
+        let made = administer(json!(["ns.create", "tenant"])).await;
+        made["token"].as_str().expect("a token").to_owned()
+    };
+    let write = async |token: &str| {
+        let message = json!({ "type": "T", "data": 1 });
+        rpc(&two, token, json!(["stream.write", "a-1", message])).await
+    };
+    let first = create().await;
+    assert_eq!(write(&first).await.ok()["position"], 0);
+
+    administer(json!(["ns.delete", "tenant"])).await;
+    let refused = soon(async || {
+        let answer = write(&first).await;
+        (answer.status == 403).then_some(answer)
+    });
+    assert_refused(&refused.await, 403, "AUTH_UNAUTHORIZED");
+
+    let second = create().await;
+    assert_eq!(write(&second).await.ok()["position"], 0);
+    administer(json!(["ns.delete", "tenant"])).await;
+    let third = create().await;
+    let begun = soon(async || {
+        let answer = write(&third).await;
+        (answer.status == 200).then(|| answer.ok())
+    });
+    assert_eq!(begun.await["position"], 0);
+    assert_refused(&write(&second).await, 403, "AUTH_UNAUTHORIZED");
+    one.stop().await;
+    two.stop().await;
+}
+
+/// What comes within some seconds.
+async fn soon<T>(attempt: impl AsyncFn() -> Option<T>) -> T {
+    for _ in 0..100 {
+        if let Some(found) = attempt().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it does not come");
 }
 
 async fn write_and_read(client: &Client, token: &str) {

@@ -81,9 +81,7 @@ impl PostgresNamespaces {
         let sql = format!("{SELECT} WHERE name = $1");
         let statement = || sqlx::query(AssertSqlSafe(sql.clone())).bind(name.as_str());
         let rows = self.pools.primary.rows(statement).await?;
-        let row = rows.first().ok_or_else(|| Error::NamespaceNotFound {
-            name: name.to_string(),
-        })?;
+        let row = rows.first().ok_or_else(|| not_found(name))?;
         namespace(row)
     }
 
@@ -148,10 +146,21 @@ impl Namespaces for PostgresNamespaces {
 
     async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
         let mut open = self.open.lock().await;
-        if let Some(store) = open.get(name) {
-            return Ok(store.clone());
+        let schema = match self.find(name).await {
+            Ok((schema, _)) => Some(schema),
+            Err(Error::NamespaceNotFound { .. }) => None,
+            Err(failed) => return Err(failed),
+        };
+        // Another process may have deleted it meanwhile, and made it again in another schema.
+        match open.remove(name) {
+            Some(store) if schema.as_ref() == Some(store.schema()) => {
+                open.insert(name.clone(), store.clone());
+                return Ok(store);
+            }
+            Some(stale) => stale.close_own().await,
+            None => {}
         }
-        let (schema, _) = self.find(name).await?;
+        let schema = schema.ok_or_else(|| not_found(name))?;
         let config = self.config_of(&schema);
         let mut connection = administrator(&config).await?;
         schema::ensure(&mut connection, &schema).await?;
@@ -197,6 +206,12 @@ impl Namespaces for PostgresNamespaces {
     }
 }
 
+fn not_found(name: &NamespaceName) -> Error {
+    Error::NamespaceNotFound {
+        name: name.to_string(),
+    }
+}
+
 /// The row of a new namespace, `None` where there is one of this name.
 async fn insert(
     connection: &mut PgConnection,
@@ -226,9 +241,7 @@ async fn drop_namespace(
         .await
         .map_err(|failed| error(&failed))?;
     if taken.rows_affected() == 0 {
-        return Err(Error::NamespaceNotFound {
-            name: name.to_string(),
-        });
+        return Err(not_found(name));
     }
     let lock = "LOCK TABLE message_store.messages IN ACCESS EXCLUSIVE MODE";
     schema::execute(connection, schema.qualify(lock)).await?;

@@ -79,7 +79,7 @@ impl Migration {
 }
 
 /// The name of a store's schema.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     name: String,
 }

@@ -111,6 +111,10 @@ impl PostgresStore {
         Ok(&self.shared.pools)
     }
 
+    pub(super) fn schema(&self) -> &Schema {
+        &self.shared.schema
+    }
+
     /// Ends all that this store does not share with others.
     pub(super) async fn close_own(&self) {
         let shared = &self.shared;

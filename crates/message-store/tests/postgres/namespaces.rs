@@ -67,6 +67,31 @@ async fn names_that_differ_in_punctuation_stay_apart() {
     namespaces.close().await;
 }
 
+/// One that another process deleted is not found any more, and one that it made again is another.
+#[tokio::test]
+async fn what_another_process_deleted_and_made_again_is_opened_anew() {
+    let database = fresh_database().await;
+    let connect = || PostgresNamespaces::connect(Config::new(database.url()));
+    let (own, other) = (connect().await.unwrap(), connect().await.unwrap());
+    own.create(&name("one"), None).await.unwrap();
+    let before = own.open(&name("one")).await.unwrap();
+    write(&before, "a-1", 1).await;
+
+    assert_eq!(other.delete(&name("one")).await.unwrap(), 1);
+    let opened = own.open(&name("one")).await;
+    assert!(matches!(opened, Err(Error::NamespaceNotFound { .. })));
+    assert!(matches!(before.head().await, Err(Error::Closed)));
+
+    other.create(&name("one"), None).await.unwrap();
+    let after = own.open(&name("one")).await.unwrap();
+    assert_eq!(after.head().await.unwrap(), None);
+    let theirs = other.open(&name("one")).await.unwrap();
+    write(&theirs, "a-1", 1).await;
+    assert_eq!(whole_category(&after, "").await.len(), 1);
+    own.close().await;
+    other.close().await;
+}
+
 /// A writer in one namespace does not wait for one in the same category of another.
 #[tokio::test]
 async fn each_namespace_has_locks_and_positions_of_its_own() {
