@@ -180,26 +180,27 @@ fn key_occurs() -> String {
 /// As [`key_occurs`]; of a probe with two keys, where an event has both. One of them must occur no
 /// more than ten times: else there may be such an event, and `dcb.append` has to look.
 fn key_or_pair_occurs() -> String {
-    let count = |key| {
-        let places = places_of(key);
-        format!("(SELECT count(*) FROM (SELECT FROM {places} {IN_ORDER} 11) few)")
-    };
-    let with = |key, other| {
-        let places = places_of(key);
-        // The low bits of a key are the type, the same for every tag of an event.
+    let few = |key| {
         format!(
-            "(SELECT t.position FROM {places} \
-                 AND (SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
-                         AND u.key = {other} | (t.key & 16777215)) IS NOT NULL \
-               {IN_ORDER} 1)"
+            "(SELECT t.key, t.position FROM {} {IN_ORDER} 11) t",
+            places_of(key)
+        )
+    };
+    let count = |key| format!("(SELECT count(*) FROM {})", few(key));
+    // The low bits of a key are the type, the same for every tag of an event.
+    let with = |key, other| {
+        format!(
+            "(SELECT 1 FROM {} HAVING count(*) = 11 OR count( \
+                 (SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
+                     AND u.key = {other} | (t.key & 16777215))) > 0)",
+            few(key)
         )
     };
     format!(
         "CASE {} WHEN 0 THEN NULL \
-              WHEN 11 THEN CASE WHEN p.other IS NULL OR {} = 11 THEN 1 ELSE {} END \
+              WHEN 11 THEN CASE WHEN p.other IS NULL THEN 1 ELSE {} END \
               ELSE CASE WHEN p.other IS NULL THEN 1 ELSE {} END END",
         count("p.key"),
-        count("p.other"),
         with("p.other", "p.key"),
         with("p.key", "p.other"),
     )
