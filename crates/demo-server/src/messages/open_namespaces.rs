@@ -137,11 +137,8 @@ impl OpenNamespaces {
         self.ensure(stores, &name, &token).await
     }
 
-    /// Without a look into the store.
-    fn fresh(&self, name: &NamespaceName) -> Option<Arc<OpenNamespace>> {
-        let namespaces = self.open.read();
-        let open = namespaces.get(name.as_str());
-        open.filter(|open| open.is_fresh()).cloned()
+    fn get(&self, name: &NamespaceName) -> Option<Arc<OpenNamespace>> {
+        self.open.read().get(name.as_str()).cloned()
     }
 
     /// The namespace of this name, `None` where there is none.
@@ -153,10 +150,15 @@ impl OpenNamespaces {
         stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
-        if let Some(open) = self.fresh(name) {
-            return Ok(Some(open));
-        }
-        let _changing = self.changing.lock().await;
+        let _changing = match self.get(name) {
+            Some(open) if open.is_fresh() => return Ok(Some(open)),
+            // Nobody waits for another's look, or for a namespace that is being deleted.
+            Some(open) => match self.changing.try_lock() {
+                Ok(changing) => changing,
+                Err(_) => return Ok(Some(open)),
+            },
+            None => self.changing.lock().await,
+        };
         self.look_up(stores, name).await
     }
 
@@ -190,16 +192,20 @@ impl OpenNamespaces {
         stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
-        if let Some(open) = self.fresh(name) {
+        if let Some(open) = self.get(name).filter(|open| open.is_fresh()) {
             return Ok(Some(open));
         }
-        let found = async { Ok((stores.open(name).await?, stores.get(name).await?)) };
-        let (store, namespace) = match found.await {
-            Err(Error::NamespaceNotFound { .. }) => {
+        // In this order: one that is made again in between shows as another the next time. And
+        // always both: to open one that is gone closes its store.
+        let namespace = stores.get(name).await;
+        let store = stores.open(name).await;
+        let (namespace, store) = match (namespace, store) {
+            (Err(Error::NamespaceNotFound { .. }), _)
+            | (_, Err(Error::NamespaceNotFound { .. })) => {
                 self.open.write().remove(name.as_str());
                 return Ok(None);
             }
-            found => found?,
+            (namespace, store) => (namespace?, store?),
         };
         let mut namespaces = self.open.write();
         if let Some(open) = namespaces.get(name.as_str())
