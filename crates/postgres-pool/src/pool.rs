@@ -95,6 +95,12 @@ impl Pool {
         Ok(Lease::new(open, Arc::clone(shared), permit))
     }
 
+    /// Whether there is a connection that nobody has borrowed, at this moment.
+    pub fn has_resting(&self) -> bool {
+        let shared = &self.shared;
+        shared.permits.available_permits() > 0 && !shared.resting.lock().connections.is_empty()
+    }
+
     /// Every connection that is open now may be dead: the next borrower of each has it checked.
     ///
     /// A server that restarts kills them all, and without this each would fail the statement that

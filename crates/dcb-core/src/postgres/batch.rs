@@ -14,7 +14,7 @@ use super::request::Request;
 use super::selection::for_each_probe;
 use super::statements::Statements;
 use super::tag_key;
-use super::text_form::{write_metadata, write_tags};
+use super::text_form::{write_array, write_metadata};
 use crate::{AppendCondition, Event, Position, Tracking};
 
 /// The columns of a batch, kept from one to the next for their buffers.
@@ -140,7 +140,7 @@ impl Batch {
         request.push_int4(number);
         id.push(event_id.as_bytes());
         event_type.push(event.event_type().as_bytes());
-        tags.push_with(|buffer| write_tags(event.tags(), buffer));
+        tags.push_with(|buffer| write_array(event.tags(), buffer));
         if event.metadata().next().is_some() {
             metadata.push_with(|buffer| write_metadata(event, buffer));
         } else {
@@ -186,7 +186,7 @@ impl Batch {
                 request.push_int4(number);
                 event_type.push_optional_text(wanted_type);
                 tags.push_with(|buffer| {
-                    write_tags(wanted_tags.iter().map(|tag| tag.as_str()), buffer);
+                    write_array(wanted_tags.iter().map(|tag| tag.as_str()), buffer);
                 });
                 after.push_int8(i64::try_from(position).unwrap_or(i64::MAX));
                 key.push_optional_int8(glance.key);

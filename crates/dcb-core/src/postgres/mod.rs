@@ -9,7 +9,8 @@
 //! behind the last event it knows, and the primary key refuses a position that is taken. Then the
 //! batch takes a second round trip, and the next sixteen ask.
 //!
-//! Reads use connections of their own and never wait for the writer.
+//! Reads use connections of their own and never wait for the writer. Short ones that have to wait for
+//! a connection share a statement on the next.
 
 mod append;
 mod batch;
@@ -21,6 +22,7 @@ mod counters;
 mod error;
 mod health;
 mod import_go;
+mod line;
 mod listen;
 mod plan;
 mod pooled;
@@ -33,6 +35,7 @@ mod row;
 mod schema;
 mod selection;
 mod session;
+mod short_read;
 mod statements;
 mod store;
 mod stream;

@@ -18,6 +18,7 @@ use super::error::error;
 use super::readers::{Bound, Readers};
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, probes};
+use super::short_read::ShortRead;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
@@ -57,6 +58,13 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
+/// How many events are wanted at most.
+fn most(limit: Option<u64>) -> usize {
+    limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
+}
+
 /// What a read has taken in: the row with the head, then the events.
 struct Answer {
     head: Option<Option<Position>>,
@@ -70,9 +78,7 @@ impl Answer {
         Self {
             head: None,
             events: Vec::new(),
-            limit: limit.map_or(usize::MAX, |limit| {
-                usize::try_from(limit).unwrap_or(usize::MAX)
-            }),
+            limit: most(limit),
         }
     }
 
@@ -105,6 +111,24 @@ impl PostgresStore {
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let bounds = Bounds::of(options);
         let mut head = readers.last_head();
+        if !options.backwards
+            && head.is_some()
+            && bounds.are_short(head)
+            && let Some(line) = readers.short_reads()
+        {
+            let read = ShortRead::of(query, &selection, bounds, limit);
+            let sql = &self.shared.statements.read_together;
+            let found = readers.read_together(line, read, sql).await?;
+            if let Some(mut found) = found.filter(|found| bounds.are_short(found.head)) {
+                check_after(options, found.head)?;
+                if !selection.is_exact_in_short_range() {
+                    found.events.retain(|event| query.matches(event));
+                    found.events.truncate(most(options.limit));
+                }
+                return Ok(found);
+            }
+            head = readers.last_head();
+        }
         loop {
             let shape = selection.shape(bounds, head);
             let sql = self.shared.statements.read(shape, options.backwards);

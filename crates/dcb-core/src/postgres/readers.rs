@@ -10,12 +10,13 @@ use postgres_pool::{Lease, Pool};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query as Statement;
 use sqlx::{Connection as _, Postgres, SqlStr};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::config::Config;
 use super::counters::Counters;
 use super::error::{Failure, error, failure};
 use super::session;
+use super::short_read::ShortReads;
 use crate::{Error, Position};
 
 /// A statement with its values.
@@ -31,6 +32,8 @@ pub(super) struct Readers {
     head: Arc<AtomicU64>,
     /// How each statement's transaction begins, where a session lasts no longer than one.
     begin: Option<SqlStr>,
+    /// Those that find no connection free.
+    short_reads: Arc<ShortReads>,
 }
 
 impl Readers {
@@ -42,6 +45,7 @@ impl Readers {
             query_timeout: config.query_timeout,
             head: Arc::default(),
             begin: session::reading_transaction(config),
+            short_reads: Arc::new(ShortReads::new()),
         })
     }
 
@@ -62,6 +66,12 @@ impl Readers {
     /// Whether each statement has a transaction, so that its rows must be fetched at once.
     pub(super) fn are_pooled(&self) -> bool {
         self.begin.is_some()
+    }
+
+    /// The short reads that wait, where another had better join them; `None` where a connection
+    /// rests, or where each statement has a transaction.
+    pub(super) fn short_reads(&self) -> Option<&ShortReads> {
+        (!self.are_pooled() && !self.pool.has_resting()).then_some(&*self.short_reads)
     }
 
     /// All rows of a statement.
@@ -114,9 +124,20 @@ impl Readers {
         folded: &mut T,
         take: impl Fn(&mut T, PgRow) -> Result<(), E>,
     ) -> Result<Result<(), E>, sqlx::Error> {
+        let connection = self.acquire().await?;
+        self.fold_on(connection, statement, folded, take).await
+    }
+
+    /// Takes the rows of a statement on this connection in as they arrive, and gives it back.
+    pub(super) async fn fold_on<T, E>(
+        &self,
+        mut connection: Lease,
+        statement: Bound<'_>,
+        folded: &mut T,
+        take: impl Fn(&mut T, PgRow) -> Result<(), E>,
+    ) -> Result<Result<(), E>, sqlx::Error> {
         // The server gives up first; the margin is for its answer.
         const MARGIN: Duration = Duration::from_secs(1);
-        let mut connection = self.acquire().await?;
         let limit = self.query_timeout + MARGIN;
         let folding = async {
             match &self.begin {
@@ -148,6 +169,18 @@ impl Readers {
     pub(super) async fn acquire(&self) -> Result<Lease, sqlx::Error> {
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
         self.pool.acquire().await
+    }
+
+    /// When who comes now has waited for long enough.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.query_timeout
+    }
+
+    /// As [`Readers::acquire`], with less time for who has waited already.
+    pub(super) async fn acquire_by(&self, deadline: Instant) -> Result<Lease, sqlx::Error> {
+        timeout_at(deadline, self.acquire())
+            .await
+            .unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
     /// Every connection that is open now may be dead.

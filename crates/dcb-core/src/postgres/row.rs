@@ -42,6 +42,14 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
     stored.into_event()
 }
 
+/// Which of so many reads that shared a statement a row is for, from 0.
+pub(super) fn read(row: &PgRow, reads: usize) -> Result<usize, Error> {
+    let number = int8(required(row, 7)?)?;
+    let read = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
+    read.filter(|read| *read < reads)
+        .ok_or_else(|| malformed("read"))
+}
+
 /// The command in a row of the log of commands: position, number of events, time, type, metadata,
 /// data.
 pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {

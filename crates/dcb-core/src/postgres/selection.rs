@@ -1,7 +1,7 @@
 //! A query as the statements take it. Pure: no I/O.
 
 use super::column::{Column, Element};
-use super::text_form::write_tags;
+use super::text_form::write_array;
 use crate::extent::Span;
 use crate::{EventType, Position, Query, ReadOptions};
 
@@ -136,6 +136,11 @@ impl<'q> Selection<'q> {
             .unwrap_or(self.general)
     }
 
+    /// Whether the shape for short ranges answers the query's events, and no others.
+    pub(super) fn is_exact_in_short_range(&self) -> bool {
+        self.general.in_short_range().is_none_or(Shape::is_exact)
+    }
+
     /// As [`Selection::shape`], to count the events.
     pub(super) fn counted_shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
         let shape = self.shape(bounds, head);
@@ -164,14 +169,17 @@ pub(super) fn probes(query: &Query) -> (Column, Column) {
     let (mut types, mut tags) = (Column::new(Element::Text), Column::new(Element::Text));
     for_each_probe(query, |event_type, own_tags| {
         types.push_optional_text(event_type);
-        tags.push_with(|buffer| write_tags(own_tags.iter().map(|tag| tag.as_str()), buffer));
+        tags.push_with(|buffer| write_array(own_tags.iter().map(|tag| tag.as_str()), buffer));
     });
     (types, tags)
 }
 
 /// Calls `visit` with each alternative: a type (`None`: any) and the tags (none: any). The query
 /// `all` is one alternative with neither.
-pub(super) fn for_each_probe(query: &Query, mut visit: impl FnMut(Option<&str>, &[crate::Tag])) {
+pub(super) fn for_each_probe<'q>(
+    query: &'q Query,
+    mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag]),
+) {
     if query.is_all() {
         visit(None, &[]);
     }

@@ -22,6 +22,12 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
+    /// Several reads of short ranges; `$1` to `$5` have an element for each: the bounds of the
+    /// position, both exclusive; the limit, NULL for none; the types as an array literal, NULL for
+    /// any; one tag, NULL for any. Before the events comes the row with the head, as in
+    /// [`Statements::read`]; after an event's columns comes its read's number, from 1. Of a range
+    /// that is not short there is no event.
+    pub(super) read_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
 }
@@ -71,6 +77,7 @@ impl Statements {
                         SELECT pg_notify(trim('\"' FROM left('dcb.event', -6)), '')"
                     .to_owned(),
             ),
+            read_together: sql(read_together()),
             read: Shape::ALL
                 .map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
             extent: Shape::COUNTED.map(|shape| sql(extent(shape))),
@@ -206,14 +213,34 @@ fn key_or_pair_occurs() -> String {
     )
 }
 
+/// What stands for an event's columns in the row with the head.
+const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
+                            NULL::json, NULL::bytea";
+
 /// The head and the events are branches of one statement, so of one snapshot; a server that may not
 /// use parallel workers answers them in turn.
 fn read(shape: Shape, backwards: bool) -> String {
-    const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
-                                NULL::json, NULL::bytea";
     let order = if backwards { "DESC" } else { "ASC" };
     let events = events(shape, EVENT, order);
     format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL ({events})")
+}
+
+/// The types are taken apart once for each read, which OFFSET 0 sees to, not for each event.
+fn read_together() -> String {
+    format!(
+        "{WITH_HEAD} SELECT h.head, {NOTHING_ELSE}, NULL::bigint FROM h UNION ALL ( \
+            SELECT {EVENT}, r.number \
+              FROM (SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
+                      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
+                           WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0) r \
+             CROSS JOIN LATERAL ( \
+                SELECT {EVENT} FROM dcb.event e \
+                 WHERE (SELECT least(h.head + 1, r.below) - r.above FROM h) <= {SHORT_RANGE} \
+                   AND e.position > r.above AND e.position < r.below \
+                   AND (e.type = ANY (r.types)) IS NOT FALSE \
+                   AND (r.tag IS NULL OR r.tag = ANY (e.tags)) \
+                 ORDER BY e.position LIMIT r.most) e)"
+    )
 }
 
 fn extent(shape: Shape) -> String {

@@ -1,16 +1,16 @@
-//! The text forms in which tags and metadata travel to the server.
+//! The text forms in which arrays of texts and metadata travel to the server.
 
 use crate::Event;
 
-/// Writes tags as an array literal, `{"a:1","b\"c"}`.
-pub(super) fn write_tags<'a>(tags: impl Iterator<Item = &'a str>, buffer: &mut Vec<u8>) {
+/// Writes texts as an array literal, `{"a:1","b\"c"}`.
+pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut Vec<u8>) {
     buffer.push(b'{');
-    for (index, tag) in tags.enumerate() {
+    for (index, text) in texts.enumerate() {
         if index > 0 {
             buffer.push(b',');
         }
         buffer.push(b'"');
-        for &byte in tag.as_bytes() {
+        for &byte in text.as_bytes() {
             if matches!(byte, b'"' | b'\\') {
                 buffer.push(b'\\');
             }

@@ -8,6 +8,7 @@ mod isolation;
 mod optimistic;
 mod recent;
 mod short_ranges;
+mod short_reads;
 #[path = "../support/mod.rs"]
 mod support;
 mod two_processes;

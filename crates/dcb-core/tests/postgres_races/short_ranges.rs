@@ -11,9 +11,9 @@ use crate::support::events::{at, positions, whole_log};
 use crate::support::{connect, fresh_log};
 
 /// Far beyond what a store reads as it stands.
-const MANY: usize = 1_000;
+pub(crate) const MANY: usize = 1_000;
 
-fn seats(count: usize) -> Vec<Event> {
+pub(crate) fn seats(count: usize) -> Vec<Event> {
     let seat = |number: usize| {
         let event_type = ["Reserved", "Released"][number % 2];
         let row = format!("row:{}", number % 5);
@@ -23,7 +23,7 @@ fn seats(count: usize) -> Vec<Event> {
 }
 
 /// One query of each kind that a store answers in a way of its own.
-fn queries() -> [Query; 6] {
+pub(crate) fn queries() -> [Query; 6] {
     let query = Query::builder;
     [
         Ok(Query::all()),
@@ -36,7 +36,7 @@ fn queries() -> [Query; 6] {
     .map(Result::unwrap)
 }
 
-fn expected(query: &Query, log: &[SequencedEvent], options: ReadOptions) -> Vec<u64> {
+pub(crate) fn expected(query: &Query, log: &[SequencedEvent], options: ReadOptions) -> Vec<u64> {
     let after = options.after.map_or(0, |after| after.get());
     let limit = options.limit.unwrap_or(u64::MAX) as usize;
     let matching = log.iter().filter(|event| query.matches(event));
@@ -47,7 +47,11 @@ fn expected(query: &Query, log: &[SequencedEvent], options: ReadOptions) -> Vec<
         .collect()
 }
 
-async fn queried(store: &PostgresStore, query: &Query, options: ReadOptions) -> Vec<u64> {
+pub(crate) async fn queried(
+    store: &PostgresStore,
+    query: &Query,
+    options: ReadOptions,
+) -> Vec<u64> {
     positions(&store.query(query, options).await.unwrap().events)
 }
 

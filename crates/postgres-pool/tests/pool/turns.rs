@@ -24,6 +24,23 @@ async fn the_one_that_came_back_last_is_lent_first() {
 }
 
 #[tokio::test]
+async fn it_tells_whether_a_connection_rests() {
+    let database = database().await;
+    let pool = pool(&database, 2);
+    assert!(!pool.has_resting(), "none is open yet");
+    let (first, second) = (borrow(&pool).await, borrow(&pool).await);
+    assert!(!pool.has_resting());
+    first.give_back();
+    assert!(pool.has_resting());
+    let first = borrow(&pool).await;
+    assert!(!pool.has_resting());
+    second.give_back();
+    drop(first);
+    pool.close().await;
+    assert!(!pool.has_resting());
+}
+
+#[tokio::test]
 async fn a_connection_comes_back_without_a_round_trip() {
     const STATEMENTS: usize = 10;
     let database = database().await;

@@ -33,6 +33,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
         ("by_id", &statements.by_id),
         ("positions_by_id", &statements.positions_by_id),
         ("clear", &statements.clear),
+        ("read_together", &statements.read_together),
     ];
     let mut all: Vec<_> = single
         .map(|(name, sql)| (name.to_owned(), sql.clone()))

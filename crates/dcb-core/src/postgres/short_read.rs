@@ -1,0 +1,166 @@
+//! Short reads that share a statement, where more of them wait than there are connections.
+//!
+//! To read a hundred events takes the server about as long as to begin and end a statement and to
+//! answer it. So those who find no connection free wait in line, and the first of them who gets one
+//! takes the next along. Each has its own answer, of one snapshot that is younger than every call.
+
+use sqlx::SqlStr;
+use sqlx::postgres::PgRow;
+
+use super::column::{Column, Element};
+use super::error::{Failure, failure};
+use super::line::{Line, Turn};
+use super::readers::Readers;
+use super::row;
+use super::selection::{Bounds, Selection, Wanted, for_each_probe};
+use super::text_form::write_array;
+use crate::{Error, Events, Position, Query, SequencedEvent};
+
+/// A read, forwards, of a range that is thought to be short.
+pub(super) struct ShortRead {
+    bounds: Bounds,
+    limit: Option<i64>,
+    /// An array literal; `None` for any type.
+    types: Option<Vec<u8>>,
+    tag: Option<String>,
+}
+
+/// Each is answered with the events of its query and the head of the snapshot; but the tags of a
+/// query with several alternatives or tags are the caller's to check, and its limit to keep.
+pub(super) type ShortReads = Line<ShortRead, Events>;
+
+impl ShortRead {
+    pub(super) fn of(
+        query: &Query,
+        selection: &Selection<'_>,
+        bounds: Bounds,
+        limit: Option<i64>,
+    ) -> Self {
+        let tag = match selection.wanted {
+            Wanted::Names { tag, .. } => tag,
+            _ => None,
+        };
+        let mut names = Vec::new();
+        for_each_probe(query, |event_type, _tags| names.push(event_type));
+        let names: Option<Vec<&str>> = names.into_iter().collect();
+        Self {
+            bounds,
+            limit: limit.filter(|_| selection.is_exact_in_short_range()),
+            types: names.map(|names| {
+                let mut literal = Vec::new();
+                write_array(names.into_iter(), &mut literal);
+                literal
+            }),
+            tag: tag.map(str::to_owned),
+        }
+    }
+}
+
+/// What [`super::statements::Statements::read_together`] takes, a row for each read.
+struct Columns {
+    above: Column,
+    below: Column,
+    limits: Column,
+    types: Column,
+    tags: Column,
+}
+
+impl Columns {
+    fn of<'r>(reads: impl Iterator<Item = &'r ShortRead>) -> Self {
+        let mut columns = Self {
+            above: Column::new(Element::Int8),
+            below: Column::new(Element::Int8),
+            limits: Column::new(Element::Int8),
+            types: Column::new(Element::Text),
+            tags: Column::new(Element::Text),
+        };
+        for read in reads {
+            columns.above.push_int8(read.bounds.above);
+            columns.below.push_int8(read.bounds.below);
+            columns.limits.push_optional_int8(read.limit);
+            match &read.types {
+                Some(types) => columns.types.push(types),
+                None => columns.types.push_null(),
+            }
+            columns.tags.push_optional_text(read.tag.as_deref());
+        }
+        columns
+    }
+}
+
+/// What a statement has answered so far: the head, then each read's events.
+struct Answers {
+    head: Option<Option<Position>>,
+    events: Vec<Vec<SequencedEvent>>,
+}
+
+impl Answers {
+    fn take(&mut self, row: &PgRow) -> Result<(), Error> {
+        if self.head.is_none() {
+            self.head = Some(row::head(row)?);
+            return Ok(());
+        }
+        let read = row::read(row, self.events.len())?;
+        self.events[read].push(row::event(row)?);
+        Ok(())
+    }
+}
+
+impl Readers {
+    /// Waits for a connection, and reads with others that do. `None` where that came to nothing,
+    /// for whatever reason: whoever asks alone learns his own.
+    pub(super) async fn read_together(
+        &self,
+        line: &ShortReads,
+        read: ShortRead,
+        statement: &SqlStr,
+    ) -> Result<Option<Events>, Error> {
+        /// More gain little, and wait for each other's rows.
+        const MOST: usize = 16;
+        let deadline = self.deadline();
+        let mut place = line.join(read);
+        match place.turn().await {
+            Some(Turn::Lead) => {}
+            Some(Turn::Answered(events)) => return Ok(Some(events)),
+            None => return Ok(None),
+        }
+        let connection = self
+            .acquire_by(deadline)
+            .await
+            .map_err(|failed| self.error(&failed))?;
+        let taken = place.take(MOST);
+        let columns = Columns::of(taken.iter().map(|taken| &taken.request));
+        let bound = sqlx::query(statement.clone())
+            .bind(&columns.above)
+            .bind(&columns.below)
+            .bind(&columns.limits)
+            .bind(&columns.types)
+            .bind(&columns.tags);
+        let mut answers = Answers {
+            head: None,
+            events: taken.iter().map(|_| Vec::new()).collect(),
+        };
+        let folded = self
+            .fold_on(connection, bound, &mut answers, |answers, row| {
+                answers.take(&row)
+            })
+            .await;
+        match folded {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Ok(None),
+            Err(failed) => {
+                if failure(&failed) == Failure::Lost {
+                    self.suspect();
+                }
+                return Ok(None);
+            }
+        }
+        let head = answers.head.flatten();
+        self.saw_head(head);
+        let mut own = None;
+        for (taken, events) in taken.into_iter().zip(answers.events) {
+            own = own.or(taken.answer(Events { events, head }));
+        }
+        Ok(own)
+    }
+}

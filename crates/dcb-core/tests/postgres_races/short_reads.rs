@@ -1,0 +1,275 @@
+//! Short reads that wait for a connection together: each gets its own answer, whatever becomes of
+//! the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use futures_util::future::join_all;
+
+use super::short_ranges::{MANY, expected, queried, queries, seats};
+use crate::support::events::{at, positions, whole_log};
+use crate::support::proxy::{Cut, Proxy};
+use crate::support::sql::Sql;
+use crate::support::wait::wait_until;
+use crate::support::{connect, fresh_log};
+
+/// How many reads the store lets share a statement.
+const SHARE: usize = 16;
+
+/// A store that reads by one connection, which rests, over a log that is longer than a short range.
+async fn reader(log: &Config) -> PostgresStore {
+    let mut log = log.clone();
+    log.read_connections = 1;
+    let store = connect(&log).await;
+    store.append(seats(MANY)).await.unwrap();
+    store.head().await.unwrap();
+    store
+}
+
+/// Ranges at the end of the log that a store reads as they stand.
+fn ranges() -> [ReadOptions; 4] {
+    let many = MANY as u64;
+    [
+        ReadOptions::new().after(at(many - 100)),
+        ReadOptions::new().after(at(many - 200)).limit(7),
+        ReadOptions::new().after(at(many - 151)).limit(1),
+        ReadOptions::new().after(at(many)),
+    ]
+}
+
+fn reads() -> Vec<(Query, ReadOptions)> {
+    let reads = queries()
+        .into_iter()
+        .flat_map(|query| ranges().map(|options| (query.clone(), options)));
+    reads.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
+    let store = reader(&fresh_log().await).await;
+    let all = whole_log(&store).await;
+    let reads = reads();
+    let before = store.stats().reads;
+    // All are asked before the first is answered: that one has the connection, the others wait.
+    let answers = reads
+        .iter()
+        .map(|(query, options)| queried(&store, query, *options));
+    let answers = join_all(answers).await;
+    for ((query, options), answer) in reads.iter().zip(answers) {
+        let expected = expected(query, &all, *options);
+        assert_eq!(answer, expected, "{query:?} {options:?}");
+    }
+    let statements = store.stats().reads - before;
+    assert_eq!(statements as usize, 1 + (reads.len() - 1).div_ceil(SHARE));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_sees_what_was_appended_before_it() {
+    const CALLERS: usize = 40;
+    const ROUNDS: usize = 10;
+    let store = Arc::new(reader(&fresh_log().await).await);
+    let callers = (0..CALLERS).map(|caller| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            let own = Query::builder().tag(format!("caller:{caller}"));
+            let own = own.build().unwrap();
+            for round in 0..ROUNDS {
+                let tags = [format!("caller:{caller}")];
+                let event = dcb_core::Event::builder("Seen").tags(tags).build();
+                let appended = store.append([event.unwrap()]).await.unwrap();
+                let options = ReadOptions::new().from(appended.first());
+                let seen = queried(&store, &own, options).await;
+                assert_eq!(seen, [appended.first().get()], "round {round}");
+            }
+        })
+    });
+    for caller in join_all(callers).await {
+        caller.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gives_up_takes_no_answer_from_the_others() {
+    const ROUNDS: usize = 50;
+    let store = Arc::new(reader(&fresh_log().await).await);
+    let all = Arc::new(whole_log(&store).await);
+    for round in 0..ROUNDS {
+        let tasks: Vec<_> = reads()
+            .into_iter()
+            .map(|(query, options)| {
+                let (store, all) = (Arc::clone(&store), Arc::clone(&all));
+                tokio::spawn(async move {
+                    let answer = queried(&store, &query, options).await;
+                    assert_eq!(answer, expected(&query, &all, options), "{query:?}");
+                })
+            })
+            .collect();
+        // Leaders and those behind them, before, while and after they are asked for.
+        tokio::time::sleep(Duration::from_micros(20 * round as u64)).await;
+        let gone = |index: usize| index.is_multiple_of(3) || index == round % 24;
+        for (index, task) in tasks.iter().enumerate() {
+            if gone(index) {
+                task.abort();
+            }
+        }
+        for (index, done) in join_all(tasks).await.into_iter().enumerate() {
+            assert!(done.is_ok() || gone(index), "{done:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_range_that_others_made_long_is_read_to_its_end() {
+    let log = fresh_log().await;
+    let writer = connect(&log).await;
+    writer.append(seats(10)).await.unwrap();
+    for query in queries() {
+        let mut one = log.clone();
+        one.read_connections = 1;
+        let store = connect(&one).await;
+        store.head().await.unwrap();
+        writer.append(seats(MANY)).await.unwrap();
+        let expected = expected(&query, &whole_log(&writer).await, ReadOptions::new());
+        let answers = (0..20).map(|_| queried(&store, &query, ReadOptions::new()));
+        for answer in join_all(answers).await {
+            assert_eq!(answer, expected, "{query:?}");
+        }
+        store.close().await;
+        writer.clear().await.unwrap();
+        writer.append(seats(10)).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_beyond_the_head_is_refused_alone() {
+    let store = reader(&fresh_log().await).await;
+    let all = whole_log(&store).await;
+    let beyond = MANY as u64 + 1;
+    let asked: Vec<_> = (0..20)
+        .map(|index| if index % 4 == 3 { beyond } else { beyond - 9 })
+        .collect();
+    let query = Query::builder().tag("hall:1").build().unwrap();
+    let answers = asked
+        .iter()
+        .map(|after| store.query(&query, ReadOptions::new().after(at(*after))));
+    for (after, answer) in asked.iter().zip(join_all(answers).await) {
+        if *after == beyond {
+            let refused = answer.unwrap_err();
+            assert!(
+                matches!(refused, Error::AfterBeyondHead { .. }),
+                "{refused}"
+            );
+        } else {
+            let options = ReadOptions::new().after(at(*after));
+            let expected = expected(&query, &all, options);
+            assert_eq!(positions(&answer.unwrap().events), expected);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_lost_costs_those_who_shared_it_no_answer() {
+    for cut in [Cut::BeforeRequest, Cut::AfterRequest, Cut::BeforeAnswer] {
+        let log = fresh_log().await;
+        let proxy = Proxy::start(&log.url).await;
+        let mut through = log.clone();
+        through.url = proxy.url().to_owned();
+        let store = Arc::new(reader(&through).await);
+        let all = whole_log(&store).await;
+        let table = format!("{}.event", log.schema);
+        let mut locker = Sql::connect(&log.url).await;
+        locker.run("BEGIN").await;
+        locker.run(&format!("LOCK TABLE {table}")).await;
+        let asked: Vec<_> = reads()
+            .into_iter()
+            .map(|(query, options)| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move {
+                    let answer = queried(&store, &query, options).await;
+                    (query, options, answer)
+                })
+            })
+            .collect();
+        wait_for_lock(&mut Sql::connect(&log.url).await, &table).await;
+        // One has the connection; what is sent next, others share.
+        proxy.cut(cut);
+        locker.run("COMMIT").await;
+        for done in join_all(asked).await {
+            let (query, options, answer) = done.unwrap();
+            assert_eq!(answer, expected(&query, &all, options), "{query:?} {cut:?}");
+        }
+        assert!(proxy.has_cut());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_of_a_server_that_does_not_answer_are_all_told_so() {
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut hurried = log.clone();
+    hurried.read_connections = 1;
+    hurried.query_timeout = Duration::from_millis(300);
+    let store = connect(&hurried).await;
+    store.head().await.unwrap();
+    let mut locker = Sql::connect(&log.url).await;
+    locker.run("BEGIN").await;
+    locker
+        .run(&format!("LOCK TABLE {}.event", log.schema))
+        .await;
+    let reads = reads();
+    let answers = reads
+        .iter()
+        .map(|(query, options)| store.query(query, *options));
+    for answer in join_all(answers).await {
+        let told = answer.unwrap_err();
+        assert!(matches!(told, Error::Timeout { .. }), "{told}");
+    }
+    locker.run("COMMIT").await;
+    for (query, options) in &reads {
+        store.query(query, *options).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_that_wait_when_the_store_is_closed_end() {
+    let log = fresh_log().await;
+    let store = Arc::new(reader(&log).await);
+    let table = format!("{}.event", log.schema);
+    let mut locker = Sql::connect(&log.url).await;
+    locker.run("BEGIN").await;
+    locker.run(&format!("LOCK TABLE {table}")).await;
+    let asked: Vec<_> = reads()
+        .into_iter()
+        .map(|(query, options)| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.query(&query, options).await })
+        })
+        .collect();
+    wait_for_lock(&mut Sql::connect(&log.url).await, &table).await;
+    let closing = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.close().await }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    locker.run("COMMIT").await;
+    for done in join_all(asked).await {
+        if let Err(told) = done.unwrap() {
+            assert!(matches!(told, Error::Closed), "{told}");
+        }
+    }
+    closing.await.unwrap();
+}
+
+/// Waits until a session waits for this table.
+async fn wait_for_lock(observer: &mut Sql, table: &str) {
+    let waiting = format!(
+        "SELECT count(*)::text FROM pg_locks \
+          WHERE NOT granted AND relation = '{table}'::regclass"
+    );
+    wait_until("a read waits for the table", async || {
+        observer.number(&waiting).await > 0
+    })
+    .await;
+}
