@@ -80,6 +80,34 @@ pub(super) async fn a_tag_matches_only_itself(store: &impl EventStore) {
     }
 }
 
+/// In a log that is too long to be looked through for each query.
+pub(super) async fn tags_of_any_characters_are_told_apart(store: &impl EventStore) {
+    let pair = |index: usize| {
+        let other = index * 7 + index / TEXTS.len();
+        [TEXTS[index % TEXTS.len()], TEXTS[other % TEXTS.len()]]
+    };
+    let pairs: Vec<_> = (0..TEXTS.len() * 15).map(pair).collect();
+    let events: Vec<Event> = pairs.iter().map(|pair| tagged(pair)).collect();
+    store.append(events).await.unwrap();
+    for (index, one) in TEXTS.iter().enumerate() {
+        for other in &TEXTS[index..] {
+            let has_both = |pair: &[&str; 2]| pair.contains(one) && pair.contains(other);
+            let expected: Vec<u64> = (1..)
+                .zip(&pairs)
+                .filter(|(_, pair)| has_both(pair))
+                .map(|(position, _)| position)
+                .collect();
+            for types in [&[][..], &["Happened"]] {
+                let wanted = query(types, &[*one, *other]);
+                let found = positions(&read(store, &wanted).await);
+                assert_eq!(found, expected, "{one:?} and {other:?}, {types:?}");
+                let exists = store.exists(&wanted).await.unwrap();
+                assert_eq!(exists, !expected.is_empty(), "{one:?} and {other:?}");
+            }
+        }
+    }
+}
+
 pub(super) async fn types_of_any_characters_come_back_and_are_found(store: &impl EventStore) {
     let longest = "語".repeat(EventType::MAX_CHARS);
     let types: Vec<&str> = TEXTS.into_iter().chain([longest.as_str()]).collect();

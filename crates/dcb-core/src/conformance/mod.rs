@@ -95,6 +95,7 @@ macro_rules! for_each_conformance_case {
             content {
                 tags_of_any_characters_come_back_and_are_found
                 a_tag_matches_only_itself
+                tags_of_any_characters_are_told_apart
                 types_of_any_characters_come_back_and_are_found
                 json_comes_back_byte_for_byte
                 data_is_any_bytes

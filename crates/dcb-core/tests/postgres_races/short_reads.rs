@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Error, EventStore as _, Query, ReadOptions};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 use super::short_ranges::{MANY, expected, queried, queries, seats};
 use crate::support::events::{at, positions, whole_log};
@@ -48,15 +48,17 @@ fn reads() -> Vec<(Query, ReadOptions)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
-    let store = reader(&fresh_log().await).await;
+    let log = fresh_log().await;
+    let store = reader(&log).await;
     let all = whole_log(&store).await;
+    let mut locker = locked(&log).await;
     let reads = reads();
     let before = store.stats().reads;
-    // All are asked before the first is answered: that one has the connection, the others wait.
+    // All are asked before the first can be answered: that one has the connection, the others wait.
     let answers = reads
         .iter()
         .map(|(query, options)| queried(&store, query, *options));
-    let answers = join_all(answers).await;
+    let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
     for ((query, options), answer) in reads.iter().zip(answers) {
         let expected = expected(query, &all, *options);
         assert_eq!(answer, expected, "{query:?} {options:?}");
@@ -178,10 +180,7 @@ async fn a_connection_that_is_lost_costs_those_who_shared_it_no_answer() {
         through.url = proxy.url().to_owned();
         let store = Arc::new(reader(&through).await);
         let all = whole_log(&store).await;
-        let table = format!("{}.event", log.schema);
-        let mut locker = Sql::connect(&log.url).await;
-        locker.run("BEGIN").await;
-        locker.run(&format!("LOCK TABLE {table}")).await;
+        let mut locker = locked(&log).await;
         let asked: Vec<_> = reads()
             .into_iter()
             .map(|(query, options)| {
@@ -192,7 +191,7 @@ async fn a_connection_that_is_lost_costs_those_who_shared_it_no_answer() {
                 })
             })
             .collect();
-        wait_for_lock(&mut Sql::connect(&log.url).await, &table).await;
+        wait_for_a_read(&log).await;
         // One has the connection; what is sent next, others share.
         proxy.cut(cut);
         locker.run("COMMIT").await;
@@ -236,10 +235,7 @@ async fn reads_of_a_server_that_does_not_answer_are_all_told_so() {
 async fn reads_that_wait_when_the_store_is_closed_end() {
     let log = fresh_log().await;
     let store = Arc::new(reader(&log).await);
-    let table = format!("{}.event", log.schema);
-    let mut locker = Sql::connect(&log.url).await;
-    locker.run("BEGIN").await;
-    locker.run(&format!("LOCK TABLE {table}")).await;
+    let mut locker = locked(&log).await;
     let asked: Vec<_> = reads()
         .into_iter()
         .map(|(query, options)| {
@@ -247,7 +243,7 @@ async fn reads_that_wait_when_the_store_is_closed_end() {
             tokio::spawn(async move { store.query(&query, options).await })
         })
         .collect();
-    wait_for_lock(&mut Sql::connect(&log.url).await, &table).await;
+    wait_for_a_read(&log).await;
     let closing = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.close().await }
@@ -262,13 +258,25 @@ async fn reads_that_wait_when_the_store_is_closed_end() {
     closing.await.unwrap();
 }
 
-/// Waits until a session waits for this table.
-async fn wait_for_lock(observer: &mut Sql, table: &str) {
+/// A session in whose hands the log is: no read is answered until it commits.
+async fn locked(log: &Config) -> Sql {
+    let mut session = Sql::connect(&log.url).await;
+    session.run("BEGIN").await;
+    session
+        .run(&format!("LOCK TABLE {}.event", log.schema))
+        .await;
+    session
+}
+
+/// Waits until a read waits for the log.
+async fn wait_for_a_read(log: &Config) {
     let waiting = format!(
         "SELECT count(*)::text FROM pg_locks \
-          WHERE NOT granted AND relation = '{table}'::regclass"
+          WHERE NOT granted AND relation = '{}.event'::regclass",
+        log.schema
     );
-    wait_until("a read waits for the table", async || {
+    let mut observer = Sql::connect(&log.url).await;
+    wait_until("a read waits for the log", async || {
         observer.number(&waiting).await > 0
     })
     .await;
