@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::recent::{Last, Recent};
 use super::request::Request;
 use super::selection::for_each_probe;
-use super::statements::Statements;
+use super::statements::{Look, Statements};
 use super::tag_key;
 use super::text_form::{write_array, write_metadata};
 use crate::{AppendCondition, Event, Position, Tracking};
@@ -39,11 +39,12 @@ const ELEMENTS: [Element; 21] = [
 /// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
 const EVENTS_AND_TAGS: Range<usize> = 1..8;
 const KNOWN: usize = 8;
-const PROBE_AFTER: usize = 13;
 const PROBE_KEY: usize = 14;
 const LAST_POSITION: usize = 15;
 const LAST_ID: usize = 16;
 const OPEN: usize = 17;
+/// What is open, and after and key of the probes.
+const PROBES: [usize; 3] = [OPEN, 13, PROBE_KEY];
 const TRACKING: usize = 18;
 
 impl Default for Batch {
@@ -99,26 +100,24 @@ impl Batch {
         self.columns[OPEN].count() > 0 && self.probe_other.count() > self.probe_other.nulls()
     }
 
-    /// The statement of an optimistic append with its parameters; with pairs, the one that looks for
-    /// events with both keys of a probe.
+    /// The statement of an optimistic append with its parameters: the one that looks for no more than
+    /// it has to; with pairs, for events with both keys of a probe.
     pub(super) fn bind_optimistic(
         &self,
         statements: &Statements,
         pairs: bool,
     ) -> Query<'_, Postgres, PgArguments> {
-        let append = if pairs {
-            &statements.append_optimistic_pairs
-        } else {
-            &statements.append_optimistic
+        let (look, probes) = match (self.columns[OPEN].count(), pairs) {
+            (0, _) => (Look::Nothing, &[][..]),
+            (_, false) => (Look::Keys, &PROBES[..]),
+            (_, true) => (Look::Pairs, &PROBES[..]),
         };
-        let parameters = [LAST_POSITION, LAST_ID]
-            .into_iter()
-            .chain(EVENTS_AND_TAGS)
-            .chain([OPEN, PROBE_AFTER, PROBE_KEY]);
-        let query = parameters.fold(sqlx::query(append.clone()), |query, column| {
-            query.bind(&self.columns[column])
-        });
-        if pairs {
+        let append = sqlx::query(statements.append_optimistic(look));
+        let parameters = [LAST_POSITION, LAST_ID].into_iter().chain(EVENTS_AND_TAGS);
+        let query = parameters
+            .chain(probes.iter().copied())
+            .fold(append, |query, column| query.bind(&self.columns[column]));
+        if look == Look::Pairs {
             query.bind(&self.probe_other)
         } else {
             query

@@ -10,9 +10,7 @@ use super::selection::{SHORT_RANGE, Shape};
 pub(super) struct Statements {
     pub(super) append: SqlStr,
     /// For a batch of which nothing is likely to be refused.
-    pub(super) append_optimistic: SqlStr,
-    /// As `append_optimistic`, for conditions with two tags and more.
-    pub(super) append_optimistic_pairs: SqlStr,
+    append_optimistic: [SqlStr; Look::ALL.len()],
     /// As `append`, with commands.
     pub(super) append_with_commands: SqlStr,
     pub(super) commands: SqlStr,
@@ -32,6 +30,22 @@ pub(super) struct Statements {
     extent: [SqlStr; Shape::COUNTED.len()],
 }
 
+/// What an optimistic append looks for. To look for more costs a lone append more, found or not: the
+/// server sets up what it may not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nothing: no probe is open.
+    Nothing,
+    /// An event with one key of a probe.
+    Keys,
+    /// An event with both keys of a probe.
+    Pairs,
+}
+
+impl Look {
+    const ALL: [Self; 3] = [Self::Nothing, Self::Keys, Self::Pairs];
+}
+
 /// The columns of an event, in the order that [`super::row`] decodes them.
 const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data";
 
@@ -46,8 +60,7 @@ impl Statements {
         };
         Self {
             append: sql(append(pooled, false)),
-            append_optimistic: sql(append_optimistic(false)),
-            append_optimistic_pairs: sql(append_optimistic(true)),
+            append_optimistic: Look::ALL.map(|look| sql(append_optimistic(look))),
             append_with_commands: sql(append(pooled, true)),
             commands: sql(
                 "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
@@ -84,6 +97,14 @@ impl Statements {
         }
     }
 
+    /// Inserts what `append` would, if the event of `$1` and `$2` is the log's last and what is looked
+    /// for is not there; answers whether it did. `$3` to `$9` are the events and their tags; with a
+    /// look, `$10` are the probes that are open, `$11` and `$12` after and key of all probes; with
+    /// pairs, `$13` is another key that an event of the probe has, NULL where there is none.
+    pub(super) fn append_optimistic(&self, look: Look) -> SqlStr {
+        self.append_optimistic[look as usize].clone()
+    }
+
     /// Reads events, a row each. `$1` and `$2` bound the position, both exclusive; `$3` is the
     /// limit, NULL for none; `$4` and `$5` are what the shape needs. Before the events comes a row
     /// with nothing but a position, the head of the same snapshot, NULL of an empty log.
@@ -115,38 +136,21 @@ fn append(pooled: bool, with_commands: bool) -> String {
     )
 }
 
-/// Inserts what `dcb.append` would, if the event of `$1` and `$2` is the log's last and no probe of
-/// `$10` can have an event after its `after`; answers whether it did. `$3` to `$9` are the events
-/// and their tags, `$11` and `$12` after and key of all probes; with pairs, `$13` is another key
-/// that an event of the probe has, NULL where there is none.
-///
 /// The statement sees the log as it was before it got the lock. So it does not look for the last
 /// event: where others were appended since, the primary key has their positions and refuses these.
 /// It does not wait for the lock, with locks on the tables already: then another session appends,
 /// and nothing is written.
-fn append_optimistic(pairs: bool) -> String {
-    let can_match = if pairs {
-        key_or_pair_occurs()
-    } else {
-        key_occurs()
-    };
-    let other = if pairs {
-        ", ($13::bigint[])[o.probe] AS other"
-    } else {
-        ""
+fn append_optimistic(look: Look) -> String {
+    let nothing_found = match look {
+        Look::Nothing => String::new(),
+        Look::Keys => nothing_found("", &key_occurs()),
+        Look::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
     };
     format!(
         "WITH last AS MATERIALIZED ( \
             SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
                    AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) \
-                       = ($2::uuid[])[1] \
-                   AND (SELECT 1 FROM ( \
-                            SELECT ($11::bigint[])[o.probe] AS after, \
-                                   ($12::bigint[])[o.probe] AS key{other} \
-                              FROM unnest($10::int[]) o(probe)) p \
-                         WHERE CASE WHEN p.after > ($1::bigint[])[1] THEN 1 \
-                               ELSE {can_match} END IS NOT NULL \
-                         LIMIT 1) IS NULL AS is_it), \
+                       = ($2::uuid[])[1] {nothing_found} AS is_it), \
         inserted AS ( \
             INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
             SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
@@ -164,6 +168,17 @@ fn append_optimistic(pairs: bool) -> String {
                THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
                ELSE l.is_it END \
           FROM last l"
+    )
+}
+
+/// Whether no probe that is open can have an event after its `after`.
+fn nothing_found(other: &str, can_match: &str) -> String {
+    format!(
+        "AND (SELECT 1 FROM ( \
+                SELECT ($11::bigint[])[o.probe] AS after, ($12::bigint[])[o.probe] AS key{other} \
+                  FROM unnest($10::int[]) o(probe)) p \
+              WHERE CASE WHEN p.after > ($1::bigint[])[1] THEN 1 ELSE {can_match} END IS NOT NULL \
+              LIMIT 1) IS NULL"
     )
 }
 

@@ -16,15 +16,16 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
     (Shape::ProbesInRange, "probes_in_range"),
 ];
 
+const LOOKS: [(Look, &str); Look::ALL.len()] = [
+    (Look::Nothing, "append_optimistic"),
+    (Look::Keys, "append_optimistic_keys"),
+    (Look::Pairs, "append_optimistic_pairs"),
+];
+
 /// Every statement with the name of its file.
 fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let single = [
         ("append", &statements.append),
-        ("append_optimistic", &statements.append_optimistic),
-        (
-            "append_optimistic_pairs",
-            &statements.append_optimistic_pairs,
-        ),
         ("append_with_commands", &statements.append_with_commands),
         ("commands", &statements.commands),
         ("head", &statements.head),
@@ -38,6 +39,9 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let mut all: Vec<_> = single
         .map(|(name, sql)| (name.to_owned(), sql.clone()))
         .into();
+    for (look, name) in LOOKS {
+        all.push((name.to_owned(), statements.append_optimistic(look)));
+    }
     for (shape, name) in SHAPES {
         all.push((format!("read_{name}"), statements.read(shape, false)));
         all.push((
