@@ -4,7 +4,8 @@
 //! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
 //!   courses of the category in that log.
 //!
-//! The server's cache is warm. At 100 callers the floor has as many connections as the store.
+//! The server's cache is warm. At 100 callers the floor has as many connections as the store. There
+//! queries of the store that wait for a connection share statements; each of the floor's is its own.
 
 mod support;
 

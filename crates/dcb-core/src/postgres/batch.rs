@@ -39,12 +39,12 @@ const ELEMENTS: [Element; 21] = [
 /// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
 const EVENTS_AND_TAGS: Range<usize> = 1..8;
 const KNOWN: usize = 8;
+const PROBE_AFTER: usize = 13;
 const PROBE_KEY: usize = 14;
 const LAST_POSITION: usize = 15;
 const LAST_ID: usize = 16;
 const OPEN: usize = 17;
-/// What is open, and after and key of the probes.
-const PROBES: [usize; 3] = [OPEN, 13, PROBE_KEY];
+const PROBES: [usize; 3] = [OPEN, PROBE_AFTER, PROBE_KEY];
 const TRACKING: usize = 18;
 
 impl Default for Batch {

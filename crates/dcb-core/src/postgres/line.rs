@@ -118,11 +118,10 @@ impl<R, A> Place<'_, R, A> {
         let count = state.waiting.len().min(most);
         let taken = state.waiting.drain(..count);
         let taken = taken
-            .map(
-                |Waiting {
-                     request, caller, ..
-                 }| Taken { request, caller },
-            )
+            .map(|waiting| Taken {
+                request: waiting.request,
+                caller: waiting.caller,
+            })
             .collect();
         let next = state.promote();
         drop(state);

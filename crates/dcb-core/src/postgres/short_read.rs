@@ -6,6 +6,7 @@
 
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
+use tokio::time::Instant;
 
 use super::column::{Column, Element};
 use super::error::{Failure, failure};
@@ -107,8 +108,8 @@ impl Answers {
 }
 
 impl Readers {
-    /// Waits for a connection, and reads with others that do. `None` where that came to nothing,
-    /// for whatever reason: whoever asks alone learns his own.
+    /// Waits for a connection, and reads with others that do. `None` where that came to nothing
+    /// before the time was over, for whatever reason: whoever asks alone learns his own.
     pub(super) async fn read_together(
         &self,
         line: &ShortReads,
@@ -122,7 +123,7 @@ impl Readers {
         match place.turn().await {
             Some(Turn::Lead) => {}
             Some(Turn::Answered(events)) => return Ok(Some(events)),
-            None => return Ok(None),
+            None => return self.in_vain(deadline),
         }
         let connection = self
             .acquire_by(deadline)
@@ -147,12 +148,12 @@ impl Readers {
             .await;
         match folded {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return Ok(None),
+            Ok(Err(_)) => return self.in_vain(deadline),
             Err(failed) => {
                 if failure(&failed) == Failure::Lost {
                     self.suspect();
                 }
-                return Ok(None);
+                return self.in_vain(deadline);
             }
         }
         let head = answers.head.flatten();
@@ -162,5 +163,14 @@ impl Readers {
             own = own.or(taken.answer(Events { events, head }));
         }
         Ok(own)
+    }
+
+    /// Who has waited for long enough does not ask again.
+    fn in_vain(&self, deadline: Instant) -> Result<Option<Events>, Error> {
+        if Instant::now() < deadline {
+            Ok(None)
+        } else {
+            Err(self.error(&sqlx::Error::PoolTimedOut))
+        }
     }
 }

@@ -212,12 +212,9 @@ async fn reads_of_a_server_that_does_not_answer_are_all_told_so() {
     hurried.query_timeout = Duration::from_millis(300);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
-    let mut locker = Sql::connect(&log.url).await;
-    locker.run("BEGIN").await;
-    locker
-        .run(&format!("LOCK TABLE {}.event", log.schema))
-        .await;
+    let mut locker = locked(&log).await;
     let reads = reads();
+    let before = store.stats().reads;
     let answers = reads
         .iter()
         .map(|(query, options)| store.query(query, *options));
@@ -225,6 +222,8 @@ async fn reads_of_a_server_that_does_not_answer_are_all_told_so() {
         let told = answer.unwrap_err();
         assert!(matches!(told, Error::Timeout { .. }), "{told}");
     }
+    let statements = store.stats().reads - before;
+    assert!(statements as usize <= reads.len(), "nobody asks twice");
     locker.run("COMMIT").await;
     for (query, options) in &reads {
         store.query(query, *options).await.unwrap();
