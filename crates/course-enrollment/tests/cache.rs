@@ -80,6 +80,7 @@ fn content_that_was_changed_is_not_believed() -> Result<(), Error> {
         "UPDATE datasets SET courses = replace(courses, '\"capacity\":50', '\"capacity\":51')",
         "UPDATE datasets SET students = '[]'",
         "UPDATE datasets SET enrollments = 'no JSON'",
+        "UPDATE datasets SET students = replace(students, '\"Physics\"', '\"\\u0000\"')",
         "DELETE FROM datasets",
         "DROP TABLE datasets",
     ] {

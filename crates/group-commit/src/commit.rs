@@ -51,7 +51,8 @@ pub trait CommitBlocking: Send + Sync + 'static {
 pub enum CommitError<E> {
     /// Nothing was written, because the data of at least one request is at fault. The queue tries
     /// the halves of the batch until the request at fault is alone; only its caller gets the error.
-    /// A batch of `n` requests with one at fault costs at most `2 * log2(n) + 1` commits.
+    /// A batch of `n` requests with one at fault costs at most `2 * log2(n) + 1` commits, the
+    /// logarithm rounded up.
     Refused(E),
     /// Nothing was written, whatever the requests: every caller of the batch gets the error.
     Failed(E),

@@ -80,8 +80,8 @@ impl<C: Commit> Drive<C> {
         Poll::Ready(())
     }
 
-    /// The right to commit is given up only after the verdicts are delivered, so that an idle queue
-    /// has no undecided caller.
+    /// The right to commit is given up only after the verdicts are delivered, but passed on to a
+    /// caller before: its commit need not wait for them.
     fn finish(&mut self, settled: Settled<C>) {
         self.stage = match self.shared.handover {
             Handover::Baton if self.shared.promise() => {

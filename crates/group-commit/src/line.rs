@@ -126,10 +126,12 @@ impl<T> Line<T> {
             .count()
     }
 
+    /// A sum beyond a `usize` fits nowhere, so that `queued_bytes` is always the exact sum.
     fn fits(&self, bytes: usize, limits: &Limits) -> bool {
+        let sum = self.queued_bytes.checked_add(bytes);
         self.queued == 0
             || (self.queued < limits.max_queued_requests
-                && self.queued_bytes.saturating_add(bytes) <= limits.max_queued_bytes)
+                && sum.is_some_and(|sum| sum <= limits.max_queued_bytes))
     }
 
     fn move_up(&mut self, limits: &Limits) {
@@ -139,7 +141,7 @@ impl<T> Line<T> {
                 return;
             }
             self.queued += 1;
-            self.queued_bytes = self.queued_bytes.saturating_add(bytes);
+            self.queued_bytes += bytes;
         }
     }
 }

@@ -2,6 +2,12 @@
 
 mod common;
 
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    thread,
+    time::Duration,
+};
+
 use common::{ask, execute, folder_of, is_running, pid_of};
 use local_postgres::{Durability, Error, LocalPostgres, Options, Source, shared, shared_with};
 
@@ -211,6 +217,28 @@ async fn a_killed_server_comes_back_with_what_was_committed() {
     server.kill_hard().expect("a process of ours");
     drop(server);
     assert!(!folder.exists(), "{} is left", folder.display());
+}
+
+/// Somebody may take the port of a server that is down, an outgoing connection for one.
+#[tokio::test]
+async fn a_restart_waits_for_a_port_that_is_taken_meanwhile() {
+    let server = start(Durability::Relaxed).await;
+    server.kill_hard().expect("a process of ours");
+    let port = server
+        .url()
+        .rsplit_once(':')
+        .and_then(|(_, rest)| rest.split('/').next());
+    let port = port
+        .and_then(|port| port.parse().ok())
+        .expect("a URL with a port");
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("the server is down");
+    let giving_back = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        drop(taken);
+    });
+    server.restart().await.expect("the port is free again");
+    giving_back.join().expect("no panic");
+    assert_eq!(ask(server.url(), "SELECT 1").await, "1");
 }
 
 #[test]

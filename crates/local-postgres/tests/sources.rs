@@ -5,10 +5,12 @@ mod common;
 use std::{
     env,
     io::{self, Read as _, Write as _},
-    net::TcpStream,
+    net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     path::Path,
-    process::Output,
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
 };
 
 use common::{Served, ask, execute, serve};
@@ -103,6 +105,51 @@ fn the_choice_is_said_in_one_line() {
     assert!(errors.contains("from installed binaries in /"), "{errors}");
 }
 
+/// The server's programs run in `/`, where a path that was given from elsewhere leads nowhere.
+#[tokio::test]
+async fn binaries_are_found_by_a_relative_path() {
+    let server = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
+    let server = server.expect("PostgreSQL is installed");
+    let (_, binaries) = server
+        .description()
+        .split_once(" binaries in ")
+        .expect("their folder");
+    let (binaries, _) = binaries.split_once(" (").expect("their folder");
+    let version = Path::new(binaries).parent().expect("a folder above");
+    let mut serve = serve();
+    serve.env("POSTGRES_SOURCE", "installed");
+    serve.current_dir(version).env("PG_BIN_DIR", "bin");
+    let served = Served::start(&mut serve);
+    assert_eq!(ask(&served.url, "SELECT 1").await, "1");
+    served.signal("-INT");
+}
+
+#[tokio::test]
+async fn a_temporary_folder_may_have_any_name() {
+    let folder = tempfile::Builder::new()
+        .prefix("a, 'b\\ \"c")
+        .tempdir()
+        .expect("a folder");
+    let all = std::fs::Permissions::from_mode(0o1777);
+    std::fs::set_permissions(folder.path(), all).expect("a folder of ours");
+    let mut serve = serve();
+    serve.env("POSTGRES_SOURCE", "installed");
+    let served = Served::start(serve.env("TMPDIR", folder.path()));
+    let sockets = ask(&served.url, "SHOW unix_socket_directories").await;
+    assert!(sockets.contains("a, 'b"), "{sockets}");
+    nothing_is_left_in(folder.path(), served);
+}
+
+/// As root, the server and its watchdog run as a user who may remove nothing from such a folder.
+#[test]
+fn a_temporary_folder_that_only_its_owner_may_change_keeps_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut serve = serve();
+    serve.env("POSTGRES_SOURCE", "installed");
+    let served = Served::start(serve.env("TMPDIR", open_to_all(folder.path())));
+    nothing_is_left_in(folder.path(), served);
+}
+
 #[tokio::test]
 async fn a_server_behind_database_url_is_used_and_left() {
     let host = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
@@ -155,6 +202,53 @@ async fn a_container_starts_and_is_removed() {
     common::wait_until("the container is removed", || is_gone(&served.url));
 }
 
+/// An engine may pull an image for minutes. The test runs itself a second time, with an engine that
+/// never makes anything.
+#[cfg(feature = "container")]
+#[test]
+fn a_start_that_is_given_up_does_not_wait_for_the_engine() {
+    const NAME: &str = "a_start_that_is_given_up_does_not_wait_for_the_engine";
+    if env::var_os("GIVES_UP").is_some() {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        return runtime.block_on(async {
+            let start = LocalPostgres::start(from(Source::Container, Durability::Relaxed));
+            let given_up = tokio::time::timeout(Duration::from_millis(500), start).await;
+            assert!(given_up.is_err(), "{given_up:?}");
+        });
+    }
+    let engine = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = engine.local_addr().expect("an address");
+    thread::spawn(move || {
+        for connection in engine.incoming().flatten() {
+            thread::spawn(move || answer_all_but_posts(connection));
+        }
+    });
+    let mut itself = Command::new(env::current_exe().expect("the path of this test"));
+    itself.args(["--exact", NAME]).env("GIVES_UP", "1");
+    let mut itself = itself
+        .env("DOCKER_HOST", format!("tcp://{address}"))
+        .spawn()
+        .expect("it runs");
+    let mut ended = None;
+    common::wait_until("the start is given up", || {
+        ended = itself.try_wait().expect("a process of ours");
+        ended.is_some()
+    });
+    assert!(ended.is_some_and(|status| status.success()));
+}
+
+/// Leaves only what makes something without an answer.
+#[cfg(feature = "container")]
+fn answer_all_but_posts(mut connection: TcpStream) {
+    let mut request = [0; 4096];
+    while let Ok(length @ 1..) = connection.read(&mut request) {
+        if !request[..length].starts_with(b"POST") {
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+            connection.write_all(answer).expect("it reads the answer");
+        }
+    }
+}
+
 #[cfg(feature = "download")]
 #[test]
 fn two_processes_download_once() {
@@ -170,7 +264,7 @@ fn two_processes_download_once() {
         serve
     };
     let (mut one, mut other) = (download(), download());
-    let (one, other) = std::thread::scope(|scope| {
+    let (one, other) = thread::scope(|scope| {
         let one = scope.spawn(|| Served::start(&mut one));
         let other = scope.spawn(|| Served::start(&mut other));
         (
@@ -190,6 +284,37 @@ fn two_processes_download_once() {
         "{errors}"
     );
     assert_eq!(errors.matches("from download in").count(), 2, "{errors}");
+}
+
+fn nothing_is_left_in(folder: &Path, served: Served) {
+    served.signal("-INT");
+    served.process.wait_with_output().expect("the example ends");
+    common::wait_until("the folder is empty", || {
+        std::fs::read_dir(folder).is_ok_and(|mut left| left.next().is_none())
+    });
+}
+
+/// As root, what is downloaded is run by another user.
+#[cfg(feature = "download")]
+#[test]
+fn a_download_does_not_depend_on_the_umask() {
+    if env::var_os("HTTPS_PROXY").is_none() && TcpStream::connect("repo1.maven.org:443").is_err() {
+        say("a_download_does_not_depend_on_the_umask: not run: repo1.maven.org does not answer");
+        return;
+    }
+    let place = tempfile::tempdir().expect("a folder");
+    let mut masked = Command::new("sh");
+    masked
+        .args(["-c", "umask 077; exec \"$0\""])
+        .arg(serve().get_program());
+    masked.stdout(Stdio::piped()).stderr(Stdio::piped());
+    masked
+        .env_remove("DATABASE_URL")
+        .env("POSTGRES_SOURCE", "download");
+    let cache = open_to_all(place.path()).join("cache");
+    let served = Served::start(masked.env("XDG_CACHE_HOME", cache));
+    served.signal("-INT");
+    served.process.wait_with_output().expect("the example ends");
 }
 
 /// Past the test harness, which shows the words of failed tests only.

@@ -48,6 +48,12 @@ impl DatasetContent {
     /// Their ids follow from the dataset's digest and the place in the order, so that appending
     /// them again changes nothing, and those of two datasets never meet.
     pub fn events(&self) -> impl Iterator<Item = Event> + Send {
+        self.checked_events()
+            .map(|event| event.expect("generated names and ids make valid tags"))
+    }
+
+    /// The same of content that was read from somewhere, where an error is possible.
+    fn checked_events(&self) -> impl Iterator<Item = Result<Event, dcb_core::Error>> + Send {
         let courses = self.courses.iter().map(CourseOffered::to_event);
         let students = self.students.iter().map(StudentRegistered::to_event);
         let enrollments = self.enrollments.iter().map(EnrollmentCompleted::to_event);
@@ -56,11 +62,7 @@ impl DatasetContent {
             .chain(students)
             .chain(enrollments)
             .zip(0..)
-            .map(move |(event, index)| {
-                event
-                    .expect("generated names and ids make valid tags")
-                    .with_id(ids.at(index))
-            })
+            .map(move |(event, index)| Ok(event?.with_id(ids.at(index))))
     }
 
     /// Writes every event as one line of JSON; see [`super::write_json_line`].
@@ -75,10 +77,17 @@ impl DatasetContent {
     /// The SHA-256 of the JSON lines, in hexadecimal, computed anew: [`Dataset::digest`], unless
     /// somebody changed how datasets are made. Costs about as much as generating them.
     pub fn digest(&self) -> String {
+        self.checked_digest()
+            .expect("generated names and ids make valid tags")
+    }
+
+    /// The same of content that was read from somewhere: none where not all of it makes events.
+    pub(super) fn checked_digest(&self) -> Option<String> {
         let mut hash = Sha256::new();
-        self.write_json_lines(&mut hash)
-            .expect("a hash takes all that is written to it");
-        format!("{:x}", hash.finalize())
+        for event in self.checked_events() {
+            lines::write_json_line(&event.ok()?, &mut hash).ok()?;
+        }
+        Some(format!("{:x}", hash.finalize()))
     }
 }
 

@@ -46,6 +46,29 @@ async fn the_queue_is_bounded_by_bytes() {
     assert_eq!(queue.committer().written(), [0, 1, 2]);
 }
 
+/// Without a bound on bytes, a sum that wraps would count as room.
+#[tokio::test]
+async fn sizes_whose_sum_is_beyond_a_number_never_share_the_queue() {
+    let queue = closed_queue(Limits {
+        max_queued_bytes: usize::MAX,
+        ..Limits::default()
+    });
+    let _leader = arrive(&queue, job(0)).await;
+    let bytes = usize::MAX;
+    let _first = arrive(&queue, Job { id: 1, bytes }).await;
+    let _second = arrive(&queue, Job { id: 2, bytes }).await;
+    let stats = queue.stats();
+    assert_eq!(
+        (stats.queued, stats.queued_bytes, stats.waiting_for_room),
+        (1, usize::MAX, 1)
+    );
+
+    queue.committer().let_through(3);
+    queue.close().await;
+    assert_eq!(queue.committer().written(), [0, 1, 2]);
+    assert_eq!(queue.stats().queued_bytes, 0);
+}
+
 #[tokio::test]
 async fn nobody_overtakes_a_caller_who_waits_for_room() {
     let queue = closed_queue(Limits {

@@ -48,6 +48,16 @@ async fn finding_one_poison_request_costs_a_logarithm_of_commits() {
 }
 
 #[tokio::test]
+async fn the_logarithm_is_rounded_up_where_halves_are_unequal() {
+    let queue = closed_queue(Limits::default());
+    let (_leader, _waiting) = arrive_behind(&queue, &[1, 2, POISON]).await;
+    queue.committer().let_through(100);
+    queue.close().await;
+    let commits = queue.committer().started().len() - 1;
+    assert_eq!(commits, 2 * 2 + 1, "2 * log2(3) + 1, log2(3) rounded up");
+}
+
+#[tokio::test]
 async fn an_error_reaches_every_caller_of_the_batch() {
     let failed = Err(SubmitError::Failed("disk full"));
     assert_eq!(outcomes_of(&[1, FATAL]).await, [failed.clone(), failed]);

@@ -94,13 +94,15 @@ async fn run(program: Command, watchdog: &Watchdog) -> io::Result<Output> {
 /// defaults.
 pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) -> io::Result<()> {
     let sockets = if folder.holds_socket() {
-        folder.path().to_string_lossy()
+        // An element of a list, which a comma would end.
+        let path = folder.path().to_string_lossy();
+        format!("\"{}\"", path.replace('"', "\"\""))
     } else {
-        "".into()
+        String::new()
     };
     let own = [
         ("listen_addresses", "127.0.0.1"),
-        ("unix_socket_directories", &*sockets),
+        ("unix_socket_directories", sockets.as_str()),
     ];
     let given = settings
         .iter()

@@ -9,18 +9,18 @@ use std::{
 use super::account::Account;
 use crate::Durability;
 
-/// The temporary folder that servers' folders are made in: one that `account` may enter, and for a
-/// durable server one on a disk, where there is one.
+/// The temporary folder that servers' folders are made in: one that `account` may enter and remove
+/// them from, and for a durable server one on a disk, where there is one.
 pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<PathBuf> {
     let mut places: Vec<PathBuf> = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
         .into_iter()
         .filter_map(|place| fs::canonicalize(place).ok())
-        .filter(|place| is_enterable(place, account))
+        .filter(|place| is_enterable(place, account) && is_writable(place, account))
         .collect();
     if durability == Durability::Durable {
         places.sort_by_key(|place| is_in_memory(place));
     }
-    let none = "the server's user may enter no temporary folder; set TMPDIR";
+    let none = "the server's user may write to no temporary folder; set TMPDIR";
     places
         .into_iter()
         .next()
@@ -35,6 +35,12 @@ pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     !account.is_another_user() || folder.ancestors().all(open_to_all)
+}
+
+/// Whether `account`, which runs the watchdog too, may remove from the folder what it owns there.
+fn is_writable(folder: &Path, account: Account) -> bool {
+    let open_to_all = |about: fs::Metadata| about.permissions().mode() & 0o002 != 0;
+    !account.is_another_user() || fs::metadata(folder).is_ok_and(open_to_all)
 }
 
 /// Whether the folder lies in memory, where fsync costs nothing and keeps nothing.

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::{Child, ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -112,7 +112,8 @@ impl Postmaster {
             folder.path().as_os_str(),
             Some(folder.lock_handle()?),
         )?;
-        let binaries = binaries.to_owned();
+        // The programs run in another folder than this process.
+        let binaries = path::absolute(binaries)?;
         Ok(Self {
             binaries,
             account,
@@ -245,16 +246,21 @@ impl Postmaster {
     }
 
     fn why_it_exited(&self) -> Failure {
-        let log = self.last_log();
-        if log.contains("Address already in use") {
+        // Other lines come after it.
+        if self.log().contains("Address already in use") {
             return Failure::PortTaken;
         }
-        Failure::Other(format!("postgres ended: {log}"))
+        Failure::Other(format!("postgres ended: {}", self.last_log()))
     }
 
     fn last_log(&self) -> String {
+        cluster::last_lines(&self.log())
+    }
+
+    /// What the server has said since it was launched last.
+    fn log(&self) -> String {
         let log = fs::read(self.folder.log()).unwrap_or_default();
-        cluster::last_lines(&String::from_utf8_lossy(&log))
+        String::from_utf8_lossy(&log).into_owned()
     }
 
     fn child(&self) -> MutexGuard<'_, Option<Child>> {

@@ -83,7 +83,7 @@ fn live(
     request: ContainerRequest<Postgres>,
     name: &str,
     ready: oneshot::Sender<Result<String, Missing>>,
-    stopped: oneshot::Receiver<()>,
+    mut stopped: oneshot::Receiver<()>,
 ) {
     let failed = |reason: String| Missing::failed(Source::Container, reason);
     let runtime = match Builder::new_current_thread().enable_all().build() {
@@ -98,7 +98,12 @@ fn live(
             Ok(watchdog) => watchdog,
             Err(error) => return drop(ready.send(Err(failed(error.to_string())))),
         };
-        match run(request).await {
+        let started = tokio::select! {
+            started = run(request) => started,
+            // The start was given up: what the engine makes of it, the watchdog removes.
+            _ = &mut stopped => return,
+        };
+        match started {
             Err(reason) => drop(ready.send(Err(failed(reason)))),
             Ok((container, url)) => {
                 let _ = ready.send(Ok(url));

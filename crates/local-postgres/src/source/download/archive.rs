@@ -43,13 +43,26 @@ fn cache_folder() -> io::Result<PathBuf> {
     let parents = [given, home, Some("/var/cache".into())];
     for parent in parents.into_iter().flatten() {
         let folder = parent.join("local-postgres");
-        if place::is_enterable(&folder, account) && fs::create_dir_all(&folder).is_ok() {
+        if place::is_enterable(&folder, account) && make(&folder, account).is_ok() {
             return Ok(folder);
         }
     }
     Err(io::Error::other(
         "set XDG_CACHE_HOME to one that the server's user may enter",
     ))
+}
+
+/// Makes the folder and what is missing above it; for another user, everybody may enter them,
+/// whatever the caller's umask takes away.
+fn make(folder: &Path, account: Account) -> io::Result<()> {
+    if !account.is_another_user() || folder.is_dir() {
+        return fs::create_dir_all(folder);
+    }
+    folder
+        .parent()
+        .map_or(Ok(()), |above| make(above, account))?;
+    fs::create_dir_all(folder)?;
+    fs::set_permissions(folder, Permissions::from_mode(0o755))
 }
 
 fn newest_in(cache: &Path) -> Option<PathBuf> {
@@ -107,11 +120,23 @@ fn unpack(
     runtime
         .block_on(extract(URL, archive, &whole))
         .map_err(|error| error.to_string())?;
-    let moved = fs::set_permissions(&whole, Permissions::from_mode(0o755))
-        .and_then(|()| fs::rename(&whole, cache.join(version.to_string())));
+    let moved =
+        open_to_all(&whole).and_then(|()| fs::rename(&whole, cache.join(version.to_string())));
     moved
         .and_then(|()| fs::remove_dir_all(&scratch))
         .map_err(|error| error.to_string())
+}
+
+/// Lets everybody enter the folder and those in it: the archive tells the modes of files alone.
+fn open_to_all(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_to_all(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// An HTTP error says what happened only in its causes.
