@@ -54,7 +54,11 @@ pub(crate) fn of(sqlite: &Sqlite, published: Published) -> Floor {
             "the same SELECT of 100 rows, rusqlite, owned values",
         ),
     };
-    Floor::new(name, what, &op)
+    let place = match sqlite.is_memory() {
+        true => "in memory".to_owned(),
+        false => format!("a file, synchronous = {}", sqlite.synchronous()),
+    };
+    Floor::new(name, &format!("{what}; {place}"), &op)
 }
 
 impl Raw {

@@ -62,3 +62,17 @@ fn short_blocking_ops_are_timed_in_blocks() {
     assert!(figures.ops_per_latency > 1, "{figures:?}");
     assert_eq!(figures.allocations_per_op.round(), 0.0);
 }
+
+/// The thread that counts is one more at the barrier, and need not be the first to leave it.
+#[test]
+fn what_every_blocking_caller_allocates_is_counted() {
+    const CALLERS: usize = 64;
+    let _alone = alone();
+    let op = Op::blocking(|| Ok(())).call(|(), _call| {
+        std::hint::black_box(vec![0_u8; 1 << 20]);
+        Ok(Outcome::Success)
+    });
+    let figures = figures(&Row::new("Threads", "none").concurrency(CALLERS), &op);
+    let least = (CALLERS << 20) as f64;
+    assert!(figures.bytes_per_op >= least, "{figures:?}");
+}

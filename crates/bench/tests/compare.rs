@@ -5,6 +5,8 @@ mod common;
 use bench::compare::{Comparison, Verdict};
 use bench::{Error, Measured, TargetRun};
 use common::{FIRST, Place, SECOND};
+use std::fs;
+use std::process::Command;
 
 /// A run whose rows take `factor` times as long as they did, give or take `noise`.
 fn slowed(run: &TargetRun, factor: f64, noise: f64) -> TargetRun {
@@ -96,4 +98,45 @@ fn rows_of_one_side_are_named() {
     let comparison = Comparison::of_runs(&load(FIRST), &load(SECOND)).unwrap();
     assert_eq!(comparison.rows.len(), 1);
     assert_eq!(comparison.missing, ["beta: beta/none/C1/E1 on 2 workers"]);
+}
+
+/// Ctrl-C ends a comparison before it has removed its work trees.
+#[test]
+fn work_trees_that_an_interrupted_comparison_left_are_replaced() {
+    if Command::new("git").arg("--version").output().is_err() {
+        println!("not run: there is no git");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let repository = place.path().join("repository");
+    let program = place.path().join("target/release/compare");
+    let left = place.path().join("target/registrar-bench/revisions/before");
+    fs::create_dir_all(&repository).unwrap();
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_compare"), &program).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]);
+        let done = git.current_dir(&repository).args(arguments).status();
+        assert!(done.unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message=empty"]);
+    git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        left.to_str().unwrap(),
+    ]);
+    assert!(left.exists());
+    let said = Command::new(&program)
+        .current_dir(&repository)
+        .args(["--bench", "append", "HEAD", "HEAD"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&said.stderr);
+    // There is nothing to build in the revision.
+    assert!(said.contains("cargo failed"), "{said}");
+    assert!(!left.exists(), "the work tree is left");
 }

@@ -4,9 +4,10 @@ mod common;
 
 use bench::{BoxError, Call, Error, Expect, Figures, Floor, Goal, Op, Outcome, Row, measure};
 use common::{FIRST, Place, allocating, yielding};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 fn figures(row: &Row, op: &Op) -> Result<Figures, Error> {
     let place = Place::new();
@@ -96,6 +97,49 @@ fn blocking_callers_run_at_the_same_time() {
     });
     let figures = figures(&Row::new("Meet", "none").concurrency(4), &op).unwrap();
     assert_eq!(figures.success_rate, 1.0);
+}
+
+/// The thread that takes the time is one more at the barrier, and need not be the first to leave it.
+#[test]
+fn the_time_of_a_blocking_op_holds_all_of_its_calls() {
+    type Span = (Instant, Instant);
+    let spans: Arc<Mutex<HashMap<u64, Span>>> = Arc::default();
+    let op = {
+        let spans = spans.clone();
+        Op::blocking(|| Ok(()))
+            .before(|(), _op| Ok(()))
+            .call(move |(), call| {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(100) {}
+                let mut spans = spans.lock().unwrap();
+                let span = spans.entry(call.op).or_insert((begun, begun));
+                *span = (span.0.min(begun), span.1.max(Instant::now()));
+                Ok(Outcome::Success)
+            })
+    };
+    let place = Place::new();
+    let mut settings = place.settings(FIRST);
+    settings.profile.allocation_ops = 1;
+    let saved = measure("toy", settings, |target| {
+        target.row(Row::new("Spin", "none").concurrency(16), &op);
+        Ok(())
+    });
+    let saved = saved.unwrap();
+    let figures = saved.rows[0].figures().expect("the row was measured");
+    let ops: u64 = figures.samples.iter().map(|sample| sample.ops).sum();
+    let measured_ns: f64 = figures
+        .samples
+        .iter()
+        .map(|s| s.ns_per_op * s.ops as f64)
+        .sum();
+    let spans = spans.lock().unwrap();
+    // One op more is that of the allocation pass; those before the samples are the warm-up's.
+    let end = spans.len() as u64 - 1;
+    let sampled = (end - ops..end).map(|op| spans[&op]);
+    let spans_ns: f64 = sampled
+        .map(|(begun, ended)| (ended - begun).as_nanos() as f64)
+        .sum();
+    assert!(measured_ns >= spans_ns, "{measured_ns} ns of {spans_ns}");
 }
 
 #[test]

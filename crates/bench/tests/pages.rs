@@ -2,9 +2,9 @@
 
 mod common;
 
-use bench::report::publish;
-use bench::{Error, Expect, Op, Outcome, Row, RunId, TargetRun, VERSION, measure};
-use common::{FIRST, PAGE, Place, SECOND, TABLE, allocating, declare};
+use bench::report::{Table, View, floors_table, publish};
+use bench::{Error, Expect, Floor, Measured, Op, Outcome, Row, RunId, TargetRun, VERSION, measure};
+use common::{FIRST, PAGE, Place, SECOND, TABLE, allocating, declare, yielding};
 use std::fs;
 
 #[test]
@@ -195,4 +195,47 @@ fn a_target_joins_its_run_though_the_clock_was_set_by_a_second() {
         "the same process id, used again"
     );
     assert_eq!(SECOND.joined(&place.runs()), SECOND);
+}
+
+/// An error that says why a row was not measured may have several lines.
+#[test]
+fn a_cell_stays_on_the_line_of_its_row() {
+    let cell = "no engine:\n  a | b\r\n".to_owned();
+    let table = Table::of_text(&["Row"], vec![vec![cell]]).markdown();
+    assert_eq!(table, "| Row |\n| --- |\n| no engine: a \\| b |\n");
+}
+
+/// A floor beside rows of one caller and beside rows of many is not one floor.
+#[test]
+fn the_floors_of_a_page_are_told_apart_by_their_callers() {
+    let place = Place::new();
+    let mut run = measure("alpha", place.settings(FIRST), |target| {
+        for (name, callers) in [("first", 1), ("second", 1), ("third", 4)] {
+            let what = format!("a turn for each of {callers}");
+            let floor = Floor::new("turn", &what, &yielding()).concurrency(callers);
+            target.row(Row::new(name, "none").floor(&floor), &yielding());
+        }
+        Ok(())
+    })
+    .unwrap();
+    for (row, mean_ns) in run.rows.iter_mut().zip([200.0, 400.0, 9_000.0]) {
+        let Measured::Figures(figures) = &mut row.measured else {
+            panic!("{} was measured", row.id);
+        };
+        figures.floors[0].mean_ns.value = mean_ns;
+    }
+    let targets = [run];
+    let table = floors_table(&View::new(&targets).unwrap());
+    let shown: Vec<_> = table
+        .rows
+        .iter()
+        .map(|cells| cells[..6].join(", "))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "turn, a turn for each of 1, 1, 2, 300, 200–400",
+            "turn, a turn for each of 4, 4, 1, 9,000, 9,000–9,000"
+        ]
+    );
 }

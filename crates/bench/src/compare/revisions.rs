@@ -1,4 +1,5 @@
 use super::Comparison;
+use crate::alone::Alone;
 use crate::error::Error;
 use crate::run::TargetRun;
 use std::ffi::OsStr;
@@ -24,11 +25,13 @@ pub struct Revisions {
 /// Checks both revisions out beside each other, builds both, and runs the target of each in turns.
 ///
 /// Work trees lie in `folder` and are removed afterwards; the builds share the target folder that
-/// this program was built in.
+/// this program was built in. One comparison uses `folder` at a time, the next waits.
 ///
 /// # Errors
 /// [`Error::Command`] where git, a build or a run fails; [`Error::NotComparable`]; errors of files.
 pub fn measure_revisions(revisions: &Revisions, folder: &Path) -> Result<Comparison, Error> {
+    fs::create_dir_all(folder).map_err(Error::file(folder))?;
+    let _alone = Alone::wait(&folder.join("lock"), "compare")?;
     let before = Checkout::new(&revisions.before, folder, "before")?;
     let after = Checkout::new(&revisions.after, folder, "after")?;
     for side in [&before, &after] {
@@ -57,7 +60,10 @@ struct Checkout {
 impl Checkout {
     fn new(revision: &str, folder: &Path, side: &str) -> Result<Self, Error> {
         let tree = folder.join(side);
-        fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        if tree.exists() {
+            // Left by a comparison that was interrupted.
+            fs::remove_dir_all(&tree).map_err(Error::file(&tree))?;
+        }
         let commit = format!("{revision}^{{commit}}");
         let add = [OsStr::new("worktree"), "add".as_ref(), "--force".as_ref()];
         let mut git = Command::new("git");

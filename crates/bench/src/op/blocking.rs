@@ -1,8 +1,10 @@
 use super::{BoxFuture, Call, Meter, Observed, Op, Outcome, Pass, Running, Shape};
+use crate::alloc::{Allocated, AllocationScope};
 use crate::error::BoxError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::{Duration, Instant};
 
 type Setup<S> = dyn Fn() -> Result<S, BoxError> + Send + Sync;
 type Step<S> = dyn Fn(&S, u64) -> Result<(), BoxError> + Send + Sync;
@@ -105,32 +107,42 @@ where
         Ok(seen)
     }
 
-    /// The threads wait at a barrier until all run, so that starting them is not in the op.
+    /// The threads wait until all run, so that starting them is not in the op. Each takes its own
+    /// times: of all threads, the one that released them may be the last to go on.
     fn on_threads(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
         let workers = self.shape.concurrency;
-        let (ready, done) = (Barrier::new(workers + 1), Barrier::new(workers + 1));
+        let [ready, go, done] = [(); 3].map(|()| Barrier::new(workers + 1));
         thread::scope(|scope| {
             let spawn = |worker| {
-                let (ready, done) = (&ready, &done);
+                let (ready, go, done) = (&ready, &go, &done);
                 scope.spawn(move || {
                     ready.wait();
+                    go.wait();
+                    let begun = Instant::now();
                     // A caller that panics must not leave the others at the barrier.
                     let calls = AssertUnwindSafe(|| self.calls(first, count, worker));
                     let outcomes = catch_unwind(calls);
+                    let ended = Instant::now();
                     done.wait();
-                    outcomes
+                    outcomes.map(|outcomes| (outcomes, begun, ended))
                 })
             };
             let threads: Vec<_> = (0..workers).map(spawn).collect();
             let mut seen = Observed::default();
             ready.wait();
-            let meter = Meter::start(pass);
+            let counting = (pass == Pass::Allocations).then(AllocationScope::start);
+            go.wait();
             done.wait();
-            meter.finish(&mut seen);
+            seen.allocated = counting.map_or_else(Allocated::default, AllocationScope::finish);
+            let mut span: Option<(Instant, Instant)> = None;
             for thread in threads {
-                let outcomes = thread.join().and_then(|outcomes| outcomes);
-                seen.add(outcomes.map_err(|_| "a measured call panicked")??);
+                let ended = thread.join().and_then(|ended| ended);
+                let (outcomes, begun, ended) = ended.map_err(|_| "a measured call panicked")?;
+                seen.add(outcomes?);
+                let (first, last) = span.unwrap_or((begun, ended));
+                span = Some((first.min(begun), last.max(ended)));
             }
+            seen.elapsed = span.map_or(Duration::ZERO, |(first, last)| last - first);
             Ok(seen)
         })
     }

@@ -3,8 +3,8 @@ use super::table::Table;
 use super::view::View;
 use crate::result::FloorFigures;
 
-/// The floors of all rows, each once: a floor is measured anew beside every row, so that its time
-/// is given as the median over those rows with the lowest and highest.
+/// The floors of all rows, each once for each number of callers: a floor is measured anew beside
+/// every row, so that its time is given as the median over those rows with the lowest and highest.
 pub fn floors_table(view: &View<'_>) -> Table {
     let mut floors: Vec<Vec<&FloorFigures>> = Vec::new();
     for floor in view
@@ -12,7 +12,7 @@ pub fn floors_table(view: &View<'_>) -> Table {
         .filter_map(|row| row.figures())
         .flat_map(|figures| &figures.floors)
     {
-        match floors.iter_mut().find(|same| same[0].name == floor.name) {
+        match floors.iter_mut().find(|same| is_same(same[0], floor)) {
             Some(same) => same.push(floor),
             None => floors.push(vec![floor]),
         }
@@ -36,11 +36,15 @@ pub fn floors_table(view: &View<'_>) -> Table {
     }
 }
 
+fn is_same(one: &FloorFigures, other: &FloorFigures) -> bool {
+    one.name == other.name && one.what == other.what && one.concurrency == other.concurrency
+}
+
 fn cells(same: &[&FloorFigures]) -> Vec<String> {
     let first = same[0];
     let mut times: Vec<f64> = same.iter().map(|floor| floor.mean_ns.value).collect();
     times.sort_by(f64::total_cmp);
-    let median = times[times.len() / 2];
+    let median = f64::midpoint(times[(times.len() - 1) / 2], times[times.len() / 2]);
     vec![
         first.name.clone(),
         first.what.clone(),

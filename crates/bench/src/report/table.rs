@@ -33,11 +33,16 @@ impl Table {
         let mut text = line(&headings);
         text += &line(&rules.collect::<Vec<_>>());
         for row in &self.rows {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-            text += &line(&cells);
+            text += &line(&row.iter().map(|text| cell(text)).collect::<Vec<_>>());
         }
         text
     }
+}
+
+/// A text as a cell: on one line, and without an end of the cell in it.
+fn cell(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" ").replace('|', "\\|")
 }
 
 fn line(cells: &[impl AsRef<str>]) -> String {
