@@ -35,8 +35,10 @@ impl Series {
     /// Writes one sample.
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`] or [`Error::DuplicateTimestamp`] as the options say,
-    /// [`Error::MemoryFull`].
+    /// [`Error::OutOfOrder`], [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`] as the
+    /// options say, [`Error::MemoryFull`], [`Error::TooManySeries`] where the series begins, and those
+    /// of the log, if there is one: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`] or
+    /// [`Error::Closed`].
     pub fn append(&mut self, sample: Sample) -> Result<(), Error> {
         self.append_batch(std::slice::from_ref(&sample))
     }

@@ -185,3 +185,34 @@ fn spans_at_the_ends_of_time_are_whole() {
     let all = series.downsample(NonZeroU64::MAX, Aggregate::Count);
     assert_eq!(all.iter().map(|sample| sample.value).sum::<f64>(), 6.0);
 }
+
+fn of_values(values: &[f64], aggregate: Aggregate) -> Option<f64> {
+    let db = Db::new(DbOptions::default());
+    let labels = Labels::new("m", [("a", "b")]).unwrap();
+    for (at, value) in (0..).zip(values) {
+        db.append(&labels, Sample::new(at, *value)).unwrap();
+    }
+    let selection = db.select(&[], i64::MIN, i64::MAX);
+    selection.iter().next().unwrap().aggregate(aggregate)
+}
+
+/// The square of such a number is infinite.
+#[test]
+fn great_numbers_deviate_as_others_do() {
+    let deviation = of_values(&[1e200, 1e200, 1e200], Aggregate::StdDev);
+    assert_eq!(deviation, Some(0.0));
+    let deviation = of_values(&[-1e153, 1e153], Aggregate::StdDev);
+    assert_close(deviation, Some(1e153), "two numbers");
+}
+
+/// As in PromQL, where NaN comes before all numbers.
+#[test]
+fn quantiles_take_nan_for_the_least() {
+    let values = [3.0, f64::NAN, 1.0, -f64::NAN, 2.0];
+    for (share, expected) in [(0.5, 1.0), (0.75, 2.0), (1.0, 3.0)] {
+        let quantile = of_values(&values, Aggregate::Quantile(share));
+        assert_eq!(quantile, Some(expected), "{share}");
+    }
+    let least = of_values(&values, Aggregate::Quantile(0.25));
+    assert!(least.is_some_and(f64::is_nan));
+}

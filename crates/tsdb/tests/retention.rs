@@ -2,7 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tsdb::{Db, DbOptions, Error, Labels, Limits, Matcher, Metadata, Retention, Sample, Stats};
+use tsdb::{
+    Db, DbOptions, DuplicatePolicy, Error, Labels, Limits, Matcher, Metadata, Retention, Sample,
+    Stats,
+};
 
 fn labels(host: usize) -> Labels {
     Labels::new("m", [("host", host.to_string())]).unwrap()
@@ -93,6 +96,94 @@ fn bytes_are_bounded_and_the_oldest_go_first() {
     );
 }
 
+/// Late samples wait in a list that is not of the head: it once grew past any bound, for a write
+/// looked for room in the head only.
+#[test]
+fn late_samples_are_bounded_too() {
+    let limit = 200_000;
+    for duplicates in [DuplicatePolicy::KeepAll, DuplicatePolicy::Reject] {
+        let db = Db::new(DbOptions {
+            duplicates,
+            retention: Retention {
+                bytes: Some(limit),
+                ..Retention::default()
+            },
+            ..DbOptions::default()
+        });
+        let mut series = db.series(&labels(1)).unwrap();
+        for at in (0..40_000).rev() {
+            series.append(Sample::new(at, (at as f64).sqrt())).unwrap();
+            assert!(db.stats().sample_bytes < limit + 50_000, "{duplicates:?}");
+        }
+        assert!(count(&db) > 10_000);
+    }
+}
+
+/// Samples that wait occupy more than they will when they are in their blocks: once all samples were
+/// deleted for their sake.
+#[test]
+fn samples_that_wait_drive_no_others_out() {
+    let db = with(Retention {
+        bytes: Some(1_500_000),
+        ..Retention::default()
+    });
+    let total = 300_000;
+    let value = |at: i64| (at * 7919 % 1000) as f64 / 10.0;
+    let mut series = db.series(&labels(1)).unwrap();
+    let samples: Vec<Sample> = (0..total).map(|at| Sample::new(at, value(at))).collect();
+    series.append_batch(&samples).unwrap();
+    for at in 0..total / 2 {
+        // The same again, so that in its place it takes nothing.
+        series.append(Sample::new(at, value(at))).unwrap();
+        if at % 10 == 0 {
+            series.append(Sample::new(total + at, value(at))).unwrap();
+        }
+    }
+    assert_eq!(count(&db) as i64, total + total / 20);
+}
+
+/// Series that are sampled together have heads of one age.
+#[test]
+fn of_one_age_no_more_goes_than_must() {
+    let limit = 150_000;
+    let db = with(Retention {
+        bytes: Some(limit),
+        ..Retention::default()
+    });
+    let mut reached = false;
+    for at in 0..200 {
+        for host in 0..100 {
+            db.append(&labels(host), Sample::new(at, 1.0)).unwrap();
+            let used = db.stats().sample_bytes;
+            assert!(used <= limit);
+            assert!(!reached || used > limit * 3 / 4, "{used} bytes are left");
+            reached |= used > limit * 9 / 10;
+        }
+    }
+    assert!(reached);
+}
+
+/// There is no time after the last, so these were once older than none.
+#[test]
+fn samples_of_the_last_time_go_too() {
+    let limit = 100_000;
+    let db = Db::new(DbOptions {
+        duplicates: DuplicatePolicy::KeepAll,
+        retention: Retention {
+            bytes: Some(limit),
+            ..Retention::default()
+        },
+        ..DbOptions::default()
+    });
+    let mut series = db.series(&labels(1)).unwrap();
+    for value in 0..100_000 {
+        let value = f64::from(value).sqrt();
+        series.append(Sample::new(i64::MAX, value)).unwrap();
+        assert!(db.stats().sample_bytes <= limit);
+    }
+    assert!(count(&db) > 5_000);
+}
+
 #[test]
 fn a_full_engine_refuses_and_keeps_what_it_has() {
     let db = Db::new(DbOptions {
@@ -129,6 +220,35 @@ fn a_full_engine_refuses_and_keeps_what_it_has() {
     db.delete(&[Matcher::equal("host", "1")], i64::MIN, accepted / 2)
         .unwrap();
     series.append(Sample::new(accepted, 1.0)).unwrap();
+}
+
+#[test]
+fn a_full_engine_refuses_late_samples() {
+    for duplicates in [DuplicatePolicy::LastWins, DuplicatePolicy::Reject] {
+        let db = Db::new(DbOptions {
+            duplicates,
+            limits: Limits {
+                bytes: Some(100_000),
+                ..Limits::default()
+            },
+            ..DbOptions::default()
+        });
+        let newest = 100_000;
+        let mut series = db.series(&labels(1)).unwrap();
+        series.append(Sample::new(newest, 0.0)).unwrap();
+        let late = |back: &i64| Sample::new(newest - back, (*back as f64).sqrt());
+        let refused = (1..newest).find(|back| series.append(late(back)).is_err());
+        let refused = refused.expect("a bound");
+        let error = series.append(late(&refused)).unwrap_err();
+        assert!(matches!(error, Error::MemoryFull { max: 100_000, .. }));
+        assert_eq!(count(&db) as i64, refused, "{duplicates:?}");
+        assert!(db.stats().total_bytes() < 150_000);
+        // There is room in the head.
+        series.append(Sample::new(newest + 1, 1.0)).unwrap();
+        if duplicates == DuplicatePolicy::LastWins {
+            series.append(Sample::new(newest, 2.0)).unwrap();
+        }
+    }
 }
 
 /// Metadata once counted towards nothing: whoever sent new names and helps filled all memory.

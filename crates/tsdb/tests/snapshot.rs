@@ -209,6 +209,58 @@ fn a_snapshot_that_the_thread_could_not_take_shows_in_the_stats() -> Result<(), 
     Ok(())
 }
 
+/// While a snapshot was taken each flush asked for one, so that a second followed at once.
+#[test]
+fn a_snapshot_that_was_asked_for_twice_is_taken_once() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = OpenOptions {
+        snapshot_after_bytes: Some(10_000),
+        ..options(Durability::Commit)
+    };
+    let db = open(&disk, &options)?;
+    disk.hold_renames(true);
+    let mut host = 0;
+    while disk.renames() == 0 {
+        db.append(&labels(host), Sample::new(1, 1.0))?;
+        host += 1;
+    }
+    db.append(&labels(host), Sample::new(1, 1.0))?;
+    disk.hold_renames(false);
+    for _ in 0..100 {
+        db.sync()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(disk.renames(), 1);
+    Ok(())
+}
+
+/// One that failed at the cut was once tried again at once, and again.
+#[test]
+fn a_snapshot_that_can_not_begin_is_put_off() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = OpenOptions {
+        snapshot_after_bytes: Some(1_000),
+        ..options(Durability::Commit)
+    };
+    let db = open(&disk, &options)?;
+    disk.fail_creates(true);
+    let mut host = 0;
+    while db.stats().failed_snapshots == 0 {
+        // Refused now and then while the failure is noted.
+        let _ = db.append(&labels(host), Sample::new(1, 1.0));
+        host += 1;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for _ in 0..100 {
+        // Fails if a write came in between.
+        let _ = db.sync();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(db.stats().failed_snapshots, 1);
+    assert!(snapshots(&disk).is_empty());
+    Ok(())
+}
+
 /// A snapshot has no torn end: it has its name only when it is whole.
 #[test]
 fn a_snapshot_that_is_cut_or_changed_is_an_error() -> Result<(), Error> {

@@ -42,7 +42,8 @@ pub enum Aggregate {
     /// The last less the first. Needs two samples.
     Delta,
     /// The value below which the given share lies, between the two nearest by their distance;
-    /// minus infinity for a share below 0, infinity for one above 1. Keeps all values of a span.
+    /// minus infinity for a share below 0, infinity for one above 1. NaN comes before all numbers.
+    /// Keeps all values of a span.
     Quantile(f64),
 }
 

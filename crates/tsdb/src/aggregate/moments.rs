@@ -3,7 +3,7 @@ use crate::is_stale;
 
 /// Mean and squared distance from it, part by part (Chan, Golub, LeVeque 1979): exact where a sum
 /// of squares would cancel.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Moments {
     count: f64,
     mean: f64,
@@ -30,6 +30,11 @@ impl Moments {
 
     fn add(&mut self, part: &Self) {
         if part.count == 0.0 {
+            return;
+        }
+        if self.count == 0.0 {
+            // The squared distance from zero may be infinite.
+            *self = *part;
             return;
         }
         let count = self.count + part.count;

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use super::accumulate::Accumulate;
 use crate::is_stale;
 
@@ -6,7 +8,7 @@ use crate::is_stale;
 pub(super) struct Values(Vec<f64>);
 
 impl Values {
-    /// As Prometheus computes it.
+    /// As Prometheus computes it: NaN comes before all numbers.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         if share.is_nan() {
             return Some(f64::NAN);
@@ -19,9 +21,9 @@ impl Values {
         }
         let mut values = self.0.clone();
         let rank = share * (values.len() - 1) as f64;
-        let (_, lower, rest) = values.select_nth_unstable_by(rank as usize, f64::total_cmp);
+        let (_, lower, rest) = values.select_nth_unstable_by(rank as usize, order);
         let lower = *lower;
-        let upper = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(lower);
+        let upper = rest.iter().copied().min_by(order).unwrap_or(lower);
         let weight = rank.fract();
         Some(lower * (1.0 - weight) + upper * weight)
     }
@@ -36,4 +38,10 @@ impl Accumulate for Values {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// NaN first, whatever its bits.
+fn order(one: &f64, other: &f64) -> Ordering {
+    let nan = other.is_nan().cmp(&one.is_nan());
+    nan.then_with(|| one.total_cmp(other))
 }

@@ -28,21 +28,24 @@ impl SeriesData {
         before - self.count()
     }
 
-    /// Drops the parts of which the newest sample is older than `oldest_ms`; returns how many
-    /// samples.
-    pub(crate) fn prune(&mut self, oldest_ms: i64) -> usize {
+    /// Drops the first [`parts`](Self::parts), as long as they are `dead` by age and size; returns
+    /// how many samples.
+    pub(crate) fn prune(&mut self, mut dead: impl FnMut(i64, usize) -> bool) -> usize {
         self.settle();
         let before = self.count();
-        let dead = self
-            .blocks
-            .partition_point(|block| block.last_ms < oldest_ms);
-        for block in self.blocks.drain(..dead) {
+        let parts = self.parts();
+        let parts = parts.take_while(|(newest_ms, size)| dead(*newest_ms, *size));
+        let mut parts = parts.count();
+        let blocks = parts.min(self.blocks.len());
+        for block in self.blocks.drain(..blocks) {
             self.sealed_bytes -= block.size_bytes();
         }
-        if self.open.block.last_ms < oldest_ms {
+        parts -= blocks;
+        if parts > 0 && self.open.block.count > 0 {
             self.open = OpenBlock::EMPTY;
+            parts -= 1;
         }
-        if self.newest_ms < oldest_ms {
+        if parts > 0 {
             self.head.clear();
         }
         self.release();
@@ -66,8 +69,8 @@ impl SeriesData {
         sealed + self.open.block.count + self.head.len()
     }
 
-    /// The age and size of each part that [`prune`](Self::prune) drops as a whole; those that wait
-    /// are of none.
+    /// The newest timestamp and the size of each part that [`prune`](Self::prune) drops as a whole,
+    /// oldest first; samples that wait are of none.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (i64, usize)> {
         let blocks = self.blocks.iter().map(Arc::as_ref);
         let open = Some(&self.open.block).filter(|open| open.count > 0);

@@ -28,7 +28,7 @@ impl SeriesData {
         }
         // What belongs to the head goes there at once: all that waits is older than the head, so
         // that samples of one time stay in the order of their arrival.
-        let first_ms = self.head.first().map(|first| first.timestamp_ms);
+        let first_ms = self.head_begins_ms();
         let of_head = |sample: &&Sample| first_ms.is_some_and(|first| sample.timestamp_ms >= first);
         let mut here: Vec<Sample> = samples.iter().filter(of_head).copied().collect();
         let older = samples.iter().filter(|sample| !of_head(sample));
@@ -38,9 +38,38 @@ impl SeriesData {
             self.merge_into(Part::Head, &here);
             self.newest_ms = self.find_newest();
         }
-        if self.late.len() >= WAITING.max(self.blocks.len() * BLOCK / 4) {
+        if self.late.len() >= self.most_waiting() {
             self.settle();
         }
+    }
+
+    /// Whether those of `samples` that are older than the head need no memory.
+    pub(super) fn has_room_for_late(&self, samples: &[Sample]) -> bool {
+        if self.in_order(samples) == samples.len() {
+            return true;
+        }
+        let first_ms = self.head_begins_ms();
+        let older = samples
+            .iter()
+            .filter(|sample| first_ms.is_none_or(|first| sample.timestamp_ms < first));
+        match older.count() {
+            0 => true,
+            // They go into their blocks at once.
+            _ if self.duplicates == DuplicatePolicy::Reject => false,
+            older => {
+                let waiting = self.late.len() + older;
+                waiting <= self.late.capacity() && waiting < self.most_waiting()
+            }
+        }
+    }
+
+    fn head_begins_ms(&self) -> Option<i64> {
+        self.head.first().map(|first| first.timestamp_ms)
+    }
+
+    /// When so many samples wait, they are put where they belong.
+    fn most_waiting(&self) -> usize {
+        WAITING.max(self.blocks.len() * BLOCK / 4)
     }
 
     /// Puts samples that wait where they belong.

@@ -58,11 +58,14 @@ impl SeriesData {
         }
     }
 
-    /// The series ends, as no sample is left.
+    /// The series ends; samples that are left are dropped.
     pub(crate) fn end(&mut self) {
         self.ended = true;
         self.head = Vec::new();
+        self.late = Vec::new();
+        self.open = OpenBlock::EMPTY;
         self.blocks = Vec::new();
+        self.sealed_bytes = 0;
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -81,9 +84,10 @@ impl SeriesData {
             + (self.head.capacity() + self.late.capacity()) * size_of::<Sample>()
     }
 
-    /// Whether `samples` samples more, in order, need no memory.
-    pub(crate) fn has_room(&self, samples: usize) -> bool {
-        self.head.capacity() - self.head.len() >= samples
+    /// Whether `samples` need no memory.
+    pub(crate) fn has_room(&self, samples: &[Sample]) -> bool {
+        let free = self.head.capacity() - self.head.len();
+        free >= samples.len() && self.has_room_for_late(samples)
     }
 
     /// Whether `sample` is newer than all others and needs no memory.

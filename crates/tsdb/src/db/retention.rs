@@ -88,49 +88,69 @@ impl Inner {
     fn sweep_age(&self, deleted: &mut Deleted) {
         let oldest_ms = self.clock.oldest_ms();
         self.clock.swept_ms.store(oldest_ms, Ordering::Relaxed);
-        self.prune(oldest_ms, deleted);
+        self.prune(|newest_ms, _| newest_ms < oldest_ms, deleted);
     }
 
     fn sweep_bytes(&self, max: usize, deleted: &mut Deleted) {
+        if self.usage.stats().sample_bytes <= max {
+            return;
+        }
+        let mut parts = self.parts();
+        // Now that no sample waits, it may be less.
         let used = self.usage.stats().sample_bytes;
         if used <= max {
             return;
         }
         let wanted = used - (max - max / HEADROOM);
-        let mut parts = self.parts();
         parts.sort_unstable_by_key(|(newest_ms, _)| *newest_ms);
         let mut freed = 0;
         let last = parts.iter().find(|(_, size)| {
             freed += size;
             freed >= wanted
         });
-        let last = last.or(parts.last());
-        if let Some((newest_ms, _)) = last {
-            self.prune(newest_ms.saturating_add(1), deleted);
-        }
+        let Some(&(last_ms, _)) = last.or(parts.last()) else {
+            return;
+        };
+        let older = parts.iter().take_while(|(newest, _)| *newest < last_ms);
+        // Series that are sampled together have many parts of one age: no more go than must.
+        let mut wanted = wanted.saturating_sub(older.map(|(_, size)| size).sum());
+        let dead = |newest_ms: i64, size: usize| {
+            if newest_ms == last_ms && wanted > 0 {
+                wanted = wanted.saturating_sub(size);
+                return true;
+            }
+            newest_ms < last_ms
+        };
+        self.prune(dead, deleted);
     }
 
-    /// The newest timestamp and the size of whatever can be dropped as a whole.
+    /// The newest timestamp and the size of whatever can be dropped as a whole. Samples that waited
+    /// are in their places afterwards.
     fn parts(&self) -> Vec<(i64, usize)> {
         let mut parts = Vec::new();
         for place in 0..SHARDS {
             let shard = self.lock(place);
             for cell in shard.series() {
-                parts.extend(cell.data.lock().parts());
+                let mut data = cell.data.lock();
+                let before = data.size_bytes();
+                data.settle();
+                self.usage.resize(before, data.size_bytes());
+                parts.extend(data.parts());
             }
         }
         parts
     }
 
-    /// Drops the blocks and heads of which the newest sample is older than `oldest_ms`.
-    fn prune(&self, oldest_ms: i64, deleted: &mut Deleted) {
+    /// Drops the first blocks and heads of each series, as long as they are `dead` by the newest
+    /// timestamp and the size.
+    fn prune(&self, mut dead: impl FnMut(i64, usize) -> bool, deleted: &mut Deleted) {
         for place in 0..SHARDS {
             let mut shard = self.lock(place);
             let all: Vec<_> = shard.series().cloned().collect();
             for cell in all {
                 let mut data = cell.data.lock();
                 let before = data.size_bytes();
-                deleted.samples += data.prune(oldest_ms);
+                deleted.samples += data.prune(&mut dead);
                 self.usage.resize(before, data.size_bytes());
                 if data.is_empty() {
                     deleted.series += 1;

@@ -28,7 +28,7 @@ impl Db {
     /// Writes one sample of the series of `labels`, which begins if there is none.
     ///
     /// # Errors
-    /// As [`Db::series`] and [`Series::append`](crate::Series::append); [`Error::TooManySeries`].
+    /// As [`Db::series`] and [`Series::append`](crate::Series::append).
     pub fn append(&self, labels: &Labels, sample: Sample) -> Result<(), Error> {
         self.append_ref(labels.borrowed(), sample)
     }
@@ -118,11 +118,10 @@ impl Db {
         if grew {
             inner.retain();
         }
-        let settled = inner.settle(newest);
-        settled.map_or_else(
-            |error| WriteReport::failed(batch.len(), &error),
-            |()| report,
-        )
+        if let Err(error) = inner.settle(newest) {
+            report.refuse_others(batch.len(), &error);
+        }
+        report
     }
 }
 
@@ -200,7 +199,7 @@ impl Inner {
             refused.dedup_by_key(|(index, _)| *index);
             return Err(Refusal::Samples(refused));
         }
-        let grew = !data.has_room(samples.len());
+        let grew = !data.has_room(samples);
         if grew {
             self.usage.check_room(1, &self.options.limits)?;
         }
@@ -253,16 +252,18 @@ impl Inner {
 }
 
 impl WriteReport {
-    /// None of `points` points can be said to be written.
-    fn failed(points: usize, error: &Error) -> Self {
-        let refused = |index| Refused {
+    /// None of `points` points can be said to be written; those that were refused keep their errors.
+    fn refuse_others(&mut self, points: usize, error: &Error) {
+        let mut others = vec![true; points];
+        for refused in &self.refused {
+            others[refused.index] = false;
+        }
+        let others = (0..points).filter(|index| others[*index]);
+        self.refused.extend(others.map(|index| Refused {
             index,
             error: error.clone(),
-        };
-        Self {
-            written: 0,
-            refused: (0..points).map(refused).collect(),
-        }
+        }));
+        self.written = 0;
     }
 }
 

@@ -219,7 +219,10 @@ impl Log {
     /// Calls `snapshot` whenever one is due, until [`Log::stop`].
     pub(crate) fn run_snapshots(&self, snapshot: impl Fn()) {
         while self.core.snapshots.wait(None) {
-            snapshot();
+            // While one was taken, each flush has asked for it again.
+            if self.core.writer.lock().is_snapshot_due() {
+                snapshot();
+            }
         }
     }
 
@@ -319,10 +322,13 @@ impl Cut<'_> {
     }
 
     /// Makes durable what was collected. Returns the number of the segment after the cut, and how
-    /// many bytes are before it.
+    /// many bytes are before it. A failure is noted as the snapshot's.
     pub(crate) fn finish(mut self) -> Result<(u64, u64), StorageFailure> {
         let cut = self.writer.cut();
         let log_bytes = self.writer.written_bytes();
+        if cut.is_err() {
+            self.writer.note_snapshot(0, false);
+        }
         drop(self.writer);
         self.core
             .note(&cut.as_ref().map(drop).map_err(Clone::clone));

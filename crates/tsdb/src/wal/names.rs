@@ -24,9 +24,15 @@ pub(crate) fn snapshot_number(name: &str) -> Option<u64> {
     number(name, SNAPSHOT)
 }
 
+/// Whether it is the name of a snapshot that isn't finished.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    let finished = name.strip_suffix(UNFINISHED);
+    finished.and_then(snapshot_number).is_some()
+}
+
 fn number(name: &str, prefix: &str) -> Option<u64> {
     let digits = name.strip_prefix(prefix)?;
-    (digits.len() == 16)
-        .then(|| u64::from_str_radix(digits, 16).ok())
-        .flatten()
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    // There are other ways to write a number.
+    (format!("{number:016x}") == digits).then_some(number)
 }

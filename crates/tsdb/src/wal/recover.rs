@@ -104,7 +104,7 @@ impl Inventory {
                     true => inventory.snapshot = Some(file),
                     false => inventory.obsolete.push(file.name),
                 }
-            } else if file.name.ends_with(names::UNFINISHED) {
+            } else if names::is_unfinished(&file.name) {
                 inventory.obsolete.push(file.name);
             }
         }

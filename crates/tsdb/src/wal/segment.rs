@@ -61,6 +61,10 @@ impl Segment {
         Ok(segment)
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

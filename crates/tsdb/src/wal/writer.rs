@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::entry::Entries;
+use super::frames::Frames;
 use super::header::FrameHeader;
 use super::segment::Segment;
 use crate::storage::{Storage, StorageFailure};
@@ -32,13 +33,14 @@ pub(crate) struct Writer {
     frame: Vec<u8>,
     /// Takes the place of a shard's buffer while that is emptied.
     spare: Entries,
-    /// Why something that was written, but not synced, may be gone from the files.
+    /// Why something that was written, but not synced, is gone from the files.
     lost: Option<StorageFailure>,
     /// How many bytes were written since the last snapshot.
     written_bytes: u64,
     /// When a snapshot is due, and by how much one that failed is put off.
     snapshot_at_bytes: Option<u64>,
     snapshot_after_bytes: Option<u64>,
+    /// Whether the last of all was logged.
     closed: bool,
 }
 
@@ -118,13 +120,14 @@ impl Writer {
             Some(segment) => segment,
             None => self.begin_segment()?,
         };
+        let before = segment.end();
         if let Err(failure) = segment.append(&mut self.frame) {
-            self.retire(segment);
+            // Of two failures the first is told.
+            let _ = self.retire(segment);
             return Err(failure);
         }
         if sync && let Err(failure) = segment.sync() {
-            // A second sync could succeed though the first has dropped the bytes.
-            self.previous_end = segment.durable();
+            self.give_up(&segment, before, &failure);
             return Err(failure);
         }
         self.written_bytes += self.frame.len() as u64;
@@ -132,10 +135,10 @@ impl Writer {
         self.frame.shrink_to(KEPT_BYTES);
         if segment.end() < self.segment_bytes {
             self.segment = Some(segment);
+            Ok(())
         } else {
-            self.retire(segment);
+            self.retire(segment)
         }
-        Ok(())
     }
 
     fn begin_segment(&mut self) -> Result<Segment, StorageFailure> {
@@ -144,14 +147,58 @@ impl Writer {
         Ok(segment)
     }
 
-    /// Ends a segment. What can't be made durable of it doesn't count, and is lost.
-    fn retire(&mut self, mut segment: Segment) {
+    /// Ends a segment, all of which is durable then.
+    fn retire(&mut self, mut segment: Segment) -> Result<(), StorageFailure> {
+        self.confirm(&mut segment)?;
+        self.previous_end = segment.durable();
+        Ok(())
+    }
+
+    /// Makes all of a segment durable, which has ended if this fails.
+    fn confirm(&mut self, segment: &mut Segment) -> Result<(), StorageFailure> {
         if segment.durable() < segment.end()
             && let Err(failure) = segment.sync()
         {
-            self.lost = Some(failure);
+            self.give_up(segment, segment.end(), &failure);
+            return Err(failure);
         }
+        Ok(())
+    }
+
+    /// Ends a segment that could not be synced: a second sync could succeed though the first has
+    /// dropped the bytes. What is not durable of it doesn't count. Up to `end` it is taken back, to
+    /// be written again; if the file does not give it back, it is lost.
+    fn give_up(&mut self, segment: &Segment, end: u64, failure: &StorageFailure) {
         self.previous_end = segment.durable();
+        match self.unsynced(segment, end) {
+            Some(entries) => {
+                let place = FrameHeader::LENGTH..FrameHeader::LENGTH;
+                self.frame.splice(place, entries);
+            }
+            None => self.lost = Some(failure.clone()),
+        }
+    }
+
+    /// The entries of a segment's frames up to `end` that no sync has confirmed.
+    fn unsynced(&self, segment: &Segment, end: u64) -> Option<Vec<u8>> {
+        let mut entries = Vec::new();
+        if segment.durable() == end {
+            return Some(entries);
+        }
+        let mut bytes = Vec::new();
+        self.storage.read(segment.name(), &mut bytes).ok()?;
+        let frames = Frames {
+            name: segment.name(),
+            number: segment.number(),
+            bytes: &bytes,
+        };
+        let mut offset = segment.durable() as usize;
+        while (offset as u64) < end {
+            let frame = frames.at(offset)?;
+            entries.extend_from_slice(frame);
+            offset = frames.after(offset, frame);
+        }
+        Some(entries)
     }
 
     /// Makes durable what was collected, and begins the segment whose number is returned: what is
@@ -159,11 +206,12 @@ impl Writer {
     pub(super) fn cut(&mut self) -> Result<u64, StorageFailure> {
         self.write_frame(true)?;
         if let Some(segment) = self.segment.take() {
-            self.retire(segment);
+            self.retire(segment)?;
         }
         let segment = self.begin_segment()?;
         let number = segment.number();
         self.segment = Some(segment);
+        self.closed = false;
         Ok(number)
     }
 
@@ -193,19 +241,18 @@ impl Writer {
             let mut last = Entries::default();
             last.closed();
             self.frame.extend_from_slice(last.as_bytes());
-            self.write_frame(true)?;
+            // If this write fails, the next flush repeats it: there is no second entry.
             self.closed = true;
+            self.write_frame(true)?;
         }
         Ok(())
     }
 
     /// Makes durable what was written without.
     fn sync(&mut self) -> Result<(), StorageFailure> {
-        if let Some(segment) = self.segment.take() {
-            match segment.durable() == segment.end() {
-                true => self.segment = Some(segment),
-                false => self.retire(segment),
-            }
+        if let Some(mut segment) = self.segment.take() {
+            self.confirm(&mut segment)?;
+            self.segment = Some(segment);
         }
         match &self.lost {
             Some(failure) => Err(failure.clone()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -24,6 +25,9 @@ struct State {
     /// How many bytes still fit.
     space: Option<usize>,
     fails_syncs: bool,
+    fails_creates: bool,
+    holds_renames: bool,
+    renames: usize,
     syncs: usize,
     /// The disk as it was before each change, once that is asked for.
     history: Option<Vec<State>>,
@@ -101,6 +105,20 @@ impl Disk {
         self.state().fails_syncs = fails;
     }
 
+    pub(crate) fn fail_creates(&self, fails: bool) {
+        self.state().fails_creates = fails;
+    }
+
+    /// Whether who renames waits.
+    pub(crate) fn hold_renames(&self, holds: bool) {
+        self.state().holds_renames = holds;
+    }
+
+    /// How many were begun.
+    pub(crate) fn renames(&self) -> usize {
+        self.state().renames
+    }
+
     pub(crate) fn syncs(&self) -> usize {
         self.state().syncs
     }
@@ -129,6 +147,7 @@ impl State {
     fn survive(&mut self, survivors: &Survivors) {
         self.space = None;
         self.fails_syncs = false;
+        self.fails_creates = false;
         match survivors {
             Survivors::All => {}
             Survivors::None => {
@@ -184,6 +203,9 @@ impl Storage for Disk {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
         let mut state = self.change();
+        if state.fails_creates {
+            return Err(io::Error::other("the disk has failed"));
+        }
         let place = state.contents.len();
         state.contents.push(Content::default());
         state.names.insert(name.to_owned(), place);
@@ -192,6 +214,10 @@ impl Storage for Disk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.state().renames += 1;
+        while self.state().holds_renames {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let mut state = self.change();
         let place = state.place(from)?;
         state.names.remove(from);

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use tsdb::{Db, Durability, Error, Sample};
+use tsdb::{Batch, Db, Durability, Error, Sample};
 
 use crate::support::{Disk, Dump, Survivors, dump, labels, open, options};
 
@@ -54,10 +54,11 @@ fn a_full_disk_refuses_writes_leaves_reads_and_recovers_by_itself() -> Result<()
     Ok(())
 }
 
-/// The log finds by itself that there is room.
+/// The log finds by itself that there is room, or that the disk works again.
 fn until_accepted(db: &Db) {
     while let Err(error) = db.append(&labels(1), Sample::new(9, 9.0)) {
-        assert!(matches!(error, Error::DiskFull(_)), "{error:?}");
+        let expected = matches!(error, Error::DiskFull(_) | Error::Storage(_));
+        assert!(expected, "{error:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -99,5 +100,106 @@ fn a_close_that_fails_can_be_repeated() -> Result<(), Error> {
     let reopened = open(&disk.after_crash(&Survivors::None), &options)?;
     assert!(dump(&reopened) == dump(&db));
     assert!(reopened.recovery().is_some_and(|recovery| recovery.closed));
+    Ok(())
+}
+
+/// A second *closed* after the first would be a frame after the last: the database once didn't open
+/// any more.
+#[test]
+fn a_close_that_fails_at_its_last_frame_can_be_repeated() -> Result<(), Error> {
+    for mode in [
+        Durability::Unsynced,
+        Durability::Periodic(Duration::from_secs(3600)),
+        Durability::Commit,
+    ] {
+        for space in [None, Some(3)] {
+            let disk = Disk::new();
+            let options = options(mode);
+            let db = open(&disk, &options)?;
+            db.append(&labels(1), Sample::new(1, 1.0))?;
+            db.sync()?;
+            disk.set_space(space);
+            disk.fail_syncs(space.is_none());
+            assert!(db.close().is_err());
+            disk.set_space(None);
+            disk.fail_syncs(false);
+            db.close()?;
+            let reopened = open(&disk.after_crash(&Survivors::None), &options)?;
+            assert!(dump(&reopened) == dump(&db), "{mode:?}");
+            assert!(reopened.recovery().is_some_and(|recovery| recovery.closed));
+        }
+    }
+    Ok(())
+}
+
+/// Of a segment that was never synced all must be written again, not only what was written last.
+#[test]
+fn a_failed_sync_of_what_was_unsynced_loses_nothing() -> Result<(), Error> {
+    for by_snapshot in [false, true] {
+        let disk = Disk::new();
+        let options = options(Durability::Unsynced);
+        let db = open(&disk, &options)?;
+        let mut series = db.series(&labels(1))?;
+        let mut at = 0;
+        // Until the log is written before its interval is over.
+        while disk.bytes("log-0000000000000001").len() == 32 {
+            let sample = |at| Sample::new(at, (at as f64).sqrt());
+            series.append_batch(&(at..at + 1_000).map(sample).collect::<Vec<_>>())?;
+            at += 1_000;
+        }
+        disk.fail_syncs(true);
+        series.append(Sample::new(at, 1.0))?;
+        let failed = match by_snapshot {
+            false => db.sync(),
+            true => db.write_snapshot(),
+        };
+        assert!(matches!(failed, Err(Error::Storage(_))), "{failed:?}");
+        disk.fail_syncs(false);
+        until_accepted(&db);
+        db.sync()?;
+        let expected = dump(&db);
+        for survivors in [Survivors::None, Survivors::All] {
+            let crashed = open(&disk.after_crash(&survivors), &options)?;
+            assert!(dump(&crashed) == expected);
+        }
+        db.close()?;
+        let reopened = open(&disk.after_crash(&Survivors::None), &options)?;
+        assert!(dump(&reopened) == expected);
+        assert!(reopened.recovery().is_some_and(|recovery| recovery.closed));
+    }
+    Ok(())
+}
+
+/// A point that was refused is not written and not durable: its own error says so.
+#[test]
+fn what_was_refused_is_not_said_to_wait_for_the_disk() -> Result<(), Error> {
+    let disk = Disk::new();
+    let mut options = options(Durability::Commit);
+    options.db.out_of_order_window_ms = Some(0);
+    let db = open(&disk, &options)?;
+    db.append(&labels(1), Sample::new(10, 1.0))?;
+    disk.fail_syncs(true);
+    let mut batch = Batch::new();
+    for (host, at) in [(1, 11), (2, 5), (1, 5), (3, 5)] {
+        batch.push(&labels(host), Sample::new(at, 1.0));
+    }
+    let report = db.write(&mut batch);
+    assert_eq!(report.written, 0);
+    let mut refused = report.refused;
+    refused.sort_by_key(|refused| refused.index);
+    let errors: Vec<&Error> = refused.iter().map(|refused| &refused.error).collect();
+    assert!(
+        matches!(
+            errors[..],
+            [
+                Error::Withheld,
+                Error::NotDurable(_),
+                Error::OutOfOrder { .. },
+                Error::NotDurable(_),
+            ]
+        ),
+        "{errors:?}"
+    );
+    assert_eq!(count(&dump(&db)), 3);
     Ok(())
 }

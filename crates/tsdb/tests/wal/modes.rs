@@ -3,7 +3,7 @@ use std::time::Duration;
 use rand::Rng;
 use tsdb::{Durability, Error, Sample};
 
-use crate::support::{Disk, Dump, Load, Survivors, dump, labels, open, options};
+use crate::support::{Disk, Dump, Load, Survivors, dump, labels, open, options, segments};
 
 const NEVER: Duration = Duration::from_secs(3600);
 
@@ -95,6 +95,22 @@ fn unsynced_keeps_a_beginning() -> Result<(), Error> {
     drop((series, db));
     let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
     assert!(dump(&crashed) == before, "a clean end loses nothing");
+    Ok(())
+}
+
+/// Each sync once ended the file, however short it was.
+#[test]
+fn an_unsynced_log_that_is_synced_goes_on_in_its_file() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Unsynced);
+    let db = open(&disk, &options)?;
+    for at in 0..20 {
+        db.append(&labels(1), Sample::new(at, 1.0))?;
+        db.sync()?;
+        let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
+        assert!(dump(&crashed) == dump(&db));
+    }
+    assert_eq!(segments(&disk).len(), 1);
     Ok(())
 }
 

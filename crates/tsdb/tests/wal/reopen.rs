@@ -134,6 +134,81 @@ fn narrower_options_lose_nothing_that_was_accepted() -> Result<(), Error> {
     Ok(())
 }
 
+/// The log says that such a series ended, not that its samples were deleted: once they were counted
+/// for as long as the database was open.
+#[test]
+fn a_series_that_retention_ended_leaves_no_byte_behind() -> Result<(), Error> {
+    let disk = Disk::new();
+    let mut options = options(Durability::Commit);
+    options.db.retention.bytes = Some(20_000);
+    let db = open(&disk, &options)?;
+    let samples = |from: i64| {
+        let numbers = from..from + 3_000;
+        let samples = numbers.map(|at| Sample::new(at, (at as f64).sqrt()));
+        samples.collect::<Vec<_>>()
+    };
+    for host in 0..5 {
+        let mut series = db.series(&labels(host))?;
+        for samples in samples(host as i64 * 10_000).chunks(100) {
+            series.append_batch(samples)?;
+        }
+    }
+    let left = db.series_count();
+    assert!(left < 5);
+    drop(db);
+
+    options.db.retention.bytes = None;
+    let db = open(&disk, &options)?;
+    assert_eq!(db.series_count(), left);
+    db.delete(&[], i64::MIN, i64::MAX)?;
+    assert_eq!(db.stats().total_bytes(), 0);
+    Ok(())
+}
+
+#[test]
+fn files_of_other_names_are_left_alone() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Commit);
+    let names = [
+        "notes.tmp",
+        "log-+000000000000001",
+        "log-00000000000000AB",
+        "snapshot-7",
+    ];
+    for name in names {
+        disk.put(name, vec![7; 100]);
+    }
+    disk.put("snapshot-0000000000000009.tmp", vec![7; 100]);
+    for at in 0..3 {
+        let db = open(&disk, &options)?;
+        db.append(&labels(1), Sample::new(at, 1.0))?;
+        db.write_snapshot()?;
+    }
+    let mut others = disk.names();
+    others.retain(|name| disk.bytes(name) == [7; 100]);
+    others.sort_unstable();
+    let mut expected = names;
+    expected.sort_unstable();
+    assert_eq!(others, expected);
+    Ok(())
+}
+
+#[test]
+fn a_snapshot_of_a_closed_database_leaves_it_closed() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::Commit);
+    let db = open(&disk, &options)?;
+    db.append(&labels(1), Sample::new(1, 1.0))?;
+    db.close()?;
+    db.write_snapshot()?;
+    let before = dump(&db);
+    drop(db);
+    let db = open(&disk, &options)?;
+    assert!(dump(&db) == before);
+    assert!(db.recovery().is_some_and(|recovery| recovery.closed));
+    Ok(())
+}
+
 #[test]
 fn progress_grows_to_the_whole() -> Result<(), Error> {
     let disk = Disk::new();
