@@ -74,7 +74,7 @@ pub trait Namespaces: Send + Sync + 'static {
         attributes: Option<&str>,
     ) -> impl Future<Output = Result<Namespace, Error>> + Send;
 
-    /// The store of a namespace. Opened once: further calls share it. On PostgreSQL each call looks
+    /// The store of a namespace. Opened once: further calls share it, until it is closed. On PostgreSQL each call looks
     /// whether another process deleted it, and closes its store then.
     ///
     /// # Errors

@@ -68,7 +68,9 @@ pub trait MessageStore: Send + Sync + 'static {
     /// # Errors
     /// [`Error::ImportConflict`] for the first message whose global position is not past the head
     /// or not past that of the message before it, whose position does not follow the last of its
-    /// stream (a stream that is new to the store may begin anywhere), or whose id is taken.
+    /// stream (a stream that is new to the store may begin anywhere), whose id is taken, or whose
+    /// position or global position no other of 63 bits follows. [`Error::Invalid`] with field
+    /// `messages[i].data` or `messages[i].metadata` where the backend can't store that JSON.
     fn import_messages(
         &self,
         messages: Vec<RecordedMessage>,

@@ -1,6 +1,11 @@
+use uuid::Uuid;
+
 use super::fixture::{ANY, assert_refused, message, name, stream, write};
 use super::{Json, Subject};
-use crate::{Error, Message, MessageStore, RecordedMessage, same_json};
+use crate::{
+    Error, GlobalPosition, Message, MessageStore, Position, Problem, RecordedMessage,
+    RecordedParts, import_ndjson, same_json,
+};
 
 fn with(data: &str, metadata: Option<&str>) -> Message {
     let builder = Message::builder("Happened").data_json(data);
@@ -103,9 +108,51 @@ pub(super) async fn an_escaped_nul_is_kept_or_refused(store: &Subject<impl Messa
                 .write_message(&account, with("1", Some(nul)), ANY)
                 .await;
             assert_refused!(refused, Error::Invalid { field, .. } if field.ends_with("metadata"));
+            let recorded = RecordedMessage::new(RecordedParts {
+                id: Uuid::from_u128(1),
+                stream_name: "account-1",
+                message_type: "Happened",
+                position: Position::START,
+                global_position: GlobalPosition::START,
+                data: nul,
+                metadata: None,
+                time_us: 0,
+            });
+            let refused = store.import_messages(vec![recorded]).await;
+            assert_refused!(refused, Error::Invalid { field, .. } if field == "messages[0].data");
+            let line = format!(
+                r#"{{"id":"{}","stream":"a-1","type":"T","pos":0,"gpos":1,"data":1,"meta":{nul},"time":"2026-01-02T03:04:05Z"}}"#,
+                Uuid::from_u128(1),
+            );
+            let refused = import_ndjson(&***store, format!("\n{line}").as_bytes(), |_| {}).await;
+            assert_refused!(
+                refused,
+                Error::InvalidLine { line: 2, reason } if reason.starts_with("metadata ")
+            );
             assert!(stream(&**store, "account-1").await.is_empty());
         }
     }
     // A backslash before it is no escape.
     comes_back(store, r#""\\u0000""#).await;
+}
+
+/// Where numbers are stored as values, a few bytes could come back as gigabytes, and nobody could
+/// read what comes behind.
+pub(super) async fn what_is_written_can_be_read(store: &Subject<impl MessageStore>) {
+    for (number, count) in [("1e131000", 10_000), ("-7.5E-16000", 100_000)] {
+        let text = format!("[{}]", vec![number; count].join(","));
+        match store.json {
+            Json::Bytes => comes_back(store, &text).await,
+            Json::Values => {
+                let account = name("account-1");
+                let refused = store.write_message(&account, with(&text, None), ANY).await;
+                assert_refused!(
+                    refused,
+                    Error::Invalid { field, problem: Problem::TooLarge { .. } } if field == "data"
+                );
+            }
+        }
+    }
+    comes_back(store, r#"[1e300, -2.5E-300, "1e131000 \" 1e131000"]"#).await;
+    assert!(!stream(&**store, "account-1").await.is_empty());
 }

@@ -35,6 +35,7 @@ pub(super) async fn what_is_not_a_correlation_is_left_out(store: &Subject<impl M
         "7",
         r#""correlationStreamName""#,
         r#"["correlationStreamName", "transfer-1"]"#,
+        r#"["tr\u0061nsfer-1"]"#,
         r#"{"correlationStreamName":null}"#,
         r#"{"other":{"correlationStreamName":"transfer-1"}}"#,
     ] {
@@ -43,7 +44,7 @@ pub(super) async fn what_is_not_a_correlation_is_left_out(store: &Subject<impl M
     assert!(correlated(store, "account", "transfer").await.is_empty());
     assert_eq!(
         read(&**store, "account", CategoryRead::new()).await.len(),
-        7
+        8
     );
 }
 
@@ -65,4 +66,11 @@ pub(super) async fn the_key_may_be_written_with_escapes(store: &Subject<impl Mes
         correlated(store, "account", "transfer").await,
         ["account-1"]
     );
+}
+
+pub(super) async fn of_repeated_keys_the_last_counts(store: &Subject<impl MessageStore>) {
+    let metadata = r#"{"correlationStreamName":"transfer-1","correlationStreamName":"payment-1"}"#;
+    write(&**store, "account-1", with_metadata(metadata)).await;
+    assert!(correlated(store, "account", "transfer").await.is_empty());
+    assert_eq!(correlated(store, "account", "payment").await, ["account-1"]);
 }

@@ -49,9 +49,20 @@ pub(super) async fn what_is_stored_is_skipped(store: &Subject<impl MessageStore>
     assert_eq!(store.import_messages(more).await.unwrap(), 0);
     assert_eq!(store.import_messages(Vec::new()).await.unwrap(), 0);
     assert_eq!(all(&**store).await.len(), 3);
+    // Also what the same import has stored.
+    let twice = vec![recorded("a-1", 2, 6), recorded("a-1", 2, 6)];
+    assert_eq!(store.import_messages(twice).await.unwrap(), 1);
+    assert_eq!(all(&**store).await.len(), 4);
 }
 
 pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl MessageStore>) {
+    // Global positions begin at 1.
+    let before_all = vec![recorded("b-1", 0, 0), recorded("b-1", 1, 1)];
+    let refused = store.import_messages(before_all).await;
+    assert_refused!(
+        refused,
+        Error::ImportConflict { global_position, .. } if global_position.get() == 0
+    );
     store
         .import_messages(vec![recorded("a-1", 0, 3)])
         .await
@@ -114,4 +125,22 @@ pub(super) async fn writes_go_on_after_the_head(store: &Subject<impl MessageStor
     assert_eq!(written.position, at(1));
     assert!(written.global_position > global(1000));
     assert_eq!(all(&**store).await.len(), 3);
+}
+
+pub(super) async fn the_last_position_of_all_is_refused(store: &Subject<impl MessageStore>) {
+    const LAST: u64 = i64::MAX as u64;
+    for refused in [
+        recorded("a-1", 0, LAST),
+        recorded("a-1", LAST, 1),
+        recorded("a-1", 0, u64::MAX),
+        recorded("a-1", u64::MAX, 1),
+    ] {
+        let refused = store.import_messages(vec![refused]).await;
+        assert_refused!(refused, Error::ImportConflict { .. });
+    }
+    let last_but_one = vec![recorded("a-1", LAST - 1, LAST - 1)];
+    assert_eq!(store.import_messages(last_but_one).await.unwrap(), 1);
+    let written = write(&**store, "a-1", message(0)).await;
+    assert_eq!(written.position, at(LAST));
+    assert_eq!(written.global_position, global(LAST));
 }

@@ -65,6 +65,16 @@ pub(super) async fn a_prefix_is_no_pattern(store: &Subject<impl MessageStore>) {
     );
     assert!(list(store, prefixed("ab").after("b")).await.is_empty());
     assert!(list(store, prefixed("A")).await.is_empty());
+    // No name has a NUL, which comes before every character that a name may go on with.
+    assert!(list(store, prefixed("ab\0")).await.is_empty());
+    assert_eq!(
+        list(store, prefixed("ab").after("ab-1\0")).await,
+        ["ab-2", "abc-1"]
+    );
+    assert_eq!(
+        list(store, prefixed("ab-").after("ab\0x")).await,
+        ["ab-1", "ab-2"]
+    );
 }
 
 pub(super) async fn categories_are_counted(store: &Subject<impl MessageStore>) {

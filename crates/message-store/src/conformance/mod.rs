@@ -47,7 +47,8 @@ pub enum Json {
     /// Byte for byte as it was written.
     Bytes,
     /// As the same value, with numbers of any size whole: the order of keys, white space and all
-    /// but the last of repeated keys may be lost, and `\u0000` is refused.
+    /// but the last of repeated keys may be lost. Refused are `\u0000`, and exponents that stand for
+    /// more zeros than a message may have bytes.
     Values,
 }
 
@@ -135,6 +136,7 @@ macro_rules! for_each_message_store_case {
                 what_is_not_a_correlation_is_left_out
                 all_messages_may_be_asked_by_correlation
                 the_key_may_be_written_with_escapes
+                of_repeated_keys_the_last_counts
             }
             groups {
                 each_stream_has_exactly_one_reader
@@ -149,6 +151,7 @@ macro_rules! for_each_message_store_case {
                 text_of_any_characters_comes_back
                 metadata_may_be_absent_or_null
                 an_escaped_nul_is_kept_or_refused
+                what_is_written_can_be_read
             }
             names {
                 names_of_any_characters_stay_apart
@@ -169,6 +172,7 @@ macro_rules! for_each_message_store_case {
                 what_is_old_expires
                 what_is_left_of_a_stream_has_no_gap
                 one_category_expires_alone
+                extreme_times_are_legal
             }
             importing {
                 messages_keep_their_places
@@ -176,6 +180,7 @@ macro_rules! for_each_message_store_case {
                 what_does_not_continue_is_refused
                 a_stream_may_begin_anywhere
                 writes_go_on_after_the_head
+                the_last_position_of_all_is_refused
             }
             checkpoints {
                 there_is_none_at_first

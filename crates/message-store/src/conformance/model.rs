@@ -147,6 +147,13 @@ impl State {
         if Some(message.global_position()) <= self.head() || message.global_position().get() == 0 {
             return Err("not past the head");
         }
+        let last = message
+            .position()
+            .get()
+            .max(message.global_position().get());
+        if last >= i64::MAX as u64 {
+            return Err("no position follows");
+        }
         let version = self.version(message.stream_name());
         if version.is_some_and(|version| version.next() != message.position()) {
             return Err("not the next of its stream");

@@ -134,3 +134,17 @@ pub(super) async fn one_category_expires_alone(store: &Subject<impl MessageStore
         assert_eq!(stream(&**store, untouched).await.len(), 3);
     }
 }
+
+pub(super) async fn extreme_times_are_legal(store: &Subject<impl MessageStore>) {
+    fill(&**store, "a-1", 3).await;
+    let (millennia, ages) = (Duration::from_secs(1 << 38), Duration::from_secs(1 << 44));
+    for (before, deleted) in [
+        (SystemTime::UNIX_EPOCH - millennia, 0),
+        (SystemTime::UNIX_EPOCH - ages, 0),
+        (SystemTime::UNIX_EPOCH + ages, 2),
+    ] {
+        let expired = store.expire_messages(&category("a"), before).await;
+        assert_eq!(expired.unwrap(), deleted);
+    }
+    assert_eq!(positions(&stream(&**store, "a-1").await), [2]);
+}

@@ -73,6 +73,7 @@ pub(super) async fn the_last_message_may_be_asked_by_type(store: &Subject<impl M
         (Some("Opened"), Some(0)),
         (Some("opened"), None),
         (Some("%"), None),
+        (Some("Happened\0"), None),
     ] {
         let last = store.get_last_stream_message(&account, message_type).await;
         let found = last.unwrap().map(|message| message.data::<u64>().unwrap());

@@ -11,8 +11,8 @@ const PART_MESSAGES: usize = 1000;
 const PART_BYTES: usize = 8 << 20;
 /// No message is longer as a line.
 const MAX_LINE_BYTES: u64 = 1 << 30;
-/// What a gzip file begins with.
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// What a gzip file begins with, and no line. The second byte may come later.
+const GZIP_MAGIC: u8 = 0x1f;
 
 /// What an import came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,9 +30,9 @@ pub struct Imported {
 /// read in the caller's task: hand in what is at hand, or call this where blocking is allowed.
 ///
 /// # Errors
-/// [`Error::InvalidLine`], [`Error::ImportConflict`] as
-/// [`MessageStore::import_messages`] says, [`Error::Io`] where `input` fails; what came in the parts
-/// before is stored.
+/// [`Error::InvalidLine`], also where the store can't take what is in a line,
+/// [`Error::ImportConflict`] as [`MessageStore::import_messages`] says, [`Error::Io`] where `input`
+/// fails; what came in the parts before is stored.
 #[instrument(level = "debug", name = "messages.import_ndjson", skip_all)]
 pub async fn import_ndjson<S: MessageStore>(
     store: &S,
@@ -40,7 +40,7 @@ pub async fn import_ndjson<S: MessageStore>(
     progress: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
     let mut input = input;
-    if input.fill_buf()?.starts_with(&GZIP_MAGIC) {
+    if input.fill_buf()?.first() == Some(&GZIP_MAGIC) {
         import(store, BufReader::new(MultiGzDecoder::new(input)), progress).await
     } else {
         import(store, input, progress).await
@@ -55,13 +55,31 @@ async fn import<S: MessageStore>(
     let mut lines = Lines::new(input);
     let mut imported = Imported::default();
     loop {
-        let part = lines.part()?;
+        let (part, numbers) = lines.part()?;
         if part.is_empty() {
             return Ok(imported);
         }
         imported.read += part.len() as u64;
-        imported.stored += store.import_messages(part).await?;
+        let stored = store.import_messages(part).await;
+        imported.stored += stored.map_err(|failed| in_line(failed, &numbers))?;
         progress(imported);
+    }
+}
+
+/// Names the line of a message that the store can't take, as in `messages[3].data`.
+fn in_line(failed: Error, numbers: &[u64]) -> Error {
+    let Error::Invalid { field, problem } = &failed else {
+        return failed;
+    };
+    let path = field.strip_prefix("messages[");
+    let place = path.and_then(|path| path.split_once("]."));
+    let line = place.and_then(|(index, _)| numbers.get(index.parse::<usize>().ok()?));
+    match (place, line) {
+        (Some((_, field)), Some(&line)) => Error::InvalidLine {
+            line,
+            reason: format!("{field} {problem}").into(),
+        },
+        _ => failed,
     }
 }
 
@@ -81,15 +99,16 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// As many messages as go into one commit; none at the end.
-    fn part(&mut self) -> Result<Vec<RecordedMessage>, Error> {
-        let (mut part, mut bytes) = (Vec::new(), 0);
+    /// As many messages as go into one commit, and the number of each one's line; none at the end.
+    fn part(&mut self) -> Result<(Vec<RecordedMessage>, Vec<u64>), Error> {
+        let (mut part, mut numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
         while part.len() < PART_MESSAGES && bytes < PART_BYTES {
             let Some(message) = self.next()? else { break };
             bytes += message.size_bytes();
             part.push(message);
+            numbers.push(self.number);
         }
-        Ok(part)
+        Ok((part, numbers))
     }
 
     /// The next message; empty lines are passed.

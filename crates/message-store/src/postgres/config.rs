@@ -12,7 +12,8 @@ pub struct Config {
     /// reads from the database itself. What was just written may be missing there for a moment:
     /// see [`PostgresStore::wait_for`](super::PostgresStore::wait_for). All messages, as opposed
     /// to a category, are read from the database itself, because only there it is known which
-    /// writes are under way; so are checkpoints.
+    /// writes are under way; so are the messages of a group's member, which passes what others read
+    /// up to the head, and checkpoints.
     pub replica_url: Option<String>,
     /// The schema that holds the store: as many as you like in one database. Clients of Message DB
     /// expect the default: `message_store`. 1 to 63 letters, digits and underscores.

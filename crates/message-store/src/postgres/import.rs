@@ -10,14 +10,17 @@ use super::PostgresStore;
 use super::column::Column;
 use super::column::Element::{Int8, Text, Timestamp, Uuid as Id};
 use super::error::{Failure, error, failure};
+use super::json::problem;
 use super::read::{number, position};
 use super::row::{self, POSTGRES_EPOCH_US};
 use super::session::administrator;
+use crate::text::invalid;
 use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
 
 impl PostgresStore {
     pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
         self.pools()?; // while the store is open
+        check_json(messages, self.shared.config.limits.max_message_bytes)?;
         let mut connection = administrator(&self.shared.config).await?;
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
         self.lock_out_writers(&mut transaction, messages).await?;
@@ -89,7 +92,7 @@ impl PostgresStore {
             .await
             .map_err(|failed| error(&failed))?;
         Ok(Stored {
-            head: position(&head)?,
+            head: position(&head)?.unwrap_or(GlobalPosition::new(0)),
             versions: version_of,
             ids: by_id.iter().map(RecordedMessage::id).collect(),
             messages: by_position
@@ -145,6 +148,22 @@ impl PostgresStore {
     }
 }
 
+/// Refuses JSON that the columns can't store and give back.
+fn check_json(messages: &[RecordedMessage], max_bytes: usize) -> Result<(), Error> {
+    for (index, message) in messages.iter().enumerate() {
+        let fields = [
+            ("data", Some(message.data_json())),
+            ("metadata", message.metadata_json()),
+        ];
+        for (field, text) in fields {
+            if let Some(problem) = text.and_then(|text| problem(text, max_bytes)) {
+                return Err(invalid(format!("messages[{index}].{field}"))(problem));
+            }
+        }
+    }
+    Ok(())
+}
+
 async fn run(
     statement: super::pools::Bound<'_>,
     connection: &mut PgConnection,
@@ -165,7 +184,8 @@ fn unsettled(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
 
 /// What is in the store of the messages of an import, and of their streams.
 struct Stored {
-    head: Option<GlobalPosition>,
+    /// 0 where there is no message.
+    head: GlobalPosition,
     versions: HashMap<String, Option<Position>>,
     ids: HashSet<Uuid>,
     messages: HashMap<GlobalPosition, RecordedMessage>,
@@ -179,8 +199,15 @@ impl Stored {
     ) -> Result<Vec<&RecordedMessage>, Error> {
         let mut new = Vec::new();
         for message in messages {
-            if Some(message.global_position()) <= self.head {
-                let stored = self.messages.get(&message.global_position());
+            let global_position = message.global_position();
+            if global_position <= self.head {
+                let stored = self.messages.get(&global_position).or_else(|| {
+                    let place = new
+                        .binary_search_by_key(&global_position, |new: &&RecordedMessage| {
+                            new.global_position()
+                        });
+                    place.ok().map(|at| new[at])
+                });
                 if !stored.is_some_and(|stored| is_same(stored, message)) {
                     return Err(conflict(message, "the store is past this global position"));
                 }
@@ -205,18 +232,12 @@ impl Stored {
         if !self.ids.insert(message.id()) {
             return Err(conflict(message, format!("id {} is taken", message.id())));
         }
-        if i64::try_from(
-            message
-                .global_position()
-                .get()
-                .max(message.position().get()),
-        )
-        .is_err()
-        {
-            return Err(conflict(message, "a position is beyond 63 bits"));
+        let positions = [message.position().get(), message.global_position().get()];
+        if positions.iter().any(|own| *own >= i64::MAX as u64) {
+            return Err(conflict(message, "no position of 63 bits follows its own"));
         }
         *version = Some(message.position());
-        self.head = Some(message.global_position());
+        self.head = message.global_position();
         Ok(())
     }
 }

@@ -1,15 +1,14 @@
-//! The JSON that a `jsonb` column can't store, found before it is sent.
+//! The JSON that a `jsonb` column can't store and give back, found before it is sent.
 
-use crate::text::malformed;
+use crate::text::{check_size, malformed};
 use crate::{Message, Problem, StreamWrite};
 
-/// The first field with an escape that `jsonb` refuses, as its path from `messages` on, and what is
-/// wrong with it.
-pub(super) fn unstorable(writes: &[StreamWrite]) -> Option<(Place, Problem)> {
+/// The first field with a [`problem`], as its path from `messages` on.
+pub(super) fn unstorable(writes: &[StreamWrite], max_bytes: usize) -> Option<(Place, Problem)> {
     writes.iter().enumerate().find_map(|(stream, write)| {
         let mut messages = write.messages.iter().enumerate();
         messages.find_map(|(message, content)| {
-            let (field, problem) = unstorable_field(content)?;
+            let (field, problem) = unstorable_field(content, max_bytes)?;
             Some((
                 Place {
                     stream,
@@ -29,15 +28,56 @@ pub(super) struct Place {
     pub(super) field: &'static str,
 }
 
-fn unstorable_field(message: &Message) -> Option<(&'static str, Problem)> {
-    let data = problem(message.data_json()).map(|problem| ("data", problem));
-    let metadata = || Some(("metadata", problem(message.metadata_json()?)?));
+fn unstorable_field(message: &Message, max_bytes: usize) -> Option<(&'static str, Problem)> {
+    let data = problem(message.data_json(), max_bytes).map(|problem| ("data", problem));
+    let metadata = || Some(("metadata", problem(message.metadata_json()?, max_bytes)?));
     data.or_else(metadata)
 }
 
-/// A `\u0000`, or half of a surrogate pair. The text is valid JSON: a backslash stands in strings
-/// only, and has its second character behind it.
-fn problem(json: &str) -> Option<Problem> {
+/// An escape that `jsonb` refuses, or numbers that it would give back as more than `max_bytes`: a
+/// text that is too long for the server would keep everybody from reading its category.
+pub(super) fn problem(json: &str, max_bytes: usize) -> Option<Problem> {
+    refused_escape(json).or_else(|| check_size(zeros(json), max_bytes).err())
+}
+
+/// About how many zeros `jsonb` writes where the numbers of a text have exponents.
+fn zeros(json: &str) -> usize {
+    let bytes = json.as_bytes();
+    let begins_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E');
+    if !bytes.windows(2).any(begins_exponent) {
+        return 0;
+    }
+    let (mut zeros, mut in_string, mut at) = (0_usize, false, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => in_string = !in_string,
+            b'\\' => at += 1,
+            b'0'..=b'9' if !in_string && bytes[at..].get(..2).is_some_and(begins_exponent) => {
+                zeros = zeros.saturating_add(exponent(&bytes[at + 2..]));
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    zeros
+}
+
+/// The size of the exponent at the start of a text.
+fn exponent(text: &[u8]) -> usize {
+    let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-"));
+    let digits = digits.unwrap_or(text).iter();
+    digits
+        .take_while(|digit| digit.is_ascii_digit())
+        .fold(0, |number: usize, digit| {
+            number
+                .saturating_mul(10)
+                .saturating_add((digit - b'0').into())
+        })
+}
+
+/// What `jsonb` refuses: a `\u0000`, or half of a surrogate pair. In valid JSON a backslash stands in
+/// strings only, and has its second character behind it; the rest of other texts is passed over.
+fn refused_escape(json: &str) -> Option<Problem> {
     let mut rest = json;
     let mut high_surrogate = false;
     while let Some(at) = rest.find('\\') {
@@ -56,7 +96,8 @@ fn problem(json: &str) -> Option<Problem> {
             _ => {}
         }
         // Behind the second character, which is a single byte.
-        rest = &rest[if unit.is_some() { 5 } else { 1 }..];
+        let behind = if unit.is_some() { 5 } else { 1 };
+        rest = rest.get(behind..).unwrap_or_default();
     }
     high_surrogate.then(half_a_pair)
 }
@@ -79,7 +120,7 @@ mod tests {
             (r#""\\\u0000""#, true),
             (r#""\u0001\"\n\\""#, false),
         ] {
-            assert_eq!(problem(json).is_some(), refused, "{json}");
+            assert_eq!(refused_escape(json).is_some(), refused, "{json}");
         }
     }
 
@@ -93,7 +134,19 @@ mod tests {
             (r#""\ud83d\n""#, true),
             (r#""\ud83d\ud83d\ude00""#, true),
         ] {
-            assert_eq!(problem(json).is_some(), refused, "{json}");
+            assert_eq!(refused_escape(json).is_some(), refused, "{json}");
+        }
+    }
+
+    #[test]
+    fn zeros_of_exponents_are_counted_outside_strings() {
+        for (json, expected) in [
+            ("[1, true, 2.5]", 0),
+            ("[1e3, -2.5E+10,1e-7]", 20),
+            (r#"{"1e5":"2e5 \" 3e5","a":4e5}"#, 5),
+            ("1e99999999999999999999999", usize::MAX),
+        ] {
+            assert_eq!(zeros(json), expected, "{json}");
         }
     }
 }

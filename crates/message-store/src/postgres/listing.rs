@@ -7,14 +7,20 @@ use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
 
 impl PostgresStore {
     pub(super) async fn streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
+        let pools = self.pools()?;
+        // No name has a NUL, and PostgreSQL takes none: what comes after `a\0…` comes after `a`.
+        if list.prefix.contains('\0') {
+            return Ok(Vec::new());
+        }
         let after = list.after.as_deref().unwrap_or_default();
+        let after = after.split_once('\0').map_or(after, |(before, _)| before);
         let statement = || {
             sqlx::query(self.shared.statements.streams.clone())
                 .bind(&list.prefix)
                 .bind(after)
                 .bind(number(list.limit))
         };
-        let rows = self.pools()?.primary.rows(statement).await?;
+        let rows = pools.primary.rows(statement).await?;
         let streams = rows.iter().map(|row| {
             Ok(StreamInfo {
                 stream_name: row::string(row, 0)?,

@@ -128,20 +128,30 @@ impl Namespaces for PostgresNamespaces {
             json::check(attributes).map_err(invalid("attributes"))?;
         }
         let mut connection = administrator(&self.config).await?;
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        let inserted = insert(&mut transaction, name, attributes).await?;
-        let Some(row) = inserted else {
-            return Err(Error::NamespaceExists {
-                name: name.to_string(),
-            });
-        };
-        let (schema, namespace) = namespace(&row)?;
-        schema::migrate(&mut transaction, &schema).await?;
-        transaction
-            .commit()
-            .await
-            .map_err(|failed| error(&failed))?;
-        Ok(namespace)
+        loop {
+            let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+            let inserted = insert(&mut transaction, name, attributes).await?;
+            let Some(row) = inserted else {
+                return Err(Error::NamespaceExists {
+                    name: name.to_string(),
+                });
+            };
+            let (schema, namespace) = namespace(&row)?;
+            if is_taken(&mut transaction, &schema).await? {
+                // The number is not drawn again.
+                transaction
+                    .rollback()
+                    .await
+                    .map_err(|failed| error(&failed))?;
+                continue;
+            }
+            schema::migrate(&mut transaction, &schema).await?;
+            transaction
+                .commit()
+                .await
+                .map_err(|failed| error(&failed))?;
+            return Ok(namespace);
+        }
     }
 
     async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
@@ -151,9 +161,10 @@ impl Namespaces for PostgresNamespaces {
             Err(Error::NamespaceNotFound { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        // Another process may have deleted it meanwhile, and made it again in another schema.
+        // Another process may have deleted it meanwhile, and made it again in another schema; a
+        // caller may have closed its store.
         match open.remove(name) {
-            Some(store) if schema.as_ref() == Some(store.schema()) => {
+            Some(store) if schema.as_ref() == Some(store.schema()) && !store.is_closed() => {
                 open.insert(name.clone(), store.clone());
                 return Ok(store);
             }
@@ -163,7 +174,17 @@ impl Namespaces for PostgresNamespaces {
         let schema = schema.ok_or_else(|| not_found(name))?;
         let config = self.config_of(&schema);
         let mut connection = administrator(&config).await?;
-        schema::ensure(&mut connection, &schema).await?;
+        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        // Nobody deletes it from here on; who did so meanwhile took the schema away.
+        schema::lock(&mut transaction, &schema).await?;
+        if self.find(name).await?.0 != schema {
+            return Err(not_found(name));
+        }
+        schema::ensure(&mut transaction, &schema).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(|failed| error(&failed))?;
         let store = PostgresStore::over(config, schema, Arc::clone(&self.pools), false)?;
         open.insert(name.clone(), store.clone());
         Ok(store)
@@ -229,12 +250,23 @@ async fn insert(
         .map_err(|failed| error(&failed))
 }
 
+/// Whether there is a schema of this name already: that of a store which was put there by name.
+async fn is_taken(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
+    const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
+    sqlx::query_scalar(EXISTS)
+        .bind(schema.name())
+        .fetch_one(connection)
+        .await
+        .map_err(|failed| error(&failed))
+}
+
 /// Returns how many messages there were. Waits for the transactions that use the namespace.
 async fn drop_namespace(
     connection: &mut PgConnection,
     name: &NamespaceName,
     schema: &Schema,
 ) -> Result<u64, Error> {
+    schema::lock(connection, schema).await?;
     let taken = sqlx::query("DELETE FROM message_store_namespaces.namespace WHERE name = $1")
         .bind(name.as_str())
         .execute(&mut *connection)

@@ -50,7 +50,6 @@ impl Plan {
         let mut streams: HashSet<&str> = HashSet::new();
         let mut ids = HashSet::new();
         let held = batch.iter().map(|request| {
-            let expects = |write: &&StreamWrite| write.expected_version != ExpectedVersion::Any;
             let mut expecting = request.writes.iter().filter(expects);
             // Every id is taken in, whether or not the request is held.
             let taken = request.known_ids().filter(|id| !ids.insert(*id)).count() > 0;
@@ -137,11 +136,10 @@ impl Settling {
             return Verdict::Stored(request.take());
         }
         let version_of = |write: &StreamWrite| self.versions.get(write.stream.as_str()).copied();
-        let conflict = request
-            .writes
-            .iter()
-            .find_map(|write| conflict(write, version_of(write)?));
-        match conflict {
+        // The first stream that is elsewhere: what comes behind one that is not known, may not be it.
+        let expecting = request.writes.iter().filter(expects);
+        let mut conflicts = expecting.map_while(|write| Some(conflict(write, version_of(write)?)));
+        match conflicts.find_map(|conflict| conflict) {
             Some(conflict) if held == Held::Stream => Verdict::Settled(Err(conflict)),
             _ => Verdict::Again(request.take()),
         }
@@ -164,6 +162,10 @@ impl Settling {
         }
         written
     }
+}
+
+fn expects(write: &&StreamWrite) -> bool {
+    write.expected_version != ExpectedVersion::Any
 }
 
 fn conflict(write: &StreamWrite, actual: Option<Position>) -> Option<Error> {

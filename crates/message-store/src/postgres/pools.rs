@@ -83,7 +83,11 @@ impl Pool {
             connection.give_back();
             Ok(done.rows_affected())
         };
-        execute.await.map_err(|failed| self.error(&failed))
+        let done = execute.await;
+        if matches!(&done, Err(failed) if failure(failed) == Failure::Lost) {
+            self.pool.suspect();
+        }
+        done.map_err(|failed| self.error(&failed))
     }
 
     async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {

@@ -53,7 +53,14 @@ impl PostgresStore {
             }
             statement
         };
-        self.messages(self.pools()?.reads(), statement).await
+        let pools = self.pools()?;
+        // Where a member's page is not full, what follows up to the head is taken to be of others:
+        // that is true only where the head is.
+        let pool = match group {
+            Some(_) => &pools.primary,
+            None => pools.reads(),
+        };
+        self.messages(pool, statement).await
     }
 
     async fn read_all(&self, read: &CategoryRead) -> Result<Vec<RecordedMessage>, Error> {
@@ -74,6 +81,11 @@ impl PostgresStore {
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
+        let pools = self.pools()?;
+        // No type has a NUL, and PostgreSQL takes none.
+        if message_type.is_some_and(|message_type| message_type.contains('\0')) {
+            return Ok(None);
+        }
         let sql = &self.shared.statements;
         let statement = || match message_type {
             None => sqlx::query(sql.last.clone()).bind(stream.as_str()),
@@ -81,7 +93,7 @@ impl PostgresStore {
                 .bind(stream.as_str())
                 .bind(message_type),
         };
-        let messages = self.messages(self.pools()?.reads(), statement).await?;
+        let messages = self.messages(pools.reads(), statement).await?;
         Ok(messages.into_iter().next())
     }
 

@@ -62,14 +62,19 @@ impl PostgresStore {
 struct Timestamp(SystemTime);
 
 impl Timestamp {
+    /// What comes before PostgreSQL's first year is `-infinity` to it.
     fn postgres_us(&self) -> i64 {
+        const FIRST_US: i64 = -211_813_488_000_000_000;
         let micros =
             |distance: std::time::Duration| i64::try_from(distance.as_micros()).unwrap_or(i64::MAX);
         let unix_us = match self.0.duration_since(UNIX_EPOCH) {
             Ok(after) => micros(after),
             Err(before) => -micros(before.duration()),
         };
-        unix_us.saturating_sub(POSTGRES_EPOCH_US)
+        match unix_us.saturating_sub(POSTGRES_EPOCH_US) {
+            postgres_us @ FIRST_US.. => postgres_us,
+            _ => i64::MIN,
+        }
     }
 }
 

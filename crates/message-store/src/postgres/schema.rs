@@ -173,17 +173,22 @@ async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Re
         .map_err(|failed| error(&failed))
 }
 
-/// Installs what is missing, within the caller's transaction; several processes that start at once
-/// take turns.
-pub(super) async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    /// Keeps installers apart from each other.
+/// Keeps those apart who install a schema or take it away, until the transaction ends.
+pub(super) async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     const LOCK: i32 = 1_297_306_962;
     sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
         .bind(LOCK)
         .bind(schema.name())
-        .execute(&mut *connection)
+        .execute(connection)
         .await
-        .map_err(|failed| error(&failed))?;
+        .map(|_| ())
+        .map_err(|failed| error(&failed))
+}
+
+/// Installs what is missing, within the caller's transaction; several processes that start at once
+/// take turns.
+pub(super) async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    lock(connection, schema).await?;
     let found = installed_version(connection, schema).await?;
     if found == 0 {
         let schema_and_tables = format!(

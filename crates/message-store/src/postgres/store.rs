@@ -105,10 +105,14 @@ impl PostgresStore {
 
     /// The connections for reads, until the store is closed.
     pub(super) fn pools(&self) -> Result<&Pools, Error> {
-        if self.shared.queue.is_closed() {
+        if self.is_closed() {
             return Err(Error::Closed);
         }
         Ok(&self.shared.pools)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.queue.is_closed()
     }
 
     pub(super) fn schema(&self) -> &Schema {

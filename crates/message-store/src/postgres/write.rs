@@ -22,10 +22,11 @@ impl PostgresStore {
         writes: Vec<StreamWrite>,
         name: impl Fn(Place) -> String,
     ) -> Result<Vec<Written>, Error> {
-        if let Some((place, problem)) = unstorable(&writes) {
+        let shared = &self.shared;
+        let max_bytes = shared.config.limits.max_message_bytes;
+        if let Some((place, problem)) = unstorable(&writes, max_bytes) {
             return Err(invalid(name(place))(problem));
         }
-        let shared = &self.shared;
         let mut deadline = pin!(sleep(shared.config.write_timeout));
         let mut request = Request::new(writes, |category| shared.schema.lock_key(category));
         let ids = Arc::clone(&request.ids);

@@ -54,13 +54,24 @@ impl Writer {
     /// A setting as the writer's own session sees it.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
         let mut session = self.session.lock().await;
-        let connection = self.connected(&mut session).await;
-        let connection = connection.map_err(|failed| error(&failed))?;
-        sqlx::query_scalar("SELECT current_setting($1)")
+        let setting = match self.ask(&mut session, name).await {
+            // The connection had died unused, and nothing was lost with it.
+            Err(failed) if failure(&failed) == Failure::Lost => self.ask(&mut session, name).await,
+            setting => setting,
+        };
+        setting.map_err(|failed| error(&failed))
+    }
+
+    async fn ask(&self, session: &mut Session, name: &str) -> Result<String, sqlx::Error> {
+        let connection = self.connected(session).await?;
+        let setting = sqlx::query_scalar("SELECT current_setting($1)")
             .bind(name)
             .fetch_one(&mut connection.connection)
-            .await
-            .map_err(|failed| error(&failed))
+            .await;
+        if setting.is_err() {
+            session.connection = None;
+        }
+        setting
     }
 
     /// Ends the session.
@@ -71,24 +82,24 @@ impl Writer {
         }
     }
 
-    /// The session's connection, opened where there is none, with no other session left behind.
+    /// The session's connection, opened where there is none, with no other session left behind. One
+    /// that fails here is not kept.
     async fn connected<'s>(
         &self,
         session: &'s mut Session,
     ) -> Result<&'s mut Connection, sqlx::Error> {
-        let connection = match session.connection.take() {
+        let mut connection = match session.connection.take() {
             Some(connection) => connection,
             None => match timeout(self.write_timeout, Connection::open(&self.options)).await {
                 Ok(opened) => opened?,
                 Err(_) => return Err(no_answer()),
             },
         };
-        let connection = session.connection.insert(connection);
         if let Some(lost) = &session.lost {
             connection.end_other(lost).await?;
             session.lost = None;
         }
-        Ok(connection)
+        Ok(session.connection.insert(connection))
     }
 
     /// As `connected`, tried again until the time allowed for a write is over.
@@ -99,7 +110,6 @@ impl Writer {
         const PAUSE: Duration = Duration::from_millis(50);
         let give_up = Instant::now() + self.write_timeout;
         while let Err(failed) = self.connected(session).await {
-            session.connection = None;
             if Instant::now() >= give_up {
                 return Err(failed);
             }

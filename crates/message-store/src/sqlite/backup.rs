@@ -2,13 +2,15 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use rusqlite::Connection;
+use uuid::Uuid;
 
 use super::statements;
 use crate::Error;
 
 /// Copies what a connection sees into a new file, which is whole and on disk before it has its name.
 pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let part = path.with_added_extension("part");
+    // Of a name that nobody else has: it is removed again.
+    let part = path.with_added_extension(format!("part-{}", Uuid::now_v7().simple()));
     let written = copy(connection, &part).and_then(|()| {
         // Unlike a rename, a link never takes the place of a file that is there.
         fs::hard_link(&part, path)?;
@@ -23,6 +25,8 @@ fn copy(connection: &Connection, part: &Path) -> Result<(), Error> {
     let name = part.to_str().ok_or_else(|| Error::Io {
         reason: "the path of a backup must be UTF-8".into(),
     })?;
+    // SQLite takes an empty file, and would not say why it can't make one.
+    File::create_new(part)?;
     connection.execute(statements::BACKUP, [name])?;
     Ok(File::open(part)?.sync_all()?)
 }

@@ -341,6 +341,13 @@ impl BlockingSqliteStore {
     }
 }
 
+impl BlockingSqliteStore {
+    /// Whether one of its faces was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.threads.is_closed() || self.shared.tasks.is_closed()
+    }
+}
+
 impl Shared {
     /// Reads on a connection of its own, or in memory on the only one.
     pub(super) fn read<T>(

@@ -55,8 +55,10 @@ fn is_same(found: &RecordedMessage, message: &RecordedMessage) -> bool {
 }
 
 fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
-    let number = |number| {
-        i64::try_from(number).map_err(|_| conflict(message, "a position is beyond 63 bits"))
+    // Behind the last rowid of all, SQLite takes any that is free.
+    let number = |number| match i64::try_from(number) {
+        Ok(number) if number < i64::MAX => Ok(number),
+        _ => Err(conflict(message, "no position of 63 bits follows its own")),
     };
     let position = number(message.position().get())?;
     let version = version(connection, message.stream_name())?;

@@ -35,7 +35,8 @@ struct Shared {
 
 impl SqliteNamespaces {
     /// The namespaces in a folder, which is made where there is none: the `config` of each store,
-    /// with the folder in place of a file. With [`Location::Memory`] all are in memory.
+    /// with the folder in place of a file. With [`Location::Memory`] all are in memory, each until
+    /// its store is closed.
     ///
     /// # Errors
     /// [`Error::Io`] where the folder can't be made.
@@ -90,7 +91,9 @@ impl Shared {
         let mut open = self.lock();
         match self.path(&namespace.name) {
             Some(path) => create_file(&self.config, &path, &namespace)?,
-            None if open.contains_key(&namespace.name) => return Err(exists(&namespace.name)),
+            None if in_use(&open, &namespace.name).is_some() => {
+                return Err(exists(&namespace.name));
+            }
             None => {
                 let store = BlockingSqliteStore::open(self.config.clone())?;
                 store
@@ -104,8 +107,16 @@ impl Shared {
     }
 
     fn open(&self, name: &NamespaceName) -> Result<SqliteStore, Error> {
-        let mut open = self.lock();
-        if let Some(store) = open.get(name) {
+        self.opened(&mut self.lock(), name)
+    }
+
+    /// The store of a namespace, which is among those that are open from then on.
+    fn opened(
+        &self,
+        open: &mut HashMap<NamespaceName, SqliteStore>,
+        name: &NamespaceName,
+    ) -> Result<SqliteStore, Error> {
+        if let Some(store) = in_use(open, name) {
             return Ok(store.clone());
         }
         let path = self.path(name).filter(|path| path.exists());
@@ -116,7 +127,7 @@ impl Shared {
     }
 
     fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
-        let found = match (self.lock().get(name), self.path(name)) {
+        let found = match (in_use(&self.lock(), name), self.path(name)) {
             (Some(store), _) => store.blocking().shared.read(recorded)?,
             (None, Some(path)) if path.exists() => {
                 recorded(&connection::reader(&self.config, &path)?)?
@@ -131,9 +142,8 @@ impl Shared {
             Location::File(folder) => self.list_folder(folder)?,
             Location::Memory => {
                 let open = self.lock();
-                let stores = open
-                    .values()
-                    .map(|store| store.blocking().shared.read(recorded));
+                let stores = open.values().filter(|store| !store.blocking().is_closed());
+                let stores = stores.map(|store| store.blocking().shared.read(recorded));
                 stores
                     .filter_map(Result::transpose)
                     .collect::<Result<_, _>>()?
@@ -168,8 +178,8 @@ impl Shared {
     }
 
     fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
-        let store = self.open(name)?;
         let mut open = self.lock();
+        let store = self.opened(&mut open, name)?;
         let count = |connection: &Connection| {
             let count = connection.query_row(statements::COUNT, [], |row| row.get::<_, i64>(0))?;
             Ok(count.unsigned_abs())
@@ -220,6 +230,14 @@ fn remove_file(path: &Path) -> Result<(), Error> {
         }
     }
     sync_folder(path)
+}
+
+/// The store of a namespace, where one is open that nobody has closed.
+fn in_use<'o>(
+    open: &'o HashMap<NamespaceName, SqliteStore>,
+    name: &NamespaceName,
+) -> Option<&'o SqliteStore> {
+    open.get(name).filter(|store| !store.blocking().is_closed())
 }
 
 fn at(config: &Config, path: PathBuf) -> Config {

@@ -1,7 +1,9 @@
 //! A write as it waits for its commit: checked, with ids, large texts compressed. All of that is
 //! done before the queue, so that nobody waits for it.
 
-use serde::Deserialize;
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::one_or_many::OneOrMany;
@@ -130,15 +132,13 @@ impl MessageRequest {
 
 /// The category of the `correlationStreamName` of this metadata.
 pub(super) fn correlation(metadata: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        #[serde(rename = "correlationStreamName")]
-        stream_name: String,
-    }
+    const KEY: &str = "correlationStreamName";
     // The key could be written with escapes. What has neither key nor escape needs no parsing.
-    if !metadata.contains("correlationStreamName") && !metadata.contains('\\') {
+    if !metadata.contains(KEY) && !metadata.contains('\\') {
         return None;
     }
-    let parsed: Metadata = serde_json::from_str(metadata).ok()?;
-    Some(category_of(&parsed.stream_name).to_owned())
+    // Of repeated keys the last counts.
+    let object: HashMap<String, &RawValue> = serde_json::from_str(metadata).ok()?;
+    let stream_name: String = serde_json::from_str(object.get(KEY)?.get()).ok()?;
+    Some(category_of(&stream_name).to_owned())
 }

@@ -6,13 +6,15 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, Written};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::task::JoinHandle;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use crate::support::sql::Sql;
@@ -48,7 +50,7 @@ impl Load {
                     match one.answer {
                         Ok(_) => drop(acknowledged.fetch_add(1, Ordering::SeqCst)),
                         // A server that is down refuses at once.
-                        Err(_) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                        Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
                     }
                     sent.push(one);
                 }
@@ -195,6 +197,144 @@ async fn a_terminated_writer_is_replaced_unnoticed() {
     assert_eq!(failed, 0);
     assert!(store.stats().lost_connections > 0);
     store.close().await;
+}
+
+/// A server that has restarted is told to be there, also where nobody has written since.
+#[tokio::test(flavor = "multi_thread")]
+async fn health_does_not_depend_on_a_connection_that_is_gone() {
+    let (database, store) = fresh_store().await;
+    store.health().await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .await;
+    store.health().await.unwrap();
+    store.health().await.unwrap();
+    store.close().await;
+}
+
+/// What is not sent twice fails by one connection that is gone, not by each.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_dead_connection_tells_of_the_others() {
+    let (database, store) = fresh_store().await;
+    let mut reads = JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        reads.spawn(async move { store.info().await });
+    }
+    reads.join_all().await;
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .await;
+    let first = store.delete_checkpoint("mailer").await;
+    assert!(matches!(first, Err(Error::Unavailable { .. })), "{first:?}");
+    assert!(!store.delete_checkpoint("mailer").await.unwrap());
+    store.close().await;
+}
+
+/// Stands between a store and its server, and breaks connections.
+struct Proxy {
+    url: String,
+    weather: Arc<Mutex<Weather>>,
+}
+
+#[derive(Clone, Copy)]
+enum Weather {
+    Fair,
+    /// Whoever sends this text is cut off.
+    CutAt(&'static str),
+    /// As well, and from then on nobody is let in.
+    DownAt(&'static str),
+    Down,
+}
+
+impl Proxy {
+    async fn before(url: &str) -> Self {
+        let (before, rest) = url.split_once('@').expect("a user");
+        let (server, database) = rest.split_once('/').expect("a database");
+        let server = server.to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let weather = Arc::new(Mutex::new(Weather::Fair));
+        let passed = Arc::clone(&weather);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if !matches!(*passed.lock().unwrap(), Weather::Down)
+                    && let Ok(upstream) = TcpStream::connect(&server).await
+                {
+                    tokio::spawn(pass_on(client, upstream, Arc::clone(&passed)));
+                }
+            }
+        });
+        Self {
+            url: format!("{before}@127.0.0.1:{port}/{database}"),
+            weather,
+        }
+    }
+
+    fn set(&self, weather: Weather) {
+        *self.weather.lock().unwrap() = weather;
+    }
+}
+
+async fn pass_on(mut client: TcpStream, mut server: TcpStream, weather: Arc<Mutex<Weather>>) {
+    let (mut from_client, mut from_server) = ([0; 16384], [0; 16384]);
+    loop {
+        tokio::select! {
+            read = client.read(&mut from_client) => {
+                let Ok(count @ 1..) = read else { return };
+                let sent = String::from_utf8_lossy(&from_client[..count]).into_owned();
+                let now = *weather.lock().unwrap();
+                match now {
+                    Weather::CutAt(text) if sent.contains(text) => return,
+                    Weather::DownAt(text) if sent.contains(text) => {
+                        *weather.lock().unwrap() = Weather::Down;
+                        return;
+                    }
+                    _ => {}
+                }
+                let Ok(()) = server.write_all(&from_client[..count]).await else { return };
+            }
+            read = server.read(&mut from_server) => {
+                let Ok(count @ 1..) = read else { return };
+                let Ok(()) = client.write_all(&from_server[..count]).await else { return };
+            }
+        }
+    }
+}
+
+/// The connection by which the session of a lost one is to be ended may be lost, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_go_on_after_a_second_loss() {
+    let (database, other) = fresh_store().await;
+    let proxy = Proxy::before(database.url()).await;
+    let mut config = Config::new(&proxy.url);
+    config.write_timeout = Duration::from_millis(300);
+    let store = connect(config).await;
+    let write = async |number| {
+        let (name, any) = (stream("a-1"), ExpectedVersion::Any);
+        store.write_message(&name, message(number), any).await
+    };
+    proxy.set(Weather::DownAt("write_batch"));
+    let first = write(1).await;
+    assert!(
+        matches!(first, Err(Error::OutcomeUnknown { .. })),
+        "{first:?}"
+    );
+    let is_unavailable = async || matches!(write(2).await, Err(Error::Unavailable { .. }));
+    wait_until("nobody asks for the outcome any more", is_unavailable).await;
+    proxy.set(Weather::CutAt("pg_terminate_backend"));
+    assert!(is_unavailable().await);
+    proxy.set(Weather::Fair);
+    write(3).await.unwrap();
+    assert_eq!(whole_category(&other, "").await.len(), 1);
+    store.close().await;
+    other.close().await;
 }
 
 const URL: &str = "REGISTRAR_TEST_URL";

@@ -1,10 +1,12 @@
 //! Namespaces in one database.
 
+use std::time::Duration;
+
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{Error, MessageStore, NamespaceName, Namespaces};
 
 use crate::support::sql::Sql;
-use crate::support::{fresh_database, wait_until, whole_category, write};
+use crate::support::{effort, fresh_database, wait_until, whole_category, write};
 
 fn name(name: &str) -> NamespaceName {
     NamespaceName::new(name).expect("the name is valid")
@@ -92,6 +94,23 @@ async fn what_another_process_deleted_and_made_again_is_opened_anew() {
     other.close().await;
 }
 
+#[tokio::test]
+async fn a_store_that_was_closed_is_opened_anew() {
+    let database = fresh_database().await;
+    let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
+        .await
+        .unwrap();
+    namespaces.create(&name("one"), None).await.unwrap();
+    for messages in 1..3 {
+        let store = namespaces.open(&name("one")).await.unwrap();
+        write(&store, "a-1", 1).await;
+        assert_eq!(whole_category(&store, "").await.len(), messages);
+        store.close().await;
+    }
+    assert_eq!(namespaces.delete(&name("one")).await.unwrap(), 2);
+    namespaces.close().await;
+}
+
 /// A writer in one namespace does not wait for one in the same category of another.
 #[tokio::test]
 async fn each_namespace_has_locks_and_positions_of_its_own() {
@@ -153,4 +172,49 @@ async fn of_several_at_once_one_creates() {
     assert_eq!(created.into_iter().find_map(Result::ok), Some(namespace));
     one.close().await;
     two.close().await;
+}
+
+/// A store that was put into a schema by name keeps it for itself.
+#[tokio::test]
+async fn a_namespace_never_gets_the_schema_of_another_store() {
+    let database = fresh_database().await;
+    let config = Config::new(database.url());
+    let other = PostgresStore::connect(config.clone().schema("message_store_1"));
+    let other = other.await.unwrap();
+    write(&other, "a-1", 1).await;
+    let namespaces = PostgresNamespaces::connect(config).await.unwrap();
+    namespaces.create(&name("one"), None).await.unwrap();
+    let one = namespaces.open(&name("one")).await.unwrap();
+    assert!(whole_category(&one, "").await.is_empty());
+    assert_eq!(namespaces.delete(&name("one")).await.unwrap(), 0);
+    assert_eq!(whole_category(&other, "").await.len(), 1);
+    namespaces.close().await;
+    other.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_deleted_while_it_is_opened_is_not_installed_again() {
+    let database = fresh_database().await;
+    let connect = || PostgresNamespaces::connect(Config::new(database.url()));
+    let mut sql = Sql::connect(database.url()).await;
+    let one = name("one");
+    for delay_ms in 0..effort(40) as u64 {
+        let (own, other) = (connect().await.unwrap(), connect().await.unwrap());
+        own.create(&one, None).await.unwrap();
+        let opening = async {
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            own.open(&one).await
+        };
+        let (opened, deleted) = tokio::join!(opening, other.delete(&one));
+        assert_eq!(deleted.unwrap(), 0);
+        assert!(
+            matches!(opened, Ok(_) | Err(Error::NamespaceNotFound { .. })),
+            "{opened:?}"
+        );
+        let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'message\\_store\\__%'
+                     AND nspname <> 'message_store_namespaces'";
+        assert_eq!(sql.number(left).await, 0, "after {delay_ms} ms");
+        own.close().await;
+        other.close().await;
+    }
 }

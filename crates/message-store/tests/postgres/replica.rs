@@ -7,12 +7,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use message_store::postgres::Config;
-use message_store::{Error, ExpectedVersion, MessageStore};
+use message_store::{
+    ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, Subscription,
+};
 use sqlx::Connection as _;
 
 use crate::support::sql::Sql;
 use crate::support::{
-    connect, message, server_of_its_own, stream, wait_until, whole_category, whole_stream,
+    category, connect, message, server_of_its_own, stream, wait_until, whole_category, whole_stream,
 };
 
 /// A replica of a server, started by the same binaries under the same user.
@@ -137,10 +139,33 @@ async fn who_waits_for_a_position_reads_it_from_the_replica() {
             .await
             .unwrap();
     }
-    store
-        .wait_for(message_store::GlobalPosition::new(1 << 40))
+    store.wait_for(GlobalPosition::new(1 << 40)).await.unwrap();
+    assert_eq!(whole_stream(&store, "a-1").await.len(), 19);
+    store.close().await;
+}
+
+/// A member passes what others of its group read, up to the head. What the replica does not have yet
+/// is not passed with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_of_a_group_misses_nothing_that_the_replica_has_late() {
+    let server = server_of_its_own().await;
+    connect(Config::new(server.url())).await.close().await;
+    let replica = Replica::of(server.url()).await;
+    let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;
+    let mut on_replica = Sql::connect(&replica.url).await;
+    on_replica.run("SELECT pg_wal_replay_pause()").await;
+    let written = store
+        .write_message(&stream("a-1"), message(1), ExpectedVersion::Any)
         .await
         .unwrap();
-    assert_eq!(whole_stream(&store, "a-1").await.len(), 19);
+    let alone = ConsumerGroup::new(0, 1).unwrap();
+    let mut member =
+        Subscription::to_group(store.clone(), category("a"), alone, GlobalPosition::START);
+    let mut seen = Vec::new();
+    seen.extend(member.try_next().await.unwrap());
+    on_replica.run("SELECT pg_wal_replay_resume()").await;
+    store.wait_for(written.global_position).await.unwrap();
+    seen.extend(member.try_next().await.unwrap());
+    assert_eq!(seen.len(), 1);
     store.close().await;
 }

@@ -1,5 +1,5 @@
-use message_store::ExpectedVersion;
 use message_store::sqlite::{BlockingSqliteStore, Config, Durability};
+use message_store::{Error, ExpectedVersion};
 
 use super::support::{all, message, name, open};
 
@@ -81,4 +81,26 @@ fn a_store_in_memory_is_backed_up_to_a_file() {
         .unwrap();
     store.backup(&copy).unwrap();
     assert_eq!(all(&open(&copy)), all(&store));
+}
+
+#[test]
+fn a_backup_touches_no_other_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.sqlite");
+    let others = folder.path().join("copy.sqlite.part");
+    std::fs::write(&others, "of somebody else").unwrap();
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    store.backup(&copy).unwrap();
+    store.backup(&copy).unwrap_err();
+    assert_eq!(std::fs::read(&others).unwrap(), b"of somebody else");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_backup_that_can_not_be_written_is_told_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let refused = store.backup(&folder.path().join("absent").join("copy.sqlite"));
+    assert!(matches!(refused, Err(Error::Io { .. })), "{refused:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

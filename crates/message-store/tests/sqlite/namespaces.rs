@@ -180,6 +180,73 @@ async fn a_deleted_namespace_is_gone_alone() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_deleters_one_finds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = namespace("a");
+    for namespaces in [
+        in_folder(folder.path()),
+        SqliteNamespaces::new(Config::memory()).unwrap(),
+    ] {
+        for _ in 0..50 {
+            namespaces.create(&own, None).await.unwrap();
+            let mut deleters = JoinSet::new();
+            for _ in 0..4 {
+                let (namespaces, own) = (namespaces.clone(), own.clone());
+                deleters.spawn(async move { namespaces.delete(&own).await });
+            }
+            let outcomes = deleters.join_all().await;
+            assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+            for outcome in outcomes {
+                assert!(
+                    matches!(outcome, Ok(0) | Err(Error::NamespaceNotFound { .. })),
+                    "{outcome:?}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_was_closed_is_opened_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let namespaces = in_folder(folder.path());
+    let own = namespace("a");
+    namespaces.create(&own, None).await.unwrap();
+    for messages in 1..3 {
+        write(&namespaces, "a", 1).await;
+        namespaces.open(&own).await.unwrap().close().await;
+        assert_eq!(count(&namespaces, "a").await, messages);
+    }
+    namespaces.open(&own).await.unwrap().close().await;
+    assert_eq!(namespaces.get(&own).await.unwrap().name, own);
+    assert_eq!(namespaces.delete(&own).await.unwrap(), 2);
+}
+
+/// Messages in memory are gone with their store.
+#[tokio::test]
+async fn a_namespace_in_memory_ends_with_its_store() {
+    let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
+    for own in ["a", "b"] {
+        namespaces.create(&namespace(own), None).await.unwrap();
+    }
+    let open = namespaces.open(&namespace("a")).await.unwrap();
+    open.close().await;
+    for absent in [
+        namespaces.open(&namespace("a")).await.err(),
+        namespaces.get(&namespace("a")).await.err(),
+        namespaces.delete(&namespace("a")).await.err(),
+    ] {
+        assert!(
+            matches!(absent, Some(Error::NamespaceNotFound { .. })),
+            "{absent:?}"
+        );
+    }
+    assert_eq!(names(&namespaces).await, ["b"]);
+    namespaces.create(&namespace("a"), None).await.unwrap();
+    assert_eq!(count(&namespaces, "a").await, 0);
+}
+
 #[tokio::test]
 async fn stats_are_those_of_all_open_stores() {
     let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();

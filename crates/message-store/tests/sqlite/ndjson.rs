@@ -165,3 +165,16 @@ async fn a_line_that_is_no_message_is_told_by_its_number() {
     let refused = import(&SqliteStore::from(store), cut).await;
     assert!(matches!(refused, Err(Error::InvalidLine { line: 1, .. })));
 }
+
+#[tokio::test]
+async fn gzip_is_told_however_little_comes_at_first() {
+    let store = filled().await;
+    let mut options = ExportOptions::default();
+    options.gzip = true;
+    let exported = export(&store, options).await;
+    let copy = empty().await;
+    let byte_by_byte = BufReader::with_capacity(1, exported.as_slice());
+    let imported = import_ndjson(&copy, byte_by_byte, |_| {}).await;
+    assert_eq!(imported.unwrap().stored, 2093);
+    assert_eq!(contents(&copy), contents(&store));
+}

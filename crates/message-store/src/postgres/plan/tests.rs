@@ -121,6 +121,16 @@ fn who_stands_behind_a_locked_category_is_not_judged() {
     );
 }
 
+/// The first stream that is elsewhere is the one to tell, and where `a-1` is nobody has asked.
+#[test]
+fn who_expects_a_version_that_is_not_known_is_not_judged_by_a_later_one() {
+    let mut batch = batch([
+        vec![write("a-2", 1, None)],
+        vec![write("a-1", 1, Some(3)), write("a-2", 1, Some(9))],
+    ]);
+    assert_eq!(settled(&mut batch, answer(&[3], &[])), ["4@1", "again"]);
+}
+
 #[test]
 fn one_id_in_two_requests_takes_two_batches() {
     let id = Uuid::from_u128(1);
