@@ -57,7 +57,7 @@ impl Command {
         self.content.json()
     }
 
-    /// The size of type, metadata and data in bytes.
+    /// The size of type, metadata and data in bytes, as [`Event::size_bytes`] counts them.
     pub fn size_bytes(&self) -> usize {
         self.content.size_bytes()
     }

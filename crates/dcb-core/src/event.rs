@@ -108,7 +108,8 @@ macro_rules! body_accessors {
                 })
             }
 
-            /// The size of type, tags, metadata and data in bytes.
+            /// The size of type, tags, metadata and data in bytes; each tag, each metadata key and
+            /// each metadata value counts one more.
             pub fn size_bytes(&self) -> usize {
                 self.body.len()
             }

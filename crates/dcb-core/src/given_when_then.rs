@@ -31,7 +31,7 @@ use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, Sequen
 ///
 /// # Panics
 /// Where the events can't be appended to an empty log: one of them is larger than the default
-/// [`Limits`](crate::Limits) allow, or two have the same id.
+/// [`Limits`](crate::Limits) allow, or two have the same id and not the same content.
 pub async fn given(events: impl IntoIterator<Item = Event>) -> Given {
     let store = MemoryStore::new();
     for event in events {

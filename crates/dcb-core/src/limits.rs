@@ -8,7 +8,8 @@ use crate::{Append, Command, Error, Problem};
 pub struct Limits {
     /// The most events of one append.
     pub max_events_per_append: usize,
-    /// The most bytes of one event: type, tags, metadata and data together; and of a command.
+    /// The most bytes of one event, as [`Event::size_bytes`](crate::Event::size_bytes) counts them;
+    /// and of a command.
     pub max_event_bytes: usize,
     /// The most bytes of all events of one append.
     pub max_append_bytes: usize,

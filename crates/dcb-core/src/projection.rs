@@ -157,6 +157,8 @@ pub struct ProjectionStream<'p, P: Projection> {
     query: Query,
     events: EventStream,
     state: P::State,
+    /// What ended the events early.
+    failed: Option<Error>,
     _permit: ProjectionPermit,
 }
 
@@ -172,6 +174,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
             query,
             events,
             state: projection.initial(),
+            failed: None,
             _permit: permit,
         }
     }
@@ -186,7 +189,10 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
                 self.projection.apply(&mut self.state, &event);
                 Some(Ok((&self.state, event)))
             }
-            Err(error) => Some(Err(error)),
+            Err(error) => {
+                self.failed = Some(error.clone());
+                Some(Err(error))
+            }
         }
     }
 
@@ -198,8 +204,11 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
     /// Takes in the remaining events.
     ///
     /// # Errors
-    /// What the store met while reading.
+    /// What the store met while reading, now or before.
     pub async fn finish(mut self) -> Result<Projected<P::State>, Error> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         while let Some(event) = self.events.next().await {
             self.projection.apply(&mut self.state, &event?);
         }

@@ -22,7 +22,7 @@ pub struct QueryItem {
 }
 
 impl Query {
-    /// The most items of a query.
+    /// The most items that a query is made of at once. What [`Query::or`] unites may have more.
     pub const MAX_ITEMS: usize = 1000;
 
     /// Every event of the log.

@@ -1,7 +1,8 @@
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
+use futures_core::stream::BoxStream;
 
 use crate::{Error, Position, SequencedEvent};
 
@@ -71,7 +72,8 @@ pub struct Events {
 /// It holds a read connection until it ends or is dropped. An error ends it.
 pub struct EventStream {
     head: Option<Position>,
-    events: Pin<Box<dyn Stream<Item = Result<SequencedEvent, Error>> + Send>>,
+    /// `None` once it has ended.
+    events: Option<BoxStream<'static, Result<SequencedEvent, Error>>>,
 }
 
 impl EventStream {
@@ -82,7 +84,7 @@ impl EventStream {
     ) -> Self {
         Self {
             head,
-            events: Box::pin(events),
+            events: Some(Box::pin(events)),
         }
     }
 
@@ -96,7 +98,7 @@ impl EventStream {
     /// # Errors
     /// What the store met while reading.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
-        futures_util::StreamExt::next(&mut self.events).await
+        futures_util::StreamExt::next(self).await
     }
 }
 
@@ -104,7 +106,14 @@ impl Stream for EventStream {
     type Item = Result<SequencedEvent, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.events.as_mut().poll_next(context)
+        let Some(events) = &mut self.events else {
+            return Poll::Ready(None);
+        };
+        let next = ready!(events.as_mut().poll_next(context));
+        if !matches!(next, Some(Ok(_))) {
+            self.events = None;
+        }
+        Poll::Ready(next)
     }
 }
 

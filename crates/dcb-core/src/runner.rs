@@ -11,7 +11,8 @@ pub use read_model::{HandlerError, ReadModel};
 
 use crate::subscription::Backoff;
 use crate::{
-    Error, EventBatch, EventStore, Position, Progress, Query, SubscribeOptions, Subscription,
+    Error, EventBatch, EventStore, Position, Progress, Query, ReadOptions, SubscribeOptions,
+    Subscription,
 };
 
 /// Keeps a [`ReadModel`] up to date with a log: each event of the query taken in exactly once and
@@ -84,10 +85,16 @@ where
     /// # Errors
     /// As [`ProjectionRunner::run`].
     pub async fn catch_up(&mut self) -> Result<Option<Position>, Error> {
-        if let Some(head) = self.store.head().await? {
-            self.drive(Some(head)).await?;
+        let head = self.head().await?;
+        match head {
+            Some(head) => self.drive(Some(head)).await?,
+            None => drop(self.stored().await?),
         }
-        Ok(self.progress.position())
+        let position = self.progress.position();
+        if position > head {
+            self.check_is_within(position).await?;
+        }
+        Ok(position)
     }
 
     /// Empties the state and takes in the whole log again. Killed in between, it goes on from where
@@ -96,15 +103,17 @@ where
     /// # Errors
     /// As [`ProjectionRunner::run`].
     pub async fn rebuild(&mut self) -> Result<Option<Position>, Error> {
-        self.model.reset().await?;
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.model.reset().await {
+            bear(&self.progress, error, &mut backoff).await?;
+        }
         self.catch_up().await
     }
 
     /// Goes on from the stored checkpoint, as far as `goal` where there is one.
     async fn drive(&mut self, goal: Option<Position>) -> Result<(), Error> {
         loop {
-            let stored = self.checkpoint().await?;
-            self.progress.moved_to(stored);
+            let stored = self.stored().await?;
             if goal.is_some() && stored >= goal {
                 return Ok(());
             }
@@ -157,24 +166,52 @@ where
         stored: Option<Position>,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::default();
-        loop {
-            match self.model.apply(Arc::clone(batch), stored).await {
-                Ok(()) => break,
-                Err(error) => bear(&self.progress, error, &mut backoff).await?,
-            }
+        while let Err(error) = self.model.apply(Arc::clone(batch), stored).await {
+            bear(&self.progress, error, &mut backoff).await?;
         }
+        self.progress.set_outage(None);
         self.progress.moved_to(Some(batch.through));
         Ok(())
     }
 
-    async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
+    /// How far the state is, by the checkpoint that is stored.
+    async fn stored(&mut self) -> Result<Option<Position>, Error> {
+        let mut backoff = Backoff::default();
+        let stored = loop {
+            match self.model.checkpoint().await {
+                Ok(checkpoint) => break checkpoint,
+                Err(error) => bear(&self.progress, error, &mut backoff).await?,
+            }
+        };
+        self.progress.set_outage(None);
+        self.progress.moved_to(stored);
+        Ok(stored)
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         loop {
-            match self.model.checkpoint().await {
-                Ok(checkpoint) => return Ok(checkpoint),
+            match self.store.head().await {
+                Ok(head) => {
+                    self.progress.saw_outage(None);
+                    self.progress.saw_head(head);
+                    return Ok(head);
+                }
                 Err(error) => bear(&self.progress, error, &mut backoff).await?,
             }
         }
+    }
+
+    /// Refuses a state that is past the end of the log. One past a head that was seen before need
+    /// not be, so the log is asked.
+    async fn check_is_within(&self, position: Option<Position>) -> Result<(), Error> {
+        let nothing = ReadOptions::new().after(position).limit(0);
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.store.query(&self.query, nothing).await {
+            bear(&self.progress, error, &mut backoff).await?;
+        }
+        self.progress.set_outage(None);
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Moving events between stores: as lines of JSON, or from another store's tables.
 //!
 //! [`export`] writes the events of one snapshot as NDJSON, one event a line; [`import`] appends
-//! such lines to a store of any backend. Both work in constant memory and tell how far they are.
+//! such lines to a store of any backend. Both work in constant memory, that of a batch or of the
+//! longest line, and tell how far they are.
 //!
 //! A line holds all that the log knows of an event:
 //!

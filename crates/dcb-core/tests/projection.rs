@@ -112,6 +112,21 @@ async fn an_error_in_a_projection_reaches_the_caller_and_frees_its_permit() {
     assert_eq!(store.projection_limit().running(), 0);
 }
 
+/// Its state lacks what could not be read, and would come with a condition that covers it.
+#[tokio::test]
+async fn a_projection_that_failed_cannot_be_finished() {
+    let store = breaking().await;
+    let counter = Projector::counter(tagged_a());
+    let mut stream = store.project_stream(&counter, None).await.unwrap();
+    while let Some(Ok(_)) = stream.next().await {}
+    assert!(stream.next().await.is_none());
+    let finished = stream.finish().await;
+    assert!(
+        matches!(finished, Err(Error::Unavailable { .. })),
+        "{finished:?}"
+    );
+}
+
 #[tokio::test]
 async fn nothing_is_decided_on_half_a_read() {
     let store = breaking().await;

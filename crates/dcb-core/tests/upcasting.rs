@@ -204,3 +204,21 @@ async fn an_event_that_cannot_be_upcast_is_an_error_that_names_it() {
     // There is no version 0; it is read as the first.
     assert!(matches!(read(3).await, Error::Upcast { .. }));
 }
+
+/// Who went on behind the error would miss an event.
+#[tokio::test]
+async fn an_event_that_cannot_be_upcast_ends_the_stream() {
+    let store = Upcasting::new(MemoryStore::new(), upcasts());
+    let wrong = Event::builder("Priced").tag("product:1").data("{}").build();
+    let mut given = events();
+    given.insert(1, wrong.unwrap());
+    store.append(given).await.unwrap();
+    let mut stream = store
+        .query_stream(&Query::all(), ReadOptions::new())
+        .await
+        .unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    let failed = stream.next().await.unwrap();
+    assert!(matches!(failed, Err(Error::Upcast { .. })), "{failed:?}");
+    assert!(stream.next().await.is_none());
+}

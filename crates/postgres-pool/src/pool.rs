@@ -2,14 +2,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Error};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-use tokio::time::timeout;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::time::{timeout, timeout_at};
 
 use crate::connect::connect;
 use crate::open::Open;
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     /// One for each connection that may be open; who waits is served in order of arrival.
     permits: Arc<Semaphore>,
     resting: Mutex<Resting>,
+    /// Told when a connection begins to rest.
+    came_back: Notify,
     size: Arc<AtomicU32>,
     closed: AtomicBool,
 }
@@ -49,6 +51,7 @@ impl Pool {
                 limits,
                 permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
                 resting: Mutex::default(),
+                came_back: Notify::new(),
                 size: Arc::default(),
                 closed: AtomicBool::new(false),
             }),
@@ -150,14 +153,39 @@ impl Shared {
         resting.connections.pop_back()
     }
 
-    /// A connection that is alive, by a round trip if need be, or a new one.
+    /// A connection that is alive, by a round trip if need be, or a new one. Tries again as long as
+    /// the server refuses; the caller bounds the time.
     async fn open(&self) -> Result<Open, Error> {
+        let longest_pause = (self.limits.wait / 5).min(Duration::from_secs(2));
+        let mut pause = Duration::from_millis(10).min(longest_pause);
         loop {
-            if let Some(open) = self.fresh() {
+            if let Some(open) = self.rested().await {
                 return Ok(open);
             }
-            let last = self.resting.lock().connections.pop_back();
-            let Some(mut open) = last else { break };
+            if let Some(connection) = connect(&self.options).await? {
+                return Ok(Open::new(connection, &self.size));
+            }
+            // Where the server is full, another's connection may come back.
+            let end = Instant::now() + pause;
+            while timeout_at(end.into(), self.came_back.notified())
+                .await
+                .is_ok()
+            {
+                if let Some(open) = self.fresh() {
+                    return Ok(open);
+                }
+            }
+            pause = (pause * 2).min(longest_pause);
+        }
+    }
+
+    /// One of the connections that rest, if it is alive.
+    async fn rested(&self) -> Option<Open> {
+        loop {
+            if let Some(open) = self.fresh() {
+                return Some(open);
+            }
+            let mut open = self.resting.lock().connections.pop_back()?;
             if open.opened.elapsed() > self.limits.age {
                 open.close().await;
                 continue;
@@ -165,11 +193,9 @@ impl Shared {
             let asked = Instant::now();
             if open.connection.ping().await.is_ok() {
                 open.seen_alive = asked;
-                return Ok(open);
+                return Some(open);
             }
         }
-        let connection = connect(&self.options, self.limits.wait / 5).await?;
-        Ok(Open::new(connection, &self.size))
     }
 
     /// Takes a connection that may have to answer yet.
@@ -192,6 +218,7 @@ impl Shared {
             false => None,
         };
         drop(resting);
+        self.came_back.notify_one();
         if let Some(unneeded) = unneeded
             && let Ok(runtime) = Handle::try_current()
         {

@@ -146,9 +146,9 @@ impl Batch {
             metadata.push_null();
         }
         data.push(event.data());
-        for &key in tag_keys {
+        for same in tag_keys.chunk_by(|one, next| one == next) {
             tag_event.push_int4(request.count());
-            tag_key.push_int8(key);
+            tag_key.push_int8(same[0]);
         }
     }
 

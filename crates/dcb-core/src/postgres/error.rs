@@ -9,6 +9,8 @@ use crate::Error;
 pub(super) enum Failure {
     /// The connection is gone; whether the statement took effect is unknown.
     Lost,
+    /// There was no connection to send it on.
+    NotSent,
     /// The data is at fault: the same statement will fail again.
     Data,
     /// It was cancelled by its timeout; it had no effect.
@@ -24,6 +26,7 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
                 Failure::Refused
             }
+            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Failure::NotSent,
             _ => Failure::Lost,
         };
     };
@@ -55,7 +58,7 @@ pub(super) fn is_position_taken(error: &sqlx::Error) -> bool {
 /// An error of a statement that had no effect, or whose effect does not matter.
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {
-        (Failure::Lost, _) => Error::Unavailable {
+        (Failure::Lost | Failure::NotSent, _) => Error::Unavailable {
             reason: error.to_string().into(),
         },
         (_, Some(database)) => Error::Database {

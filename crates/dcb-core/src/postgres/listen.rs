@@ -6,7 +6,7 @@
 //! was committed before is found by the read that each subscriber makes then. An announcement is a
 //! hint all the same: whatever is lost here is found by polling.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
@@ -21,7 +21,13 @@ pub(super) struct Listener {
     /// `None` where a session can't listen.
     session: Option<Session>,
     signal: AppendSignal,
-    task: Mutex<Option<JoinHandle<()>>>,
+    listening: Mutex<Listening>,
+}
+
+enum Listening {
+    NotYet,
+    Begun(JoinHandle<()>),
+    Stopped,
 }
 
 /// What a session of the listener needs.
@@ -46,7 +52,7 @@ impl Listener {
         Self {
             session,
             signal: AppendSignal::new(),
-            task: Mutex::new(None),
+            listening: Mutex::new(Listening::NotYet),
         }
     }
 
@@ -55,26 +61,37 @@ impl Listener {
         &self.signal
     }
 
-    /// Begins to listen, where it does not yet. To be called inside a runtime.
+    /// Begins to listen, where it does not yet and was not stopped. To be called inside a runtime.
     pub(super) fn start(&self) {
         let Some(session) = &self.session else {
             return;
         };
-        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        // Finished: the runtime of the one who began is gone.
-        if task.as_ref().is_none_or(JoinHandle::is_finished) {
-            let listening = session.clone().listen(self.signal.clone());
-            *task = Some(tokio::spawn(listening));
+        let mut listening = self.lock();
+        let begins = match &*listening {
+            Listening::NotYet => true,
+            // Finished: the runtime of the one who began is gone.
+            Listening::Begun(task) => task.is_finished(),
+            Listening::Stopped => false,
+        };
+        if begins {
+            let task = session.clone().listen(self.signal.clone());
+            *listening = Listening::Begun(tokio::spawn(task));
         }
     }
 
-    /// Ends listening, and wakes those who wait so that they find the store closed.
+    /// Ends listening for good, and wakes those who wait so that they find the store closed.
     pub(super) fn stop(&self) {
-        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(task) = task.take() {
+        let listening = std::mem::replace(&mut *self.lock(), Listening::Stopped);
+        if let Listening::Begun(task) = listening {
             task.abort();
         }
         self.signal.announce();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Listening> {
+        self.listening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

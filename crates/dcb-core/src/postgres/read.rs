@@ -208,6 +208,10 @@ impl PostgresStore {
     }
 
     pub(super) async fn last_tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        // The server takes no text with a NUL, and none is tracked.
+        if source.contains('\0') {
+            return Ok(None);
+        }
         let sql = &self.shared.statements.tracked;
         let rows = self
             .shared

@@ -53,8 +53,8 @@ pub struct PostgresReadModel<H> {
 }
 
 impl<H: Handler> PostgresReadModel<H> {
-    /// The projection `name`, of 1 to 255 characters, whose tables and checkpoint are in the database of `config`. Of the
-    /// configuration only URL and schema count.
+    /// The projection `name`, of 1 to 255 characters, whose tables and checkpoint are in the
+    /// database of `config`. Of the configuration only URL, schema and transaction pooling count.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `schema` or `name`.

@@ -136,9 +136,6 @@ impl Readers {
         folded: &mut T,
         take: impl Fn(&mut T, PgRow) -> Result<(), E>,
     ) -> Result<Result<(), E>, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
-        const MARGIN: Duration = Duration::from_secs(1);
-        let limit = self.query_timeout + MARGIN;
         let folding = async {
             match &self.begin {
                 None => fold_rows(&mut connection, statement, folded, take).await,
@@ -151,18 +148,30 @@ impl Readers {
                 }
             }
         };
-        match timeout(limit, folding).await {
-            Ok(Ok(Ok(()))) => {
+        match self.in_time(folding).await {
+            Ok(Ok(())) => {
                 connection.give_back();
                 Ok(Ok(()))
             }
-            Ok(done) => done,
-            Err(_elapsed) => {
-                // The answer may still come: nobody else can use this connection.
+            Err(failed) if failure(&failed) == Failure::Lost => {
+                // An answer may still come: nobody else can use this connection.
                 connection.discard();
-                Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+                Err(failed)
             }
+            done => done,
         }
+    }
+
+    /// What the server answers, unless it takes too long.
+    pub(super) async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, sqlx::Error> {
+        // The server gives up first; the margin is for its answer.
+        const MARGIN: Duration = Duration::from_secs(1);
+        timeout(self.query_timeout.saturating_add(MARGIN), answer)
+            .await
+            .unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()))
     }
 
     /// A connection for one statement.
@@ -173,7 +182,7 @@ impl Readers {
 
     /// When who comes now has waited for long enough.
     pub(super) fn deadline(&self) -> Instant {
-        Instant::now() + self.query_timeout
+        session::end_of(self.query_timeout)
     }
 
     /// As [`Readers::acquire`], with less time for who has waited already.

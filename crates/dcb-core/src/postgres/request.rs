@@ -11,8 +11,8 @@ pub(super) struct Request {
     pub(super) append: Append,
     /// The id of each event: the caller's own, or one made for it.
     pub(super) ids: Arc<[Uuid]>,
-    /// The keys of the events' tags, event after event. Made by the caller, so that the one who
-    /// commits for all does not have to.
+    /// The keys of the events' tags, event after event, each event's in order. Made by the caller,
+    /// so that the one who commits for all does not have to.
     pub(super) tag_keys: Box<[i64]>,
 }
 
@@ -24,12 +24,12 @@ impl Request {
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
         Self {
             ids: ids.collect(),
-            tag_keys: append.events.iter().flat_map(tag_keys).collect(),
+            tag_keys: tag_keys(&append.events).into(),
             append,
         }
     }
 
-    /// Each event with its id and the keys of its tags.
+    /// Each event with its id and the keys of its tags, in order: several tags may have the same.
     pub(super) fn events(&self) -> impl Iterator<Item = (&Event, Uuid, &[i64])> {
         let mut rest = &*self.tag_keys;
         let events = self.append.events.iter().zip(self.ids.iter());
@@ -64,11 +64,15 @@ impl Request {
     }
 }
 
-fn tag_keys(event: &Event) -> impl Iterator<Item = i64> {
-    let type_bits = tag_key::of_type(event.event_type());
-    event
-        .tags()
-        .map(move |tag| tag_key::of_tag(tag) | type_bits)
+fn tag_keys(events: &[Event]) -> Vec<i64> {
+    let mut keys = Vec::with_capacity(events.iter().map(|event| event.tags().count()).sum());
+    for event in events {
+        let first = keys.len();
+        let type_bits = tag_key::of_type(event.event_type());
+        keys.extend(event.tags().map(|tag| tag_key::of_tag(tag) | type_bits));
+        keys[first..].sort_unstable();
+    }
+    keys
 }
 
 /// What became of a request.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use postgres_pool::{Limits, Pool};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, SqlSafeStr as _, SqlStr};
+use tokio::time::Instant;
 
 use super::config::Config;
 use super::error::error;
@@ -63,7 +64,7 @@ fn writing(config: &Config) -> Settings {
         // The server gives up before the caller does, so that the caller learns the outcome.
         (
             "statement_timeout",
-            milliseconds(config.append_timeout * 4 / 5),
+            milliseconds(config.append_timeout.saturating_mul(4) / 5),
         ),
     ]
 }
@@ -142,7 +143,15 @@ pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error
         .map_err(|failed| error(&failed))
 }
 
+/// The longest limit that PostgreSQL takes, some 24 days.
+const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// PostgreSQL takes 0 for "no limit", so a limit is at least a millisecond.
 fn milliseconds(limit: Duration) -> String {
-    limit.as_millis().clamp(1, i32::MAX as u128).to_string()
+    limit.min(LONGEST).as_millis().max(1).to_string()
+}
+
+/// When this limit is over for who begins now.
+pub(super) fn end_of(limit: Duration) -> Instant {
+    Instant::now() + limit.min(LONGEST)
 }

@@ -6,7 +6,7 @@
 
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::column::{Column, Element};
 use super::error::{Failure, failure};
@@ -120,10 +120,11 @@ impl Readers {
         const MOST: usize = 16;
         let deadline = self.deadline();
         let mut place = line.join(read);
-        match place.turn().await {
-            Some(Turn::Lead) => {}
-            Some(Turn::Answered(events)) => return Ok(Some(events)),
-            None => return self.in_vain(deadline),
+        // Who leads may have been put aside by its caller.
+        match timeout_at(deadline, place.turn()).await {
+            Ok(Some(Turn::Lead)) => {}
+            Ok(Some(Turn::Answered(events))) => return Ok(Some(events)),
+            Ok(None) | Err(_) => return self.in_vain(deadline),
         }
         let connection = self
             .acquire_by(deadline)

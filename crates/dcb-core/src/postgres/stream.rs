@@ -101,10 +101,10 @@ fn items(
             let mut begun = false;
             // Whether the server has said that there is no more.
             let mut ended = false;
-            // Whether the page ended before all that it was to have.
-            let mut cut = false;
+            // Whether the page ended before all that it was to have, and its connection with it.
+            let (mut cut, mut lost) = (false, false);
             loop {
-                let row = match rows.try_next().await {
+                let row = match readers.in_time(rows.try_next()).await {
                     Ok(Some(row)) => row,
                     Ok(None) => {
                         ended = true;
@@ -112,6 +112,7 @@ fn items(
                     }
                     Err(failed) if pages.may_retry(failure(&failed), seen) => {
                         readers.suspect();
+                        lost = failure(&failed) == Failure::Lost;
                         cut = true;
                         break;
                     }
@@ -135,8 +136,10 @@ fn items(
                 yield Item::Event(event);
             }
             drop(rows);
-            if let (Some(connection), true) = (connection, ended) {
-                connection.give_back();
+            match connection {
+                Some(connection) if ended => connection.give_back(),
+                Some(connection) if lost => connection.discard(),
+                _ => {}
             }
             if !cut && seen < limit || pages.remaining == Some(0) {
                 break;
@@ -222,7 +225,7 @@ impl Pages {
         match failure {
             Failure::Cancelled => seen > 0,
             Failure::Lost => !std::mem::replace(&mut self.retried, seen == 0) && seen == 0,
-            Failure::Data | Failure::Refused => false,
+            Failure::NotSent | Failure::Data | Failure::Refused => false,
         }
     }
 

@@ -22,11 +22,9 @@ use super::pooled;
 use super::readers::Bound;
 use super::recent::Recent;
 use super::request::{Request, Verdict};
+use super::session::end_of;
 use super::statements::Statements;
 use crate::{Appended, Error, Position};
-
-/// The server gives up first; the margin is for its answer.
-const MARGIN: Duration = Duration::from_secs(1);
 
 /// Commits batches, one at a time, over a connection of its own.
 pub(super) struct Writer {
@@ -96,19 +94,29 @@ impl Writer {
     /// A setting as the writer's own session sees it.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
         let mut session = self.session.lock().await;
-        let connection = self
-            .connected(&mut session)
-            .await
-            .map_err(|failed| error(&failed))?;
+        let is_open = session.connection.is_some();
+        let setting = match self.try_setting(&mut session, name).await {
+            // It may have been dead for long. The next try has a new one.
+            Err(failed) if is_open && failure(&failed) == Failure::Lost => {
+                self.try_setting(&mut session, name).await
+            }
+            setting => setting,
+        };
+        setting.map_err(|failed| error(&failed))
+    }
+
+    async fn try_setting(&self, session: &mut Session, name: &str) -> Result<String, sqlx::Error> {
+        let connection = self.connected(session).await?;
         let setting = sqlx::query("SELECT current_setting($1)").bind(name);
-        let rows = self
-            .ask(connection, setting)
-            .await
-            .map_err(|failed| error(&failed))?;
-        let value = rows.first().ok_or(sqlx::Error::RowNotFound);
-        value
-            .and_then(|row| row.try_get(0))
-            .map_err(|failed| error(&failed))
+        let asked = self.ask(connection, setting).await;
+        if let Err(failed) = &asked
+            && failure(failed) == Failure::Lost
+        {
+            session.connection = None;
+        }
+        let rows = asked?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+        row.try_get(0)
     }
 
     /// The rows of a statement that changes nothing.
@@ -117,7 +125,9 @@ impl Writer {
         connection: &mut Connection,
         statement: Bound<'_>,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        pooled::rows(&mut connection.connection, self.begin.as_ref(), statement).await
+        let connection = &mut connection.connection;
+        self.in_time(pooled::rows(connection, self.begin.as_ref(), statement))
+            .await
     }
 
     /// Ends the session.
@@ -133,19 +143,19 @@ impl Writer {
         &self,
         session: &'s mut Session,
     ) -> Result<&'s mut Connection, sqlx::Error> {
-        let connection = match session.connection.take() {
+        let mut connection = match session.connection.take() {
             Some(connection) => connection,
             None => match timeout(self.append_timeout, self.open()).await {
                 Ok(opened) => opened?,
                 Err(_) => return Err(no_answer()),
             },
         };
-        let connection = session.connection.insert(connection);
         if let Some(lost) = &session.lost {
-            self.fence(connection, lost).await?;
+            // Where it can't be asked, the connection may be lost as well: the next is another.
+            self.fence(&mut connection, lost).await?;
             session.lost = None;
         }
-        Ok(connection)
+        Ok(session.connection.insert(connection))
     }
 
     /// As `connected`, tried again until the time allowed for an append is over.
@@ -154,9 +164,8 @@ impl Writer {
         session: &'s mut Session,
     ) -> Result<&'s mut Connection, sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
-        let give_up = Instant::now() + self.append_timeout;
+        let give_up = end_of(self.append_timeout);
         while let Err(failed) = self.connected(session).await {
-            session.connection = None;
             if Instant::now() >= give_up {
                 return Err(failed);
             }
@@ -177,8 +186,7 @@ impl Writer {
             .map_err(|failed| error(&failed))?;
         let clear = sqlx::raw_sql(self.statements.clear.clone());
         let clear = clear.execute(&mut connection.connection);
-        let cleared = timeout(self.append_timeout + MARGIN, clear).await;
-        let Err(failed) = cleared.unwrap_or_else(|_| Err(no_answer())) else {
+        let Err(failed) = self.in_time(clear).await else {
             return Ok(());
         };
         match failure(&failed) {
@@ -190,7 +198,7 @@ impl Writer {
                 session.lost = session.connection.take().and_then(|lost| lost.backend);
                 Err(error(&failed))
             }
-            Failure::Data | Failure::Refused => Err(error(&failed)),
+            Failure::NotSent | Failure::Data | Failure::Refused => Err(error(&failed)),
         }
     }
 
@@ -246,11 +254,14 @@ impl Writer {
         }
     }
 
-    async fn in_time(
+    /// What the server answers, unless it takes too long.
+    async fn in_time<T>(
         &self,
-        sent: impl Future<Output = Result<PgRow, sqlx::Error>>,
-    ) -> Result<PgRow, sqlx::Error> {
-        timeout(self.append_timeout + MARGIN, sent)
+        sent: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, sqlx::Error> {
+        /// The server gives up first; the margin is for its answer.
+        const MARGIN: Duration = Duration::from_secs(1);
+        timeout(self.append_timeout.saturating_add(MARGIN), sent)
             .await
             .unwrap_or_else(|_| Err(no_answer()))
     }
@@ -472,7 +483,7 @@ impl Commit for Writer {
                 session.recent.forget();
                 match failure(&failed) {
                     Failure::Data => Err(CommitError::Refused(error(&failed))),
-                    Failure::Refused => Err(CommitError::Failed(error(&failed))),
+                    Failure::NotSent | Failure::Refused => Err(CommitError::Failed(error(&failed))),
                     Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                         operation: "append",
                         limit: self.append_timeout,

@@ -17,7 +17,13 @@ pub(super) async fn run<T: Send + 'static>(
         return Some(work(log));
     }
     let log = Arc::clone(log);
-    match spawn_blocking(move || work(&log)).await {
+    hop(move || work(&log)).await
+}
+
+/// Calls `work` on a thread of tokio's blocking pool. `None` where the runtime shut down before it
+/// began.
+pub(super) async fn hop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match spawn_blocking(work).await {
         Ok(done) => Some(done),
         Err(failed) if failed.is_panic() => resume_unwind(failed.into_panic()),
         Err(_) => None,

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use group_commit::BlockingQueue;
 use tracing::instrument;
@@ -17,6 +16,7 @@ use super::health::Health;
 use super::log::Log;
 use super::pages::{self, Pages};
 use super::request::Request;
+use super::session::deadline;
 use super::{admission, read};
 use crate::extent::Span;
 use crate::{
@@ -72,7 +72,7 @@ impl SqliteStore {
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
         config.limits.check(&append)?;
-        let deadline = Instant::now() + config.append_timeout;
+        let deadline = deadline(config.append_timeout);
         let request = Request::new(append);
         let ids = Arc::clone(&request.ids);
         match self.queue.submit_until(request, deadline) {

@@ -128,7 +128,8 @@ impl Log {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
+/// The path from the root: one that SQLite can't take for something else than a file.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|failed| Error::Unavailable {
         reason: format!("{}: {failed}", path.display()).into(),
     })

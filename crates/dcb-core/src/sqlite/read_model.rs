@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use tokio::task::spawn_blocking;
 
 use super::config::Config;
-use super::error::error;
+use super::error::{error, is_busy};
+use super::log::absolute;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{Error, EventBatch, HandlerError, Position, Problem, ReadModel, SequencedEvent};
@@ -60,14 +61,16 @@ impl<H: Handler> SqliteReadModel<H> {
     /// [`Config::query_timeout`] count: so long it waits for other writers of the file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `path` (nothing is kept in memory) or `name`.
-    pub fn new(config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
+    /// [`Error::Invalid`] with field `path` (nothing is kept in memory) or `name`;
+    /// [`Error::Unavailable`] where the path is relative to a folder that is gone.
+    pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
         const MAX_CHARS: usize = 255;
         let name = name.into();
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
-        if config.path.is_none() {
+        let Some(path) = config.path.take_if(|path| !path.as_os_str().is_empty()) else {
             return Err(invalid("path")(Problem::Empty));
-        }
+        };
+        config.path = Some(absolute(&path)?);
         let state = State {
             config,
             name,
@@ -106,7 +109,7 @@ impl<H: Handler> State<H> {
     ) -> Result<T, Error> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
-            none => none.insert(open(&self.config, &self.name).map_err(|failed| error(&failed))?),
+            none => none.insert(open(&self.config).map_err(|failed| error(&failed))?),
         };
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -121,12 +124,10 @@ impl<H: Handler> State<H> {
     }
 }
 
-/// Opens the file and makes sure that the checkpoint has its row.
-fn open(config: &Config, name: &str) -> rusqlite::Result<Connection> {
+/// Opens the file and makes sure that it has the table of checkpoints.
+fn open(config: &Config) -> rusqlite::Result<Connection> {
     let connection = session::plain(config)?;
     connection.execute_batch(TABLE)?;
-    let row = "INSERT INTO dcb_checkpoint (name, position) VALUES (?1, 0) ON CONFLICT DO NOTHING";
-    connection.execute(row, [name])?;
     Ok(connection)
 }
 
@@ -176,7 +177,8 @@ impl<H: Handler> Step<'_, H> {
 
     fn set(&self, transaction: &Transaction<'_>, position: Option<Position>) -> Result<(), Error> {
         let number = i64::try_from(Position::number_or_zero(position)).unwrap_or(i64::MAX);
-        let sql = "UPDATE dcb_checkpoint SET position = ?2 WHERE name = ?1";
+        let sql = "INSERT INTO dcb_checkpoint (name, position) VALUES (?1, ?2) \
+            ON CONFLICT (name) DO UPDATE SET position = excluded.position";
         let set = transaction.execute(sql, (self.name, number));
         set.map(|_| ()).map_err(|failed| error(&failed))
     }
@@ -184,9 +186,9 @@ impl<H: Handler> Step<'_, H> {
 
 /// What a handler met in its file is told like what the store met, where trying again may mend it.
 fn handler_error(name: &str, failed: HandlerError) -> Error {
-    let met = failed.downcast_ref::<rusqlite::Error>().map(error);
-    match met.filter(Error::is_transient) {
-        Some(error) => error,
+    let met = failed.downcast_ref::<rusqlite::Error>();
+    match met.filter(|met| is_busy(met)) {
+        Some(busy) => error(busy),
         None => Error::Handler {
             name: name.to_owned(),
             source: failed.into(),

@@ -48,7 +48,7 @@ impl Readers {
 
     /// An idle connection, or `None` with the right to open one.
     fn take(&self, config: &Config) -> Result<Option<Connection>, Error> {
-        let deadline = Instant::now() + config.query_timeout;
+        let deadline = session::deadline(config.query_timeout);
         let mut state = self.state();
         loop {
             if state.closed {

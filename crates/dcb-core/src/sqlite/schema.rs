@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use super::config::Config;
 use super::error::error;
-use super::session::retry;
+use super::session::{deadline, retry};
 use super::statements::{BEGIN_WRITE, COMMIT, ROLLBACK};
 use crate::Error;
 
@@ -28,7 +28,7 @@ const OBJECTS: &str = "SELECT type, name, sql FROM sqlite_schema \
 
 /// Makes sure that the schema is there, of this version, and as it is installed.
 pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Error> {
-    let deadline = Instant::now() + config.query_timeout;
+    let deadline = deadline(config.query_timeout);
     let found =
         retry(deadline, || installed_version(connection)).map_err(|failed| error(&failed))?;
     if found > NEWEST {

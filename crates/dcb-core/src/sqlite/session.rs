@@ -17,6 +17,8 @@ const READER_CACHE_KIB: i64 = 4 << 10;
 /// The write-ahead log is moved into the file when it has so many pages. More than SQLite's 1,000:
 /// the tag index is written all over, and each page is moved once however often it was written.
 const CHECKPOINT_PAGES: i64 = 4_000;
+/// The longest that SQLite can be told to wait for a lock.
+const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
 /// What a long reader let the write-ahead log grow to is given back down to this size.
 const WAL_BYTES: i64 = 64 << 20;
 
@@ -26,7 +28,7 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let Some(_) = config.path else {
         return Ok(connection);
     };
-    let deadline = Instant::now() + config.query_timeout;
+    let deadline = deadline(config.query_timeout);
     // Two processes that open a new file at once can be in each other's way here, and SQLite does
     // not wait for that.
     let mode: String = retry(deadline, || {
@@ -64,7 +66,7 @@ fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
 /// A connection that reads a file beside the writer.
 pub(super) fn reader(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
-    connection.busy_timeout(config.query_timeout)?;
+    connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     Ok(connection)
@@ -73,7 +75,7 @@ pub(super) fn reader(config: &Config) -> Result<Connection> {
 /// A connection for the tables of others, which waits for other writers by itself.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
-    connection.busy_timeout(config.query_timeout)?;
+    connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
     connection.pragma_update(None, "synchronous", config.synchronous.number())?;
     Ok(connection)
 }
@@ -94,6 +96,14 @@ fn open(config: &Config) -> Result<Connection> {
     // plans anew for each execution.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
+}
+
+/// When the time allowed for what begins now is over. The clock may end before it, not before a
+/// century has passed.
+pub(super) fn deadline(limit: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + CENTURY)
 }
 
 /// Tries until another process is not in the way any more, or the deadline has passed.

@@ -12,7 +12,9 @@ pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
 pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
     (position, recorded_at, id, type, tags, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-pub(super) const INSERT_TAG: &str = "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2)";
+/// Several tags of an event may have the same key.
+pub(super) const INSERT_TAG: &str =
+    "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \
     ON CONFLICT (source) DO UPDATE SET position = excluded.position";
 pub(super) const INSERT_COMMAND: &str = "INSERT INTO dcb_command \

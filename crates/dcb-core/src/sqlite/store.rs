@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use futures_util::stream::try_unfold;
 use group_commit::Queue;
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tracing::instrument;
 
-use super::background::run;
+use super::background::{hop, run};
 use super::blocking;
 use super::committer::{Committer, queue_limits, unsettled};
 use super::config::Config;
@@ -38,8 +37,8 @@ impl SqliteStore {
     /// # Errors
     /// As there.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let opened = spawn_blocking(move || blocking::SqliteStore::open(config)).await;
-        let blocking = opened.map_err(|_| Error::Closed)??;
+        let opened = hop(move || blocking::SqliteStore::open(config)).await;
+        let blocking = opened.unwrap_or(Err(Error::Closed))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
         Ok(Self {

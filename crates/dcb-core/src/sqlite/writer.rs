@@ -1,6 +1,6 @@
 //! The one connection that appends: a batch is a transaction.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
@@ -92,7 +92,7 @@ impl Writer {
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
-        let deadline = Instant::now() + self.append_timeout * 4 / 5;
+        let deadline = session::deadline(self.append_timeout / 5 * 4);
         retry(deadline, || self.run(BEGIN_WRITE)).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {

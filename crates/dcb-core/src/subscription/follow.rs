@@ -35,7 +35,7 @@ where
             let page = match store.query(&query, page).await {
                 Ok(page) => page,
                 Err(error) if error.is_transient() => {
-                    progress.set_outage(Some(error));
+                    progress.saw_outage(Some(error));
                     backoff.pause().await;
                     continue;
                 }
@@ -44,9 +44,7 @@ where
                     return;
                 }
             };
-            if progress.outage().is_some() {
-                progress.set_outage(None);
-            }
+            progress.saw_outage(None);
             backoff.reset();
             progress.saw_head(page.head);
             let is_full = page.events.len() == batch_size;

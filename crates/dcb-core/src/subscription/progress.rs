@@ -1,6 +1,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Position};
 
@@ -9,13 +9,33 @@ use crate::{Error, Position};
 pub struct Progress {
     /// The number of an optional position, as `head` is. They guard nothing.
     position: Arc<AtomicU64>,
+    /// Why what was read is not handled.
+    outage: Arc<Outage>,
     reading: Arc<Reading>,
 }
 
 /// What a projection has in common with the subscription that it reads from.
 struct Reading {
     head: AtomicU64,
-    outage: Mutex<Option<Error>>,
+    outage: Outage,
+}
+
+/// What a step meets that is tried again and again.
+#[derive(Default)]
+struct Outage(Mutex<Option<Error>>);
+
+impl Outage {
+    fn get(&self) -> Option<Error> {
+        self.lock().clone()
+    }
+
+    fn set(&self, outage: Option<Error>) {
+        *self.lock() = outage;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Error>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Progress {
@@ -23,9 +43,10 @@ impl Progress {
         let number = Position::number_or_zero(position);
         Self {
             position: Arc::new(AtomicU64::new(number)),
+            outage: Arc::default(),
             reading: Arc::new(Reading {
                 head: AtomicU64::new(number),
-                outage: Mutex::new(None),
+                outage: Outage::default(),
             }),
         }
     }
@@ -34,6 +55,7 @@ impl Progress {
     pub(crate) fn of_reader_at(&self, position: Option<Position>) -> Self {
         Self {
             position: Arc::new(AtomicU64::new(Position::number_or_zero(position))),
+            outage: Arc::default(),
             reading: Arc::clone(&self.reading),
         }
     }
@@ -59,11 +81,7 @@ impl Progress {
     /// Why it gets no further at the moment though it tries again and again; `None` while it
     /// works.
     pub fn outage(&self) -> Option<Error> {
-        self.reading
-            .outage
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.outage.get().or_else(|| self.reading.outage.get())
     }
 
     pub(crate) fn moved_to(&self, position: Option<Position>) {
@@ -76,12 +94,14 @@ impl Progress {
         self.reading.head.store(number, Ordering::Relaxed);
     }
 
+    /// What reading the log met.
+    pub(crate) fn saw_outage(&self, outage: Option<Error>) {
+        self.reading.outage.set(outage);
+    }
+
+    /// What handling that which was read met.
     pub(crate) fn set_outage(&self, outage: Option<Error>) {
-        *self
-            .reading
-            .outage
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = outage;
+        self.outage.set(outage);
     }
 }
 

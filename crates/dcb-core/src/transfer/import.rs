@@ -76,21 +76,23 @@ pub async fn import<S: EventStore>(
     mut report: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
     let mut batch = Batch::new(options);
-    let (mut text, mut number) = (String::new(), 0_u64);
+    let (mut line, mut number) = (Vec::new(), 0_u64);
     loop {
-        text.clear();
-        let read = input.read_line(&mut text);
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
         if read.map_err(|error| io_error(&error))? == 0 {
             break;
         }
         number += 1;
+        let wrong = |reason: String| Error::Import {
+            entry: format!("line {number}"),
+            reason: reason.into(),
+        };
+        let text = str::from_utf8(&line).map_err(|error| wrong(error.to_string()))?;
         if text.trim().is_empty() {
             continue;
         }
-        let event = batch.event(&text).map_err(|reason| Error::Import {
-            entry: format!("line {number}"),
-            reason: reason.into(),
-        })?;
+        let event = batch.event(text).map_err(wrong)?;
         if batch.is_full_for(&event) {
             report(batch.append_to(store).await?);
         }

@@ -9,8 +9,10 @@ mod durability;
 mod load;
 mod readers;
 mod server;
+mod silence;
 #[path = "../support/mod.rs"]
 mod support;
+mod trap;
 
 #[test]
 #[ignore = "the other tests run it as a process of its own"]

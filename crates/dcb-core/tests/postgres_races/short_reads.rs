@@ -1,12 +1,15 @@
 //! Short reads that wait for a connection together: each gets its own answer, whatever becomes of
 //! the others.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Error, EventStore as _, Query, ReadOptions};
 use futures_util::future::{join, join_all};
+use tokio::time::timeout;
 
 use super::short_ranges::{MANY, expected, queried, queries, seats};
 use crate::support::events::{at, positions, whole_log};
@@ -255,6 +258,47 @@ async fn reads_that_wait_when_the_store_is_closed_end() {
         }
     }
     closing.await.unwrap();
+}
+
+/// The first in line is not polled, as one that a caller puts aside to do something else first.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_behind_one_that_was_put_aside_is_told_in_time() {
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut hurried = log.clone();
+    hurried.read_connections = 1;
+    hurried.query_timeout = Duration::from_millis(300);
+    let store = connect(&hurried).await;
+    store.head().await.unwrap();
+    let mut stream = store
+        .query_stream(&Query::all(), ReadOptions::new())
+        .await
+        .unwrap();
+    stream.next().await.unwrap().unwrap();
+    let query = Query::all();
+    let [options, ..] = ranges();
+    let mut aside = pin!(store.query(&query, options));
+    assert!(poll_once(aside.as_mut()).await.is_none());
+    let behind = store.query(&query, options);
+    let told = timeout(Duration::from_secs(60), behind).await;
+    let told = told.expect("it ends").unwrap_err();
+    assert!(matches!(told, Error::Timeout { .. }), "{told}");
+    drop(stream);
+    let told = aside.await.unwrap_err();
+    assert!(matches!(told, Error::Timeout { .. }), "{told}");
+    assert_eq!(
+        store.query(&query, options).await.unwrap().events.len(),
+        100
+    );
+}
+
+/// What a future is ready with at once.
+async fn poll_once<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 /// A session in whose hands the log is: no read is answered until it commits.

@@ -1,8 +1,10 @@
 //! How a store ends.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use tokio::time::sleep;
 
 use crate::support::events::{head, tagged};
 use crate::support::sql::{LogLock, Sql};
@@ -77,5 +79,24 @@ async fn no_session_is_left_behind() {
         sql.number(sessions).await == 0
     })
     .await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_store_does_not_listen_again() {
+    let database = server().await.create_database("deaf").await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let store = connect(&log_on(database.url())).await;
+    store.close().await;
+    let _appends = store.appends();
+    let _others = store.appends();
+    let sessions = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND application_name = 'dcb-core'";
+    wait_until("the sessions have ended", async || {
+        sql.number(sessions).await == 0
+    })
+    .await;
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(sql.number(sessions).await, 0);
     sql.close().await;
 }

@@ -3,7 +3,9 @@
 mod bounds;
 mod closing;
 mod install;
+mod keys;
 mod logs;
+mod names;
 #[path = "../support/mod.rs"]
 mod support;
 mod timeouts;

@@ -151,6 +151,7 @@ async fn a_read_without_a_free_connection_is_given_up() {
         .await
         .unwrap();
     stream.next().await.unwrap().unwrap();
+    let before = store.stats().reads;
     let given_up = store.head().await;
     assert!(
         matches!(
@@ -162,7 +163,28 @@ async fn a_read_without_a_free_connection_is_given_up() {
         ),
         "{given_up:?}"
     );
+    assert_eq!(store.stats().reads - before, 1, "it waited once");
     drop(stream);
     assert_eq!(head(&store).await, 1000);
+    store.close().await;
+}
+
+/// A limit that is no limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_may_take_as_long_as_it_takes() {
+    let mut log = fresh_log().await;
+    log.append_timeout = Duration::MAX;
+    log.query_timeout = Duration::MAX;
+    log.read_connections = 1;
+    let store = connect(&log).await;
+    store.append(vec![tagged("a"); 3]).await.unwrap();
+    assert_eq!(head(&store).await, 3);
+    let query = tag("a");
+    let reads = (0..20).map(|_| read(&store, &query));
+    for events in futures_util::future::join_all(reads).await {
+        assert_eq!(events.len(), 3);
+    }
+    store.health().await.unwrap();
+    store.clear().await.unwrap();
     store.close().await;
 }

@@ -3,6 +3,7 @@
 mod catch_up;
 mod kept;
 mod killed;
+mod outage;
 mod sqlite;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,13 +7,14 @@ use std::time::Duration;
 use dcb_core::conformance::effort;
 use dcb_core::sqlite::{Config, Handler, SqliteReadModel, SqliteStore, Transaction};
 use dcb_core::{
-    Error, EventStore as _, HandlerError, ProjectionRunner, SequencedEvent, SubscribeOptions,
+    Error, EventStore as _, HandlerError, Position, ProjectionRunner, SequencedEvent,
+    SubscribeOptions,
 };
 use rusqlite::Connection;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-use crate::support::events::{positions, tag, tagged};
+use crate::support::events::{at, positions, tag, tagged};
 use crate::tally::expected;
 
 const FOLDER: &str = "REGISTRAR_TEST_RUNNER_FOLDER";
@@ -132,6 +133,119 @@ async fn runners_that_are_dropped_and_several_at_once_take_each_event_in_once() 
     }
     runner(&store, &file, None).catch_up().await.unwrap();
     assert_eq!(seen(&file), expected(&store).await);
+    store.close().await;
+}
+
+/// Checkpoints stay where the log is emptied, so that the state is past its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn catching_up_with_a_log_that_was_emptied_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let store = SqliteStore::open(Config::file(&file)).await.unwrap();
+    install(&file);
+    append_pairs(&store, 3).await;
+    let mut runner = runner(&store, &file, None);
+    runner.catch_up().await.unwrap();
+    for pairs in [0, 1] {
+        store.clear().await.unwrap();
+        append_pairs(&store, pairs).await;
+        let told = runner.catch_up().await;
+        assert!(
+            matches!(
+                told,
+                Err(Error::AfterBeyondHead { after, head })
+                    if after == at(6) && head == Position::new(2 * pairs as u64)
+            ),
+            "{told:?}"
+        );
+    }
+    assert_eq!(runner.rebuild().await.unwrap(), Some(at(2)));
+    assert_eq!(seen(&file), expected(&store).await);
+    store.clear().await.unwrap();
+    assert_eq!(runner.rebuild().await.unwrap(), None);
+    assert!(seen(&file).is_empty());
+    store.close().await;
+}
+
+/// Who empties a projection by hand deletes its row, perhaps under a runner.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_that_was_deleted_is_at_the_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let store = SqliteStore::open(Config::file(&file)).await.unwrap();
+    install(&file);
+    append_pairs(&store, 10).await;
+    let mut runner = runner(&store, &file, None);
+    runner.catch_up().await.unwrap();
+    let connection = Connection::open(&file).unwrap();
+    connection
+        .execute_batch("DELETE FROM seen; DELETE FROM dcb_checkpoint")
+        .unwrap();
+    for _ in 0..2 {
+        let caught_up = timeout(Duration::from_secs(10), runner.catch_up()).await;
+        assert_eq!(caught_up.expect("it ends").unwrap(), Some(at(20)));
+        assert_eq!(seen(&file), expected(&store).await);
+    }
+    store.close().await;
+}
+
+/// Writes to another file, which can't be opened.
+struct Elsewhere;
+
+impl Handler for Elsewhere {
+    fn handle(&mut self, _: &Transaction<'_>, _: &[SequencedEvent]) -> Result<(), HandlerError> {
+        Connection::open("/no/such/folder/other.db")?;
+        Ok(())
+    }
+
+    fn reset(&mut self, _: &Transaction<'_>) -> Result<(), HandlerError> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_handler_met_ends_the_run_unless_a_file_was_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let store = SqliteStore::open(Config::file(&file)).await.unwrap();
+    append_pairs(&store, 1).await;
+    let model = SqliteReadModel::new(Config::file(&file), "elsewhere", Elsewhere).unwrap();
+    let mut runner = ProjectionRunner::new(store.clone(), tag("a"), model);
+    let ended = timeout(Duration::from_secs(10), runner.catch_up()).await;
+    let failed = ended.expect("it ends").unwrap_err();
+    assert!(
+        matches!(&failed, Error::Handler { name, .. } if name == "elsewhere"),
+        "{failed:?}"
+    );
+    store.close().await;
+}
+
+/// SQLite takes an empty path for a file that is gone with its connection.
+#[test]
+fn state_is_kept_in_a_file() {
+    for config in [Config::memory(), Config::file("")] {
+        let model = SqliteReadModel::new(config, "seen", Seen { stumbles_at: None });
+        let refused = model.map(drop);
+        assert!(
+            matches!(&refused, Err(Error::Invalid { field, .. }) if field == "path"),
+            "{refused:?}"
+        );
+    }
+}
+
+/// SQLite takes this path for no file at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_a_file_whatever_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(Config::file(folder.path().join("log.db")))
+        .await
+        .unwrap();
+    append_pairs(&store, 1).await;
+    let name = Path::new(":memory:");
+    let kept = tempfile::TempPath::try_from_path(std::path::absolute(name).unwrap()).unwrap();
+    install(&kept);
+    runner(&store, name, None).catch_up().await.unwrap();
+    assert_eq!(seen(&kept), expected(&store).await);
     store.close().await;
 }
 

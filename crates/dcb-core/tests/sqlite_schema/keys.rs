@@ -46,3 +46,23 @@ async fn the_event_itself_has_the_last_word() {
         .unwrap();
     store.close().await;
 }
+
+/// The index has a row for a key and an event, also where two of the event's tags have that key.
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_of_one_event_may_have_the_same_key() {
+    const SAME: [&str; 2] = ["course_id:291724", "course_id:574283"];
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    store.append(event("Happened", &SAME)).await.unwrap();
+    store.append(event("Happened", &SAME[..1])).await.unwrap();
+    let rows = "SELECT count(*) FROM dcb_event_tag WHERE position = 1";
+    let rows: i64 = foreign(&log).query_row(rows, [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 2, "one of the tags, one of every event");
+    assert_eq!(positions(&read(&store, &tag(SAME[0])).await), [1, 2]);
+    assert_eq!(positions(&read(&store, &tag(SAME[1])).await), [1]);
+    let both = Query::builder().tags(SAME).build().unwrap();
+    assert_eq!(positions(&read(&store, &both).await), [1]);
+    let free = unless(SAME[1]).after(at(1));
+    store.append_if(event("Happened", &[]), free).await.unwrap();
+    store.close().await;
+}

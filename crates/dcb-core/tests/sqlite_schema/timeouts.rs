@@ -95,3 +95,19 @@ async fn a_dropped_append_is_withdrawn_or_committed() {
     assert!(read(&store, &tag("queued")).await.is_empty());
     store.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_may_take_for_ever() {
+    let mut log = fresh_log().await;
+    log.append_timeout = Duration::MAX;
+    log.query_timeout = Duration::MAX;
+    let store = connect(&log).await;
+    store.append(tagged("a")).await.unwrap();
+    let blocking = store.blocking().clone();
+    let appended = tokio::task::spawn_blocking(move || blocking.append(tagged("a")));
+    assert_eq!(appended.await.unwrap().unwrap().first().get(), 2);
+    assert_eq!(read(&store, &tag("a")).await.len(), 2);
+    store.clear().await.unwrap();
+    assert_eq!(head(&store).await, 0);
+    store.close().await;
+}

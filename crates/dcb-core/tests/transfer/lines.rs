@@ -204,6 +204,18 @@ async fn a_line_that_is_no_event_is_named() {
     }
 }
 
+/// The file was read; it is the line that has to be corrected.
+#[tokio::test]
+async fn a_line_that_is_no_text_is_named() {
+    let store = MemoryStore::new();
+    let lines = b"{\"type\":\"A\"}\n\n{\"type\":\"\xff\"}\n";
+    let failed = import(&store, &lines[..], ImportOptions::new(), |_| ()).await;
+    assert!(
+        matches!(&failed, Err(Error::Import { entry, .. }) if entry == "line 3"),
+        "{failed:?}"
+    );
+}
+
 #[tokio::test]
 async fn an_id_of_another_event_is_refused() {
     let store = MemoryStore::new();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use postgres_pool::{Limits, Pool};
 use sqlx::Error;
 use tokio::net::TcpListener;
+use tokio::time::sleep;
 
 use super::{borrow, database, next_process, options, pool, process};
 
@@ -64,4 +65,45 @@ async fn a_server_that_wants_nobody_is_believed() {
     let missing = options(database.url()).database("there_is_none");
     let pool = Pool::new(missing, Limits::new(1, super::PATIENCE));
     assert!(matches!(pool.acquire().await, Err(Error::Database(_))));
+}
+
+/// It has room for fewer connections than the pool may open.
+#[tokio::test]
+async fn a_full_server_is_not_waited_for_where_a_connection_comes_back() {
+    let database = database().await;
+    let observer = pool(&database, 1);
+    let mut connection = borrow(&observer).await;
+    let name: String = sqlx::query_scalar("SELECT current_database()")
+        .fetch_one(&mut *connection)
+        .await
+        .expect("a name");
+    let role = format!("{name}_guest");
+    for statement in [
+        format!("CREATE ROLE \"{role}\" LOGIN PASSWORD 'guest' CONNECTION LIMIT 1"),
+        format!("GRANT CONNECT ON DATABASE \"{name}\" TO \"{role}\""),
+    ] {
+        sqlx::query(sqlx::AssertSqlSafe(statement))
+            .execute(&mut *connection)
+            .await
+            .expect("a role");
+    }
+    let guest = options(database.url()).username(&role).password("guest");
+    let pool = Pool::new(guest, Limits::new(4, Duration::from_secs(20)));
+    let mut only = borrow(&pool).await;
+    let process_of_only = process(&mut only).await;
+    let waiting = tokio::spawn({
+        let pool = pool.clone();
+        async move { next_process(&pool).await }
+    });
+    // It finds the server full.
+    sleep(Duration::from_millis(300)).await;
+    only.give_back();
+    assert_eq!(waiting.await.expect("it gets one"), process_of_only);
+    assert_eq!(pool.size(), 1);
+    pool.close().await;
+    let drop = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(drop))
+        .execute(&mut *connection)
+        .await
+        .expect("no role");
 }

@@ -1,0 +1,111 @@
+//! Connections that end, or fall silent, where nothing is appended.
+
+use std::time::Duration;
+
+use dcb_core::postgres::PostgresStore;
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use tokio::time::timeout;
+
+use super::trap::{Then, Trap};
+use crate::support::events::{read, tag, tagged};
+use crate::support::sql::Sql;
+use crate::support::{connect, fresh_log, log_on, server};
+
+const SHORT: Duration = Duration::from_millis(500);
+/// Longer than anything takes; a test waits that long only to fail.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A store that reaches a log through a proxy, and gives up soon.
+async fn through_a_trap() -> (Trap, PostgresStore) {
+    let mut log = fresh_log().await;
+    let trap = Trap::start(&log.url).await;
+    log.url = trap.url().to_owned();
+    log.append_timeout = SHORT;
+    log.query_timeout = SHORT;
+    let store = connect(&log).await;
+    (trap, store)
+}
+
+async fn in_time<T>(call: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, call).await.expect("it ends")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_is_well_whose_idle_connections_were_ended() {
+    let database = server().await.create_database("idle").await.unwrap();
+    let store = connect(&log_on(database.url())).await;
+    let mut sql = Sql::connect(database.url()).await;
+    for _ in 0..3 {
+        sql.run(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
+              WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        .await;
+        store.health().await.unwrap();
+    }
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_falls_silent_is_replaced() {
+    let (trap, store) = through_a_trap().await;
+    trap.set("current_setting", Then::Silence, 1);
+    in_time(store.health()).await.unwrap();
+    assert!(trap.has_sprung());
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+}
+
+/// The session that was lost is still to be ended when the one that is to end it breaks too.
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_go_on_after_a_second_connection_broke() {
+    for then in [Then::Cut, Then::Silence] {
+        let (trap, store) = through_a_trap().await;
+        trap.set("append(", Then::Cut, 1);
+        let lost = tokio::spawn({
+            let store = store.clone();
+            async move { store.append(tagged("lost")).await }
+        });
+        in_time(async {
+            while !trap.has_sprung() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        trap.set("pg_terminate_backend", then, usize::MAX);
+        let lost = in_time(lost).await.unwrap();
+        assert!(
+            matches!(lost, Err(Error::OutcomeUnknown { .. })),
+            "{lost:?}"
+        );
+        let next = in_time(store.append(tagged("next"))).await;
+        assert!(next.is_err(), "{next:?}");
+        trap.unset();
+        in_time(async { while store.append(tagged("later")).await.is_err() {} }).await;
+        assert!(!read(&store, &tag("later")).await.is_empty());
+        assert!(read(&store, &tag("lost")).await.is_empty());
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_whose_connection_falls_silent_is_read_on_another() {
+    let (trap, store) = through_a_trap().await;
+    store.append(vec![tagged("a"); 3]).await.unwrap();
+    trap.set("FROM h UNION ALL", Then::Silence, 1);
+    let seen = in_time(async {
+        let stream = store.query_stream(&Query::all(), ReadOptions::new()).await;
+        let mut stream = stream.unwrap();
+        let mut seen = 0;
+        while let Some(event) = stream.next().await {
+            event.unwrap();
+            seen += 1;
+        }
+        seen
+    });
+    assert_eq!(seen.await, 3);
+    assert!(trap.has_sprung());
+    store.close().await;
+}
