@@ -290,6 +290,107 @@ test('where a token is asked for, the page passes its own on', async () => {
   }
 });
 
+test('a token that is for messages only is told so', async () => {
+  const options = ['--require-token', '--token', 'own', '--admin-token', 'administration'];
+  const own = await startServer({ options });
+  try {
+    const call = { method: 'POST', body: '["ns.create","tenant"]' };
+    const headers = { authorization: 'Bearer administration' };
+    const made = await fetch(`${own.url}/rpc`, { ...call, headers });
+    const { token } = await made.json();
+    await withPage(async (page) => {
+      await page.getByRole('alert').getByText('this token is for messages only').waitFor();
+      assert.equal(await page.locator('#status').textContent(), 'not connected');
+    }, { at: own, path: `/?token=${token}`, expected: /403/ });
+  } finally {
+    await own.stop();
+  }
+});
+
+/** Appends events of anybody's, each as type, data and tags. */
+async function append(at, ...events) {
+  const body = JSON.stringify({
+    events: events.map(([type, data, ...tags]) => ({ type, data, tags })),
+  });
+  const answer = await fetch(`${at.url}/dcb/append`, { method: 'POST', body });
+  assert.equal(answer.status, 200);
+}
+
+test('events that the page can not read are in its log and do nothing else', async () => {
+  const own = await startServer();
+  try {
+    await withPage(async (page) => {
+      await offerCourses(page);
+      const id = await page.locator('#enroll [name=course] option').first().getAttribute('value');
+      const student = await page.locator('#enroll [name=student] option').first().getAttribute('value');
+      const seat = ['EnrollmentCompleted', '{}', `course_id:${id}`, `student_id:${student}`];
+      await append(
+        own,
+        ['DemoStarted', '{"courses":[],"students":[]}'],
+        ['CourseOffered', 'no JSON', 'course_id:x-dcb', 'category:Rush'],
+        ['CourseOffered', 'null', 'course_id:x-dcb', 'category:Rush'],
+        ['CourseOffered', '{"capacity":3}', 'course_id:x-constructor', 'category:Rush'],
+        seat,
+        seat,
+        ['Last', '{}'],
+      );
+      await rows(page).first().getByText('Last').waitFor();
+      assert.equal(await page.locator('#log .type').first().textContent(), 'Last');
+      assert.equal(await rows(page).count(), 19 + 7);
+      await card(page, 'Algorithms').getByText('2 of 12 seats taken').waitFor();
+      assert.match(await option(page, 'student', 'Ada'), /1 of 3 courses/);
+
+      for (const data of ['no JSON', '{"courses":7,"students":[]}', '{"courses":[{}],"students":[]}']) {
+        await append(own, ['DemoStarted', data, 'demo:page']);
+        await page.locator('#no-courses').waitFor();
+        await offerCourses(page);
+      }
+    }, { at: own });
+  } finally {
+    await own.stop();
+  }
+});
+
+test('a course of any size is shown, and its seats as far as they can be', async () => {
+  const own = await startServer();
+  try {
+    await withPage(async (page) => {
+      await isLive(page);
+      const course = { id: 'c', name: 'Endless', category: 'All', capacity: 4_000_000_000 };
+      const data = JSON.stringify({ courses: [course], students: [] });
+      await append(own, ['DemoStarted', data, 'demo:page']);
+      for (const again of [false, true]) {
+        if (again) await page.reload();
+        await card(page, 'Endless').getByText('0 of 4,000,000,000 seats taken').waitFor();
+        assert.ok(await page.locator('#courses .seats i').count() <= 1000);
+      }
+      await offerCourses(page);
+    }, { at: own });
+  } finally {
+    await own.stop();
+  }
+});
+
+test('a filter that is set before the board is there waits for it', () =>
+  withPage(async (page) => {
+    await offerCourses(page);
+    let go;
+    const held = new Promise((resolve) => { go = resolve; });
+    await page.route(/demo\/state/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    const followed = page.waitForRequest(/dcb\/subscribe/);
+    await page.getByLabel('Type').fill('DemoStarted');
+    await page.keyboard.press('Enter');
+    await page.waitForTimeout(200);
+    go();
+    const after = new URL((await followed).url()).searchParams.get('after');
+    assert.ok(Number(after) > 0, `it follows from ${after}`);
+    await card(page, 'Logic').waitFor();
+  }));
+
 test('who wants less motion gets none', () =>
   withPage(async (page) => {
     await offerCourses(page);

@@ -33,8 +33,18 @@ impl App {
     /// [`OpenError`] where the settings contradict themselves, another server has the data folder,
     /// or a store can't be opened.
     pub async fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
+        let stores = Self::open_stores(&settings).await?;
+        Self::with(settings, stores).await
+    }
+
+    /// The stores that the settings name, once these are checked.
+    pub(crate) async fn open_stores(settings: &Settings) -> Result<Stores, OpenError> {
         settings.check().map_err(OpenError::Settings)?;
-        let stores = Stores::open(&settings).await?;
+        Stores::open(settings).await
+    }
+
+    /// Over stores that are open. The namespace `default` is made, and its token.
+    pub(crate) async fn with(settings: Settings, stores: Stores) -> Result<Arc<Self>, OpenError> {
         let tokens = Tokens::of(&settings);
         let namespaces = OpenNamespaces::open(&stores.messages, &tokens).await?;
         let app = Arc::new(Self {

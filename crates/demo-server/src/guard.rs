@@ -186,7 +186,7 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Result<Response, ApiError> {
     let guard = &app.guard;
-    auth::screen(&app, request.headers(), request.uri())?;
+    auth::screen(&app, &request)?;
     let path = request.uri().path();
     if STREAMED.contains(&path) {
         return Ok(next.run(request).await);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use message_store::Namespaces as _;
 
@@ -53,12 +53,11 @@ impl Health {
         if self.answers() {
             ([(header::CONTENT_TYPE, "application/json")], healthy).into_response()
         } else {
-            ApiError::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "UNHEALTHY",
-                "a store does not answer",
-            )
-            .into_response()
+            let unhealthy = ApiError {
+                code: "UNHEALTHY",
+                ..ApiError::overloaded("a store does not answer")
+            };
+            unhealthy.into_response()
         }
     }
 }
@@ -96,4 +95,20 @@ pub(crate) async fn ok(State(app): State<Arc<App>>) -> Response {
 /// `GET /series/health`.
 pub(crate) async fn healthy(State(app): State<Arc<App>>) -> Response {
     app.health.response(r#"{"status":"healthy"}"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn who_finds_a_store_silent_is_told_when_to_ask_again() {
+        let response = Health::default().response("{}");
+        let error = response.extensions().get::<ApiError>().expect("an error");
+        assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(error.code, "UNHEALTHY");
+        assert_eq!(error.retry_after_s, Some(1));
+    }
 }

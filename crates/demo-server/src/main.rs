@@ -24,19 +24,24 @@ async fn main() -> ExitCode {
 
 async fn run(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start(settings).await?;
+    // Heard before it is told: who reads that the server runs may stop it at once.
+    let stopped = stop_signal()?;
     println!("{}", server.greeting());
-    stop_signal().await?;
+    stopped.await;
     eprintln!("stopping: requests under way are answered first");
     server.stop().await;
     Ok(())
 }
 
-/// Ctrl-C, or the signal by which service managers and containers stop a program.
-async fn stop_signal() -> std::io::Result<()> {
+/// Ctrl-C, or the signal by which service managers and containers stop a program, from the call on.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        pressed = tokio::signal::ctrl_c() => pressed,
-        _ = terminate.recv() => Ok(()),
-    }
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

@@ -83,7 +83,7 @@ fn responses() -> Map<String, Value> {
     [
         ("Invalid", "The request is malformed or breaks a limit"),
         ("Unauthorized", "A token is missing or wrong"),
-        ("Forbidden", "This server was started without leave for it, or the token has none"),
+        ("Forbidden", "This server was started without leave for it, the token has none, or, where none is needed, the page of another site asks: CROSS_ORIGIN, HOST_UNKNOWN"),
         ("Timeout", "The body took too long to arrive"),
         ("MethodNotAllowed", "The path does not take this method"),
         ("TooLarge", "The body is larger than the server takes"),

@@ -39,8 +39,8 @@ impl Server {
     /// # Errors
     /// Those of [`App::open`], and [`OpenError::Listen`] where the address is taken.
     pub async fn start(settings: Settings) -> Result<Self, OpenError> {
-        let app = App::open(settings).await?;
-        let address = app.settings.address();
+        let stores = App::open_stores(&settings).await?;
+        let address = settings.address();
         let listen = async {
             let listener = TcpListener::bind(address).await?;
             Ok((listener.local_addr()?, listener))
@@ -48,6 +48,8 @@ impl Server {
         let (address, listener) = listen
             .await
             .map_err(|source| OpenError::Listen { address, source })?;
+        // Last, for what it makes is shown once, by a server that runs.
+        let app = App::with(settings, stores).await?;
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
             serving: tokio::spawn(serve(listener, Arc::clone(&app), stopped)),
@@ -99,7 +101,9 @@ impl Server {
 
 async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let router = router(&app);
-    let mut builder = Builder::new(TokioExecutor::new());
+    // Version 1 alone: the limit on heads is not for those of version 2, nor for the wait for what
+    // tells them apart.
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder
         .http1()
         .timer(TokioTimer::new())

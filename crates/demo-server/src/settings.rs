@@ -53,7 +53,7 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_ALLOW_CLEANUP")]
     pub allow_cleanup: bool,
 
-    /// The largest body of a request, in bytes; imports are streamed and have none.
+    /// The largest body of a request, in bytes; imports are streamed, and it bounds their lines.
     #[arg(long, env = "REGISTRAR_MAX_BODY_BYTES", default_value_t = 16 << 20)]
     pub max_body_bytes: usize,
 

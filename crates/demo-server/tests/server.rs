@@ -3,6 +3,7 @@
 mod support;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
 
 use axum::http::{Method, StatusCode, header};
 use demo_server::{OpenError, Server, Settings};
@@ -103,6 +104,28 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     let answer = exchange(server.address(), half.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(answer.contains(r#""code":"BODY_TIMEOUT""#), "{answer}");
+    server.stop().await;
+}
+
+/// What bounds a connection in time is of version 1: one of version 2 would be open for ever.
+#[tokio::test]
+async fn version_2_of_http_is_not_spoken() {
+    let server = Server::start(Settings::in_memory())
+        .await
+        .expect("it starts");
+    let mut stream = TcpStream::connect(server.address())
+        .await
+        .expect("a connection");
+    // With a frame of settings, which are empty.
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    stream.write_all(preface).await.expect("it is sent");
+    let mut answer = [0; 64];
+    let read = stream.read(&mut answer).await.unwrap_or(0);
+    let answer = &answer[..read];
+    assert!(
+        answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"),
+        "{answer:?}"
+    );
     server.stop().await;
 }
 
@@ -210,6 +233,24 @@ async fn a_request_under_way_is_answered_before_the_server_ends() {
     stream.read_to_string(&mut answer).await.expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     stopping.await.expect("it stops");
+}
+
+/// Who is told that it runs may stop it at once, and it ends in order all the same.
+#[test]
+fn a_signal_right_after_the_greeting_stops_it_in_order() {
+    const SCRIPT: &str = r#"mkfifo "$1" && { "$0" --test-mode --port 0 >"$1" & } &&
+        exec 3<"$1" && read -r _ <&3 && kill -TERM $! && wait $!"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    for round in 0..40 {
+        let ended = Command::new("sh")
+            .args(["-c", SCRIPT, env!("CARGO_BIN_EXE_demo-server")])
+            .arg(folder.path().join(round.to_string()))
+            .env_remove("DATABASE_URL")
+            .stderr(Stdio::null())
+            .status()
+            .expect("a shell");
+        assert!(ended.success(), "round {round}: {ended}");
+    }
 }
 
 /// What a server answers to these bytes, up to the end of one answer.

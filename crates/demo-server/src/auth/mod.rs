@@ -6,10 +6,14 @@
 //! server's health. What is no namespace's own, such as the events and the
 //! series, is then for the administration and for the namespace `default`.
 //!
+//! Where no token is asked for, nothing is done for the page of another site that somebody on this
+//! computer looks at.
+//!
 //! In test mode without `--require-token` a caller without a token is that of `default` and
 //! administers; a token that is brought counts all the same.
 
 mod caller;
+mod site;
 mod token;
 mod tokens;
 
@@ -63,9 +67,16 @@ fn is_open(path: &str) -> bool {
     OPEN.contains(&path) || path.starts_with(PAGE)
 }
 
-/// Refuses a request that brings no token where its path asks for one, before its body is read.
-pub(crate) fn screen(app: &App, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
-    match Audience::of(uri.path(), app.settings.require_token) {
+/// Refuses a request that brings no token where its path asks for one, or comes from another site
+/// where it asks for none, before its body is read.
+pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
+    let (headers, uri) = (request.headers(), request.uri());
+    let audience = Audience::of(uri.path(), app.settings.require_token);
+    let asks = audience != Audience::All && app.tokens.are_needed();
+    if !asks && !is_open(uri.path()) {
+        site::check(request)?;
+    }
+    match audience {
         Audience::All => Ok(()),
         Audience::Namespaces | Audience::Server => {
             caller::screen(app, token_of(headers, uri)?.as_deref())

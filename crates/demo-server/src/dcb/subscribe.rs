@@ -64,7 +64,8 @@ pub(super) async fn subscribe(
 
 /// The last event that the client has seen: what it says on coming back, or on coming first.
 fn after(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Position>, ApiError> {
-    let (name, text) = match headers.get("last-event-id") {
+    let id = headers.get("last-event-id");
+    let (name, text) = match id.filter(|id| !id.is_empty()) {
         Some(id) => ("Last-Event-ID", id.to_str().unwrap_or("?")),
         None => ("after", parameter.unwrap_or_default()),
     };

@@ -83,7 +83,7 @@ pub(super) async fn import(
 impl Parameters {
     fn is_forced(&self) -> Result<bool, ApiError> {
         match self.force.as_deref() {
-            None | Some("false") => Ok(false),
+            None | Some("" | "false") => Ok(false),
             Some("true") => Ok(true),
             Some(_) => Err(ApiError::invalid_field(
                 "force",
@@ -95,10 +95,11 @@ impl Parameters {
 
 fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
     let encoding = headers.get(header::CONTENT_ENCODING);
-    match encoding.map(|value| value.as_bytes()) {
-        None | Some(b"identity") => Ok(false),
-        Some(b"gzip") => Ok(true),
-        Some(_) => Err(ApiError::new(
+    let encoding = encoding.map_or(&b"identity"[..], |value| value.as_bytes());
+    match encoding.to_ascii_lowercase().as_slice() {
+        b"identity" => Ok(false),
+        b"gzip" => Ok(true),
+        _ => Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UNSUPPORTED_MEDIA_TYPE",
             "Content-Encoding is neither gzip nor identity",

@@ -101,11 +101,14 @@ impl OpenNamespaces {
             Ok(_) | Err(Error::NamespaceNotFound { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        let namespaces = Self {
+        let mut namespaces = Self {
             made_for_default,
             ..Self::default()
         };
-        namespaces.default_namespace(stores, tokens).await?;
+        let open = namespaces.default_namespace(stores, tokens).await?;
+        // Another server on the same database may have made it first, with a token of its own.
+        let counts = |token: &String| open.takes(&TokenHash::of(token));
+        namespaces.made_for_default = namespaces.made_for_default.filter(counts);
         Ok(namespaces)
     }
 

@@ -69,8 +69,7 @@ pub(super) async fn subscribe(
 
 impl Parameters {
     fn subscription(&self, store: Messages) -> Result<Subscription<Messages>, ApiError> {
-        let given = |parameter: &Option<String>| parameter.clone().filter(|text| !text.is_empty());
-        let all = match self.all.as_deref() {
+        let all = match given(&self.all) {
             None | Some("false") => false,
             Some("true") => true,
             Some(_) => {
@@ -108,13 +107,13 @@ impl Parameters {
 
     /// From the start where it is negative.
     fn position(&self) -> Result<u64, ApiError> {
-        let position = self.position.as_deref();
+        let position = given(&self.position);
         let position = position.map(|text| number::<i64>("position", text));
         Ok(u64::try_from(position.transpose()?.unwrap_or(0)).unwrap_or(0))
     }
 
     fn group(&self) -> Result<Option<ConsumerGroup>, ApiError> {
-        let (member, size) = match (&self.consumer, &self.size) {
+        let (member, size) = match (given(&self.consumer), given(&self.size)) {
             (None, None) => return Ok(None),
             (Some(member), Some(size)) => (member, size),
             (None, Some(_)) => {
@@ -134,6 +133,11 @@ impl Parameters {
             other => api_error(other),
         })
     }
+}
+
+/// A parameter, where it is there and not empty.
+fn given(parameter: &Option<String>) -> Option<&str> {
+    parameter.as_deref().filter(|text| !text.is_empty())
 }
 
 fn number<T: FromStr>(field: &str, text: &str) -> Result<T, ApiError> {

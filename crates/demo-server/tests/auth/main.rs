@@ -7,6 +7,7 @@ mod support;
 mod rpc;
 
 mod namespaces;
+mod sites;
 mod test_mode;
 mod tokens;
 

@@ -1,7 +1,8 @@
 //! Which token reaches what, and what a call without one is answered.
 
 use axum::http::{Method, header};
-use demo_server::{Server, Settings};
+use demo_server::{OpenError, Server, Settings};
+use local_postgres::Durability;
 use serde_json::{Value, json};
 
 use crate::rpc::{Events, assert_refused, rpc};
@@ -135,6 +136,62 @@ async fn tokens_that_are_made_are_shown_once() {
     client.stop().await;
 }
 
+/// It is shown by a server that runs, or not made.
+#[tokio::test]
+async fn a_start_that_fails_makes_no_token() {
+    let folder = folder();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let settings = Settings {
+        token: None,
+        port: taken.local_addr().expect("an address").port(),
+        ..settings(folder.path())
+    };
+    let refused = Server::start(settings.clone()).await.err();
+    assert!(matches!(refused, Some(OpenError::Listen { .. })));
+    let client = Client::with(Settings {
+        port: 0,
+        ..settings
+    })
+    .await;
+    let greeting = client.greeting();
+    assert!(
+        greeting.contains("token of the namespace default"),
+        "{greeting}"
+    );
+    client.stop().await;
+}
+
+/// Each of them finds no namespace `default`, and one makes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_servers_that_start_at_once_none_shows_a_token_that_opens_nothing() {
+    let server = local_postgres::shared_with(Durability::Relaxed).await;
+    let server = server.expect("a PostgreSQL");
+    for _ in 0..3 {
+        let database = server.create_database("tokens").await.expect("a database");
+        let folders = [folder(), folder(), folder(), folder()];
+        let clients = folders.each_ref().map(|folder| {
+            Client::with(Settings {
+                token: None,
+                database_url: Some(database.url().to_owned()),
+                ..settings(folder.path())
+            })
+        });
+        let clients = futures_util::future::join_all(clients).await;
+        let mut shown = 0;
+        for client in &clients {
+            let greeting = client.greeting();
+            if let Some((_, token)) = greeting.split_once("namespace default (shown once): ") {
+                write(client, token, json!(1)).await.ok();
+                shown += 1;
+            }
+        }
+        assert_eq!(shown, 1);
+        for client in clients {
+            client.stop().await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_token_of_default_may_be_any_text_but_that_of_another_namespace() {
     let folder = folder();
@@ -203,5 +260,42 @@ async fn everything_may_ask_for_a_token() {
     }
     let path = format!("/openapi.json?token={TOKEN}");
     assert_eq!(status(&client, &path, "").await, 200);
+    client.stop().await;
+}
+
+/// Every operation that asks says so: the client checks that a status is described.
+#[tokio::test]
+async fn who_is_refused_finds_it_described() {
+    let folder = folder();
+    let settings = Settings {
+        require_token: true,
+        ..settings(folder.path())
+    };
+    let client = Client::with_token(settings, TOKEN).await;
+    let tenant = create(&client, "tenant").await;
+    let document = client
+        .get(&format!("/openapi.json?token={TOKEN}"))
+        .await
+        .ok();
+    for (template, item) in document["paths"].as_object().expect("paths") {
+        let path = template.replace(['{', '}'], "");
+        let is_open = matches!(&*path, "/" | "/page/file") || path.ends_with("/health");
+        let is_of_namespaces = ["/rpc", "/subscribe", "/import", "/version"].contains(&&*path);
+        for method in item.as_object().expect("operations").keys() {
+            let method: Method = method.to_uppercase().parse().expect("a method");
+            let request = || client.request(method.clone(), &path);
+            if is_open {
+                let status = client.send(request(), "").await.status;
+                assert!(status != 401 && status != 403, "{method} {path}: {status}");
+                continue;
+            }
+            assert_eq!(client.send(request(), "").await.status, 401, "{path}");
+            if !is_of_namespaces {
+                let bearer = format!("Bearer {tenant}");
+                let request = request().header(header::AUTHORIZATION, bearer);
+                assert_eq!(client.send(request, "").await.status, 403, "{path}");
+            }
+        }
+    }
     client.stop().await;
 }

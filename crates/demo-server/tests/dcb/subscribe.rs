@@ -109,6 +109,9 @@ async fn it_resumes_after_the_last_event_seen() {
     assert_eq!(after.positions().await, [4, 5]);
     let mut resumed = Stream::open(&client, "/dcb/subscribe?after=1", Some("4")).await;
     assert_eq!(resumed.positions().await, [5]);
+    // Who has seen none yet may say so.
+    let mut first = Stream::open(&client, "/dcb/subscribe?after=3", Some("")).await;
+    assert_eq!(first.positions().await, [4, 5]);
     let mut anew = Stream::open(&client, "/dcb/subscribe?after=0", None).await;
     assert_eq!(anew.positions().await, [1, 2, 3, 4, 5]);
     let mut at_head = Stream::open(&client, "/dcb/subscribe?after=5", None).await;

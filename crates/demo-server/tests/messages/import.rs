@@ -234,6 +234,9 @@ async fn bodies_that_cannot_be_read_are_refused() {
         assert_refused(&answer, 400, "INVALID_REQUEST");
         assert!(answer.text().contains(reason), "{}", answer.text());
     }
+    // Names of encodings are the same in capitals.
+    let answer = encoded("GZIP", line(1).into()).await;
+    assert_refused(&answer, 400, "INVALID_REQUEST");
     let answer = encoded("br", line(1).into()).await;
     assert_refused(&answer, 415, "UNSUPPORTED_MEDIA_TYPE");
     assert_invalid(&import(&client, "?force=perhaps", line(1)).await, "force");

@@ -53,6 +53,12 @@ async fn a_subscription_begins_at_its_position() {
         ("stream=a-1&position=5", "position", 5),
         ("category=a&position=4", "globalPosition", 4),
         ("all=true&position=6", "globalPosition", 6),
+        // A parameter that is empty is none.
+        (
+            "stream=&category=a&all=&position=&consumer=&size=",
+            "globalPosition",
+            1,
+        ),
     ] {
         let mut events = Events::subscribe(&client, query).await;
         write(&client, "a-1", 0).await;

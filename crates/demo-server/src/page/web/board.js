@@ -8,6 +8,8 @@ const form = byId('enroll');
 const { student: studentField, course: courseField } = form.elements;
 const told = byId('enrolled');
 const offerButton = byId('offer');
+/** The most courses, and students, that the page takes from the log. */
+const MOST = 100;
 
 /** By id: the course or student, and where it is shown. */
 const courses = new Map();
@@ -35,22 +37,39 @@ export function showBoard(state) {
 
 /** Takes in an event of the log. */
 export function applyToBoard(event) {
-  if (event.type === 'DemoStarted') {
-    const { courses = [], students = [] } = JSON.parse(event.data);
-    showBoard({
-      courses: courses.map((course) => ({ ...course, taken: 0 })),
-      students: students.map((student) => ({ ...student, courses: [] })),
-    });
+  if (event.type === 'DemoStarted' && event.tags.includes('demo:page')) {
+    showBoard(started(event.data));
   } else if (event.type === 'EnrollmentCompleted') {
     const course = courses.get(tagValue(event, 'course_id'));
     if (!course) return;
     course.taken += 1;
     drawCourse(course);
     const student = students.get(tagValue(event, 'student_id'));
-    if (!student) return;
+    if (!student || student.courses.includes(course.id)) return;
     student.courses.push(course.id);
     drawStudent(student);
   }
+}
+
+const areTexts = (...texts) => texts.every((text) => typeof text === 'string');
+const isCount = (number) => Number.isInteger(number) && number >= 0;
+const isCourse = (own) => areTexts(own.id, own.name, own.category) && isCount(own.capacity);
+const isStudent = (own) => areTexts(own.id, own.name) && isCount(own.maxCourses);
+
+/** The board that an event begins. Anybody may append one: what can't be read is none. */
+function started(data) {
+  try {
+    const { courses, students } = JSON.parse(data);
+    if (courses.every(isCourse) && students.every(isStudent)) {
+      return {
+        courses: courses.slice(0, MOST).map((course) => ({ ...course, taken: 0 })),
+        students: students.slice(0, MOST).map((student) => ({ ...student, courses: [] })),
+      };
+    }
+  } catch {
+    // It is not JSON, or not of this shape.
+  }
+  return { courses: [], students: [] };
 }
 
 function courseCard(course) {

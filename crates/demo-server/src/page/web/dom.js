@@ -18,10 +18,13 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
+/** The most seats that are drawn. */
+const DRAWN = 1000;
+
 /** Draws `taken` of `capacity` seats; those beyond the capacity are marked. What is there stays, so
  *  that only a change moves. */
 export function drawSeats(place, capacity, taken) {
-  const wanted = Math.max(capacity, taken);
+  const wanted = Math.min(Math.max(capacity, taken), DRAWN);
   while (place.children.length > wanted) place.lastChild.remove();
   while (place.children.length < wanted) place.append(element('i'));
   Array.from(place.children).forEach((seat, index) => {

@@ -12,8 +12,8 @@ const OWN = { types: ['DemoStarted', 'CourseOffered', 'EnrollmentCompleted'], ta
 const AGAIN_MS = 2000;
 const LOST = 'connection lost, trying again';
 
-/** Up to where the board has taken in the log. */
-let position = 0;
+/** Up to where the board has taken in the log; null before it is there. */
+let position = null;
 let stream = null;
 /** Counts beginnings: what was asked for before the last one is of no use. */
 let turn = 0;
@@ -79,6 +79,8 @@ function explain(failed) {
   const notice = byId('notice');
   if (failed.status === 401) {
     notice.textContent = 'This server asks for a token: open this page as /?token=… with yours.';
+  } else if (failed.status === 403) {
+    notice.textContent = `This page is not for you: ${failed.message}.`;
   } else if (failed.status === 400) {
     notice.textContent = `The log can't be filtered so: ${failed.message}.`;
   } else {
@@ -89,6 +91,7 @@ function explain(failed) {
 }
 
 onFilter(() => {
+  if (position === null) return begin();
   const own = stop();
   followFiltered(own).catch((failed) => own === turn && explain(failed));
 });

@@ -8,7 +8,7 @@ const form = byId('rush');
 const told = byId('rushed');
 
 /** The two courses of the last rush. */
-const sides = Object.fromEntries(
+const sides = new Map(
   ['dcb', 'naive'].map((kind) => {
     const place = byId(kind);
     const parts = {
@@ -24,14 +24,24 @@ const sides = Object.fromEntries(
 export function applyToRush(event) {
   const course = tagValue(event, 'course_id');
   if (event.type === 'CourseOffered' && tagValue(event, 'category') === 'Rush') {
-    const side = sides[course?.split('-').at(-1)];
-    const { capacity } = JSON.parse(event.data);
-    if (side && side.course !== course) begin(side, course, capacity);
+    const side = sides.get(course?.split('-').at(-1));
+    const capacity = seatsOf(event);
+    if (side && capacity && side.course !== course) begin(side, course, capacity);
   } else if (event.type === 'EnrollmentCompleted') {
-    const side = Object.values(sides).find((own) => own.course === course);
+    const side = [...sides.values()].find((own) => own.course === course);
     if (!side || side.isOver) return;
     side.taken += 1;
     draw(side);
+  }
+}
+
+/** The seats of an offer. Anybody may append one: of what can't be read there are none. */
+function seatsOf(offer) {
+  try {
+    const { capacity } = JSON.parse(offer.data);
+    return Number.isInteger(capacity) ? capacity : 0;
+  } catch {
+    return 0;
   }
 }
 
@@ -51,7 +61,7 @@ function draw({ capacity, taken, seats, verdict }) {
 }
 
 function finish(kind, seats, { course, enrolled, refused, appends, conflicts, durationMs }) {
-  const side = sides[kind];
+  const side = sides.get(kind);
   if (side.course !== course) begin(side, course, seats);
   Object.assign(side, { taken: enrolled, isOver: true });
   draw(side);
