@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU32, Ordering},
+    time::SystemTime,
 };
 
 use super::{account::Account, table};
@@ -14,24 +15,29 @@ use super::{account::Account, table};
 const PREFIX: &str = "local-postgres-";
 const LOCK: &str = "lock";
 
-/// A folder that is ours as long as its lock is held, by this process or by its watchdog.
+/// A folder that is ours as long as its lock is held.
 #[derive(Debug)]
 pub(crate) struct ServerFolder {
     path: PathBuf,
+    #[expect(dead_code, reason = "held for others to see")]
     lock: File,
 }
 
 impl ServerFolder {
-    /// Makes a folder in `place`, owned by `account` and closed to other users.
-    pub(crate) fn create(place: &Path, account: Account) -> io::Result<Self> {
+    /// A path in `place` that nothing else has: whoever knows it may remove what is there.
+    pub(crate) fn fresh_path(place: &Path) -> io::Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // Process ids return, and containers that share a folder have the same ones.
+        let moment = now.map_err(io::Error::other)?.subsec_nanos();
+        Ok(place.join(format!("{PREFIX}{}-{count}-{moment:x}", process::id())))
+    }
+
+    /// Makes the folder, owned by `account` and closed to other users.
+    pub(crate) fn create(path: PathBuf, account: Account) -> io::Result<Self> {
         loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = place.join(format!("{PREFIX}{}-{count}", process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                made => made?,
-            }
+            DirBuilder::new().mode(0o700).create(&path)?;
             let lock = File::create(path.join(LOCK))?;
             lock.lock()?;
             // A sweep may have come between the two lines above and taken the folder away.
@@ -54,11 +60,6 @@ impl ServerFolder {
         self.path.join("log")
     }
 
-    /// A second handle on the lock: it is released when all of them are closed.
-    pub(crate) fn lock_handle(&self) -> io::Result<File> {
-        self.lock.try_clone()
-    }
-
     /// Whether a socket with a name of PostgreSQL's length fits into the address of a socket.
     pub(crate) fn holds_socket(&self) -> bool {
         const LONGEST_ADDRESS: usize = 103;
@@ -67,8 +68,8 @@ impl ServerFolder {
     }
 }
 
-/// Removes folders in `place` whose process and watchdog are both gone, as after a power cut, and
-/// ends the servers that still run in them. What cannot be removed is left to the next sweep.
+/// Removes folders in `place` whose process is gone, as after a power cut, and ends the servers that
+/// still run in them. What cannot be removed is left to the next sweep.
 pub(crate) fn sweep(place: &Path, account: Account) {
     let folders = fs::read_dir(place)
         .into_iter()

@@ -99,19 +99,18 @@ impl Postmaster {
         ))
     }
 
-    /// The folder and its watchdog, before anything is in it: from here on, whatever ends this
-    /// process also removes the folder.
+    /// The watchdog and then the folder: at no moment can this process end and leave it.
     fn prepare(binaries: &Path, options: &Options) -> io::Result<Self> {
         let account = Account::for_servers()?;
         let place = place::for_data(options.durability, account)?;
         folder::sweep(&place, account);
-        let folder = ServerFolder::create(&place, account)?;
+        let path = ServerFolder::fresh_path(&place)?;
         let watchdog = Watchdog::start(
             account.command("sh"),
             include_str!("watchdog.sh"),
-            folder.path().as_os_str(),
-            Some(folder.lock_handle()?),
+            path.as_os_str(),
         )?;
+        let folder = ServerFolder::create(path, account)?;
         // The programs run in another folder than this process.
         let binaries = path::absolute(binaries)?;
         Ok(Self {

@@ -7,7 +7,6 @@
 //! ends, the pipe ends with it.
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     os::unix::process::CommandExt as _,
     process::{Child, ChildStdin, Command, Stdio},
@@ -26,18 +25,14 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `script` under `shell`, a command for `sh`, with one argument. `lock` stays open as
-    /// long as the script runs.
+    /// Starts `script` under `shell`, a command for `sh`, with one argument.
     pub(crate) fn start(
         mut shell: Command,
         script: &str,
         argument: &std::ffi::OsStr,
-        lock: Option<File>,
     ) -> io::Result<Self> {
         shell.args(["-c", script, "watchdog"]).arg(argument);
-        shell
-            .stdin(Stdio::piped())
-            .stdout(lock.map_or_else(Stdio::null, Into::into));
+        shell.stdin(Stdio::piped()).stdout(Stdio::null());
         // Out of the terminal's foreground group, whose every member Ctrl-C reaches.
         shell.stderr(Stdio::null()).process_group(0);
         let mut shell = shell.spawn()?;

@@ -2,8 +2,7 @@
 #
 # Standard input is a pipe that nobody else writes to: it ends when that process lets go of it or
 # dies, by whatever signal. Its lines are the process id of the server, or of the initdb before it,
-# or empty while there is neither; the last one counts. Standard output is the
-# folder's lock, held as long as this runs.
+# or empty while there is neither; the last one counts.
 #
 # usage: sh -c "$(cat watchdog.sh)" watchdog <folder>
 trap '' HUP INT QUIT TERM

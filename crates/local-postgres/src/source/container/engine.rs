@@ -188,7 +188,7 @@ fn split_image(image: &str) -> (&str, &str) {
 
 fn watch(name: &str) -> std::io::Result<Watchdog> {
     let script = include_str!("watchdog.sh");
-    Watchdog::start(Command::new("sh"), script, OsStr::new(name), None)
+    Watchdog::start(Command::new("sh"), script, OsStr::new(name))
 }
 
 /// Known before the engine is asked, so that the watchdog can be told first.
