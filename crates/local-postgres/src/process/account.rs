@@ -43,14 +43,6 @@ impl Account {
         }
         command
     }
-
-    /// Hands a file or folder of the caller's over to this account.
-    pub(crate) fn give(self, path: &Path) -> io::Result<()> {
-        match self.ids {
-            Some((uid, gid)) => std::os::unix::fs::chown(path, Some(uid), Some(gid)),
-            None => Ok(()),
-        }
-    }
 }
 
 fn ids_of(name: &str, users: &str) -> Option<(u32, u32)> {

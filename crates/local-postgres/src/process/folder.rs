@@ -1,16 +1,15 @@
 //! The temporary folder of one server: its data, log, socket and lock.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, File},
     io,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    process,
+    process::{self, Stdio},
     sync::atomic::{AtomicU32, Ordering},
-    time::SystemTime,
 };
 
-use super::{account::Account, table};
+use super::{account::Account, table, watchdog::Watchdog};
 
 const PREFIX: &str = "local-postgres-";
 const LOCK: &str = "lock";
@@ -24,26 +23,28 @@ pub(crate) struct ServerFolder {
 }
 
 impl ServerFolder {
-    /// A path in `place` that nothing else has: whoever knows it may remove what is there.
-    pub(crate) fn fresh_path(place: &Path) -> io::Result<PathBuf> {
+    /// Lets a watchdog make a folder in `place` that only `account` may enter, and remove it when
+    /// this process is gone: at no moment can the process end and leave it.
+    pub(crate) fn create(place: &Path, account: Account) -> io::Result<(Self, Watchdog)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        // Process ids return, and containers that share a folder have the same ones.
-        let moment = now.map_err(io::Error::other)?.subsec_nanos();
-        Ok(place.join(format!("{PREFIX}{}-{count}-{moment:x}", process::id())))
-    }
-
-    /// Makes the folder, owned by `account` and closed to other users.
-    pub(crate) fn create(path: PathBuf, account: Account) -> io::Result<Self> {
         loop {
-            DirBuilder::new().mode(0o700).create(&path)?;
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = place.join(format!("{PREFIX}{}-{count}", process::id()));
+            if path.exists() {
+                continue;
+            }
+            let script = include_str!("watchdog.sh");
+            let shell = account.command("sh");
+            let mut watchdog = Watchdog::start(shell, script, path.as_os_str(), Stdio::piped())?;
+            if !watchdog.answers()? {
+                let none = format!("{} can't be made", path.display());
+                return Err(io::Error::other(none));
+            }
             let lock = File::create(path.join(LOCK))?;
             lock.lock()?;
             // A sweep may have come between the two lines above and taken the folder away.
             if path.exists() {
-                account.give(&path)?;
-                return Ok(Self { path, lock });
+                return Ok((Self { path, lock }, watchdog));
             }
         }
     }

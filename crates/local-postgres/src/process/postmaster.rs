@@ -99,18 +99,12 @@ impl Postmaster {
         ))
     }
 
-    /// The watchdog and then the folder: at no moment can this process end and leave it.
+    /// The folder and its watchdog, before anything is in it.
     fn prepare(binaries: &Path, options: &Options) -> io::Result<Self> {
         let account = Account::for_servers()?;
         let place = place::for_data(options.durability, account)?;
         folder::sweep(&place, account);
-        let path = ServerFolder::fresh_path(&place)?;
-        let watchdog = Watchdog::start(
-            account.command("sh"),
-            include_str!("watchdog.sh"),
-            path.as_os_str(),
-        )?;
-        let folder = ServerFolder::create(path, account)?;
+        let (folder, watchdog) = ServerFolder::create(&place, account)?;
         // The programs run in another folder than this process.
         let binaries = path::absolute(binaries)?;
         Ok(Self {

@@ -7,7 +7,7 @@
 //! ends, the pipe ends with it.
 
 use std::{
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::process::CommandExt as _,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{Mutex, PoisonError},
@@ -30,14 +30,23 @@ impl Watchdog {
         mut shell: Command,
         script: &str,
         argument: &std::ffi::OsStr,
+        stdout: Stdio,
     ) -> io::Result<Self> {
         shell.args(["-c", script, "watchdog"]).arg(argument);
-        shell.stdin(Stdio::piped()).stdout(Stdio::null());
+        shell.stdin(Stdio::piped()).stdout(stdout);
         // Out of the terminal's foreground group, whose every member Ctrl-C reaches.
         shell.stderr(Stdio::null()).process_group(0);
         let mut shell = shell.spawn()?;
         let pipe = Mutex::new(shell.stdin.take());
         Ok(Self { shell, pipe })
+    }
+
+    /// Waits for the one byte that a script writes into its piped stdout; false if it ended without.
+    pub(crate) fn answers(&mut self) -> io::Result<bool> {
+        let answer = self.shell.stdout.take();
+        let mut byte = [0];
+        let read = answer.map_or(Ok(0), |mut pipe| pipe.read(&mut byte))?;
+        Ok(read == 1)
     }
 
     /// Sends one line; the script acts on the last.

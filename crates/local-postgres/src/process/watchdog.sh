@@ -1,11 +1,15 @@
-# Ends one PostgreSQL and removes its folder when the process that started it is gone.
+# Makes the folder of one PostgreSQL and says so by an empty line. When the process that started it
+# is gone, ends the server and removes the folder.
 #
 # Standard input is a pipe that nobody else writes to: it ends when that process lets go of it or
 # dies, by whatever signal. Its lines are the process id of the server, or of the initdb before it,
 # or empty while there is neither; the last one counts.
 #
 # usage: sh -c "$(cat watchdog.sh)" watchdog <folder>
-trap '' HUP INT QUIT TERM
+trap '' HUP INT QUIT TERM PIPE
+mkdir -m 700 "$1" || exit 1
+echo
+
 pid=
 while read -r line; do pid=$line; done
 

@@ -5,7 +5,7 @@ use std::{
     env,
     error::Error,
     ffi::OsStr,
-    process::{self, Command},
+    process::{self, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread::{self, JoinHandle},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -188,7 +188,7 @@ fn split_image(image: &str) -> (&str, &str) {
 
 fn watch(name: &str) -> std::io::Result<Watchdog> {
     let script = include_str!("watchdog.sh");
-    Watchdog::start(Command::new("sh"), script, OsStr::new(name))
+    Watchdog::start(Command::new("sh"), script, OsStr::new(name), Stdio::null())
 }
 
 /// Known before the engine is asked, so that the watchdog can be told first.
