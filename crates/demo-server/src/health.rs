@@ -8,6 +8,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use message_store::Namespaces as _;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -77,12 +79,15 @@ async fn ask(stores: &Stores) -> Result<(), String> {
     synced.map_err(|failed| format!("series: {failed}"))
 }
 
-/// Probes for as long as the server runs.
-pub(crate) async fn watch(app: Arc<App>) {
+/// Probes until the server stops.
+pub(crate) async fn watch(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let mut ticks = tokio::time::interval(EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        }
         app.health.probe(&app.stores).await;
     }
 }

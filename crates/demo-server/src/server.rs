@@ -52,11 +52,11 @@ impl Server {
         let app = App::with(settings, stores).await?;
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
-            serving: tokio::spawn(serve(listener, Arc::clone(&app), stopped)),
             watching: [
-                tokio::spawn(health::watch(Arc::clone(&app))),
-                tokio::spawn(observe::keep(Arc::clone(&app))),
+                tokio::spawn(health::watch(Arc::clone(&app), stopped.clone())),
+                tokio::spawn(observe::keep(Arc::clone(&app), stopped.clone())),
             ],
+            serving: tokio::spawn(serve(listener, Arc::clone(&app), stopped)),
             app,
             address,
             stopping,
@@ -89,11 +89,10 @@ impl Server {
     /// closes the stores.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        if let Err(failed) = self.serving.await {
-            tracing::error!(%failed, "the server ended badly");
-        }
-        for task in self.watching {
-            task.abort();
+        for task in [self.serving].into_iter().chain(self.watching) {
+            if let Err(failed) = task.await {
+                tracing::error!(%failed, "the server ended badly");
+            }
         }
         self.app.close().await;
     }

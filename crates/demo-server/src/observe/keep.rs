@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tsdb::{Batch, Db, Error, MatchOp, Matcher, Sample};
 
@@ -16,8 +17,8 @@ const FORGET_EVERY_S: i64 = 60 * 60;
 /// The label by which the server's own series are known.
 const JOB: &str = "registrar";
 
-/// Writes the counters into the server's own series, for as long as it runs.
-pub(crate) async fn keep(app: Arc<App>) {
+/// Writes the counters into the server's own series, until it stops.
+pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let db = &app.stores.series;
     let mut failing = Failing::default();
     for (metric, metadata) in descriptions() {
@@ -26,10 +27,17 @@ pub(crate) async fn keep(app: Arc<App>) {
         }
     }
     let mut ticks = whole_seconds();
-    ticks.tick().await;
+    let mut next = async || {
+        tokio::select! {
+            _ = ticks.tick() => true,
+            _ = stopped.wait_for(|stopped| *stopped) => false,
+        }
+    };
+    if !next().await {
+        return;
+    }
     let mut rates = Rates::start(&app);
-    loop {
-        ticks.tick().await;
+    while next().await {
         // Whole seconds: times at a fixed step take next to no room.
         let second = since_epoch().as_secs_f64().round() as i64;
         let mut measured = Measured::with_job(JOB);

@@ -5,7 +5,14 @@ use super::OpenError;
 
 /// The right to the data folder, given up on drop and with the process, however it ends.
 pub(super) struct FolderLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FolderLock {
+    /// By name: a process that is being started has the file, too, until it runs its own program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl FolderLock {
@@ -15,7 +22,7 @@ impl FolderLock {
             .and_then(|()| File::create(folder.join("demo-server.lock")))
             .map(|file| (file.try_lock(), file));
         match locked {
-            Ok((Ok(()), file)) => Ok(Self { _file: file }),
+            Ok((Ok(()), file)) => Ok(Self { file }),
             Ok((Err(TryLockError::WouldBlock), _)) => Err(OpenError::FolderInUse { folder }),
             Ok((Err(TryLockError::Error(source)), _)) | Err(source) => {
                 Err(OpenError::Folder { folder, source })

@@ -14,7 +14,14 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Folder {
+    /// By name: a process that is being started has the file, too, until it runs its own program.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Folder {
@@ -34,7 +41,7 @@ impl Folder {
             .open(path.join(LOCK))
             .map_err(fail("create"))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path, _lock: lock }),
+            Ok(()) => Ok(Self { path, lock }),
             Err(TryLockError::WouldBlock) => Err(Error::FolderInUse { path }),
             Err(TryLockError::Error(cause)) => Err(fail("lock")(cause)),
         }

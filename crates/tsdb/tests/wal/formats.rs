@@ -1,3 +1,6 @@
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tsdb::storage::Folder;
 use tsdb::{Db, Durability, Error, OpenOptions, Sample};
 
@@ -52,6 +55,28 @@ fn a_folder_has_one_database_at_a_time() -> Result<(), Error> {
     drop(folder);
     Db::open(&path, OpenOptions::default())?;
     Ok(())
+}
+
+/// A process that is being started has all files for a moment, the lock too.
+#[cfg(unix)]
+#[test]
+fn a_folder_is_free_at_once_though_processes_are_started() -> Result<(), Error> {
+    use std::os::unix::{fs::MetadataExt as _, process::CommandExt as _};
+    let folder = tempfile::tempdir().expect("a folder");
+    let user = folder.path().metadata().expect("about it").uid();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                // To be another user, though it is the same, takes a fork and then an exec.
+                let started = Command::new("true").uid(user).status();
+                assert!(started.expect("a process").success());
+            }
+        });
+        let free = (0..2_000).try_for_each(|_| Folder::lock(folder.path()).map(drop));
+        ended.store(true, Ordering::Relaxed);
+        free
+    })
 }
 
 /// Files of other programs are left alone.
