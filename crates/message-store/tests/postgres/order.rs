@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use local_postgres::Database;
 use message_store::postgres::{Config, PostgresStore};
@@ -11,7 +12,8 @@ use tokio::task::JoinHandle;
 
 use crate::support::sql::Sql;
 use crate::support::{
-    category, connect, effort, fresh_store, message, stream, wait_until, whole_category, write,
+    category, connect, effort, fresh_database, fresh_store, message, stream, wait_until,
+    whole_category, write,
 };
 
 fn numbers(messages: &[message_store::RecordedMessage]) -> Vec<u64> {
@@ -141,12 +143,23 @@ async fn waiting_locks(database: &Database) -> i64 {
 /// A client takes two categories in the other order than the store does.
 #[tokio::test]
 async fn a_deadlock_ends_with_both_written() {
-    let (database, store) = fresh_store().await;
+    let database = fresh_database().await;
+    let mut sql = Sql::connect(database.url()).await;
+    // Who has waited for so long looks for a deadlock and ends: the store, not the client.
+    sql.run("SET deadlock_timeout = '1min'").await;
+    sql.run(
+        "DO $$ BEGIN
+           EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 4000', current_database());
+         END $$",
+    )
+    .await;
+    let mut config = Config::new(database.url());
+    config.write_timeout = Duration::from_secs(60);
+    let store = connect(config).await;
     // By the order of their keys.
     let mut names = ["left", "right"];
     names.sort_by_key(|name| message_store::hash_64(name));
     let [first, second] = names;
-    let mut sql = Sql::connect(database.url()).await;
     sql.run("BEGIN").await;
     sql.write(&format!("{second}-1")).await;
     let writing = {
