@@ -1,6 +1,3 @@
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use tsdb::storage::Folder;
 use tsdb::{Db, Durability, Error, OpenOptions, Sample};
 
@@ -62,6 +59,9 @@ fn a_folder_has_one_database_at_a_time() -> Result<(), Error> {
 #[test]
 fn a_folder_is_free_at_once_though_processes_are_started() -> Result<(), Error> {
     use std::os::unix::{fs::MetadataExt as _, process::CommandExt as _};
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     let folder = tempfile::tempdir().expect("a folder");
     let user = folder.path().metadata().expect("about it").uid();
     let ended = AtomicBool::new(false);
