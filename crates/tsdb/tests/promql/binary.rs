@@ -81,6 +81,16 @@ fn several_matches_are_an_error() {
 }
 
 #[test]
+fn nothing_is_one_too_many_where_the_other_side_is_empty() {
+    let db = load(60, &["a _ 10", "b{x=\"1\"} 1 stale", "b{x=\"2\"} 2"]);
+    for query in ["none / on() b", "none * on() group_left b", "b / on() none"] {
+        assert_eq!(at(&db, 0, query), [""; 0], "{query}");
+    }
+    assert_eq!(over(&db, 0, 60, 60, "a / on() b"), ["{} 60:5"]);
+    assert!(error_at(&db, 0, "vector(1) / on() b").contains("right side"));
+}
+
+#[test]
 fn series_may_take_turns_in_a_match() {
     let db = load(60, &["a 10 20", "b{x=\"1\"} 1 stale", "b{x=\"2\"} _ 2"]);
     assert_eq!(over(&db, 0, 60, 60, "a / on() b"), ["{} 0:10 60:10"]);

@@ -1,4 +1,4 @@
-use crate::support::{assert_near, at, load, number};
+use crate::support::{assert_near, at, error_at, load, number};
 use tsdb::Db;
 
 fn histogram(counts: &[(&str, &str)]) -> Db {
@@ -85,6 +85,24 @@ fn histograms_are_told_apart_by_their_other_labels() {
         at(&db, 0, "histogram_quantile(0.5, h_bucket)"),
         ["{job=\"a\"} 0.5", "{job=\"b\"} 1"],
     );
+    // So they are by their names, which the result drops.
+    let db = load(
+        60,
+        &[
+            "a_bucket{le=\"1\"} 10",
+            "a_bucket{le=\"+Inf\"} 10",
+            "b_bucket{job=\"b\",le=\"2\"} 10",
+            "b_bucket{job=\"b\",le=\"+Inf\"} 10",
+            "c_bucket{le=\"2\"} 10",
+            "c_bucket{le=\"+Inf\"} 10",
+        ],
+    );
+    let quantiles = |names: &str| format!("histogram_quantile(0.5, {{__name__=~\"{names}\"}})");
+    assert_eq!(
+        at(&db, 0, &quantiles("(a|b)_bucket")),
+        ["{} 0.5", "{job=\"b\"} 1"],
+    );
+    assert!(error_at(&db, 0, &quantiles("(a|c)_bucket")).starts_with("execution: several"));
     // Bounds that are written differently are one bucket.
     let db = histogram(&[("1", "3"), ("1.0", "3"), ("+Inf", "6")]);
     assert_near(&db, 0, "histogram_quantile(0.5, h_bucket)", 0.5);

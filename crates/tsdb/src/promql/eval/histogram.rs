@@ -16,8 +16,8 @@ use crate::promql::steps::Steps;
 const UPPER_BOUND: &str = "le";
 
 impl Evaluation<'_> {
-    /// The quantile of each histogram: of the series that differ in `le` only. Series whose `le` is
-    /// no number are ignored.
+    /// The quantile of each histogram: of the series that differ in `le` only, their metrics' names
+    /// included, which the result drops. Series whose `le` is no number are ignored.
     pub(super) fn histogram_quantile(
         &self,
         wanted: &Scalar,
@@ -29,7 +29,7 @@ impl Evaluation<'_> {
         let mut buckets = Vec::new();
         for (labels, series) in histograms(self.vector(of, steps)?) {
             self.budget.hold(steps.count())?;
-            let mut result = Stepped::absent(labels, steps.count());
+            let mut result = Stepped::absent(without_name(&labels), steps.count());
             for (step, slot) in result.values.iter_mut().enumerate() {
                 let count = |(upper_bound, series): &(f64, Stepped)| {
                     let count = series.values[step];
@@ -58,7 +58,7 @@ fn histograms(series: Vec<Stepped>) -> Vec<(Labels, Vec<(f64, Stepped)>)> {
         let Ok(upper_bound) = value_of(&series.labels, UPPER_BOUND).parse::<f64>() else {
             continue;
         };
-        let labels = without_name(&series.labels).filtered(|label| label.name != UPPER_BOUND);
+        let labels = series.labels.filtered(|label| label.name != UPPER_BOUND);
         let place = *places.entry(labels.clone()).or_insert(out.len());
         if place == out.len() {
             out.push((labels, Vec::new()));

@@ -12,8 +12,8 @@ use crate::promql::plan::{Cardinality, Grouping, Join, Operator};
 
 impl Evaluation<'_> {
     /// The results for each pair of series that match. A series of the side that may have one must
-    /// be alone with its matching labels at each step; so must, without `group_left` and
-    /// `group_right`, one of the other side that has a result.
+    /// be alone with its matching labels at each step at which the other side has any; so must,
+    /// without `group_left` and `group_right`, one of the other side that has a result.
     pub(super) fn joined(
         &self,
         operator: Operator,
@@ -35,7 +35,10 @@ impl Evaluation<'_> {
             swapped,
             join,
         };
-        let ones = Ones::new(one, &join.matching, if swapped { "left" } else { "right" })?;
+        // Where a side is empty, nothing is matched, so nothing is one too many.
+        let needed = steps_of_any(&many);
+        let side = if swapped { "left" } else { "right" };
+        let ones = Ones::new(one, &join.matching, side, &needed)?;
         let mut results = Vec::new();
         let mut used = Used::default();
         for series in many {
@@ -47,7 +50,7 @@ impl Evaluation<'_> {
                 self.budget.hold(series.values.len())?;
                 let result = pairing.result(&series, &ones.series[place])?;
                 if matches!(join.cardinality, Cardinality::OneToOne) {
-                    used.mark(&key, &result, "left")?;
+                    used.mark(&key, &result, "left", &needed)?;
                 }
                 results.push(result);
             }
@@ -68,12 +71,13 @@ impl Ones {
         series: Vec<Stepped>,
         matching: &Grouping,
         side: &'static str,
+        needed: &[bool],
     ) -> Result<Self, QueryError> {
         let mut by_key: HashMap<Labels, Vec<usize>> = HashMap::new();
         let mut used = Used::default();
         for (place, next) in series.iter().enumerate() {
             let key = matching.of(&next.labels);
-            used.mark(&key, next, side)?;
+            used.mark(&key, next, side, needed)?;
             by_key.entry(key).or_default().push(place);
         }
         Ok(Self { series, by_key })
@@ -90,14 +94,15 @@ impl Used {
         key: &Labels,
         series: &Stepped,
         side: &'static str,
+        needed: &[bool],
     ) -> Result<(), QueryError> {
         let count = series.values.len();
         let used = self
             .0
             .entry(key.clone())
             .or_insert_with(|| vec![false; count]);
-        for (used, value) in used.iter_mut().zip(&series.values) {
-            if is_absent(*value) {
+        for ((used, value), needed) in used.iter_mut().zip(&series.values).zip(needed) {
+            if is_absent(*value) || !needed {
                 continue;
             }
             if *used {
@@ -110,6 +115,18 @@ impl Used {
         }
         Ok(())
     }
+}
+
+/// Whether any of the series has a value, for each step; nothing without series.
+fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
+    let count = series.first().map_or(0, |first| first.values.len());
+    let mut any = vec![false; count];
+    for series in series {
+        for (any, value) in any.iter_mut().zip(&series.values) {
+            *any |= !is_absent(*value);
+        }
+    }
+    any
 }
 
 struct Pairing<'a> {

@@ -14,23 +14,27 @@ enum Kind {
 
 /// The increase per second of a counter.
 pub(super) fn rate(window: &Window<'_>) -> Option<f64> {
-    let range_seconds = window.end.saturating_sub(window.start) as f64 / 1000.0;
-    Some(increase(window)? / range_seconds)
+    let (difference, stretch) = extrapolated(window, Kind::Counter)?;
+    // In this order, as Prometheus does it: the last digit depends on it.
+    Some(difference * (stretch / seconds(window.start, window.end)))
 }
 
 /// The increase of a counter over the range.
 pub(super) fn increase(window: &Window<'_>) -> Option<f64> {
-    extrapolated(window, Kind::Counter)
+    let (difference, stretch) = extrapolated(window, Kind::Counter)?;
+    Some(difference * stretch)
 }
 
 /// The difference of a gauge over the range.
 pub(super) fn delta(window: &Window<'_>) -> Option<f64> {
-    extrapolated(window, Kind::Gauge)
+    let (difference, stretch) = extrapolated(window, Kind::Gauge)?;
+    Some(difference * stretch)
 }
 
-/// The difference between the first and the last sample, stretched to the ends of the range where
-/// the samples come near them, and by half the average distance of samples where they don't.
-fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<f64> {
+/// The difference between the first and the last sample, and by what it is stretched: to the ends of
+/// the range where the samples come near them, and by half the average distance of samples where
+/// they don't.
+fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     let (first, last) = (*window.values.first()?, *window.values.last()?);
     let (first_time, last_time) = (*window.timestamps.first()?, *window.timestamps.last()?);
     let sampled = seconds(first_time, last_time);
@@ -55,7 +59,7 @@ fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<f64> {
     if kind == Kind::Counter && difference > 0.0 && first >= 0.0 {
         before = before.min(sampled * (first / difference));
     }
-    Some(difference * ((sampled + before + after) / sampled))
+    Some((difference, (sampled + before + after) / sampled))
 }
 
 /// What a counter had reached at each of its resets.
