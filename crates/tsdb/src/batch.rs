@@ -89,7 +89,7 @@ enum Places<'a> {
 pub struct WriteReport {
     /// How many points were accepted.
     pub written: usize,
-    /// The others, those of one series together.
+    /// The others: series by series, and behind them those that the log refused.
     pub refused: Vec<Refused>,
 }
 
@@ -199,6 +199,11 @@ impl Batch {
                 place
             })
             .get()
+    }
+
+    /// The bytes of the labels of its series.
+    pub(crate) fn label_bytes(&self) -> usize {
+        self.texts.len()
     }
 
     /// How many points there are.

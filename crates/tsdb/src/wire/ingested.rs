@@ -46,6 +46,14 @@ impl Ingested {
     /// The most points that are told of: an error takes far more bytes than a point that is none.
     pub const MAX_ERRORS: usize = 10_000;
 
+    /// Adds the outcome for a later part of the same body.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.written += later.written;
+        self.refused += later.refused;
+        let room = Self::MAX_ERRORS - self.errors.len();
+        self.errors.extend(later.errors.into_iter().take(room));
+    }
+
     /// The outcome for a body whose only point was not written.
     pub(super) fn refused(fault: Fault) -> Self {
         Self {

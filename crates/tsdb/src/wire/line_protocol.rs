@@ -4,6 +4,10 @@
 //! and integers are stored as they are, booleans as 1 and 0; a text is no value, and a fault.
 //! A line without a timestamp is of the time that the caller gives. Places in [`Ingested`] are
 //! lines, counted from zero; several of them may be of one line, for each field has its own.
+//!
+//! Each field repeats the tags of its line, so a short body can name series without end. Of a line,
+//! fields are refused from where names and tags come to [`MAX_LINE_LABELS`]; a body is written in
+//! parts where its series have far longer labels than that together.
 
 mod line;
 mod value;
@@ -60,10 +64,14 @@ impl Precision {
     }
 }
 
+/// The most bytes of names and tags that the fields of a line may have together: 16 MiB.
+pub const MAX_LINE_LABELS: usize = 16 << 20;
+
 /// Writes the points of a body. Lines that can't be read don't hinder the others.
 ///
 /// `now_ms` is the time of lines without a timestamp.
 pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingested {
+    let mut ingested = Ingested::default();
     let mut points = Points::default();
     let mut builder = Labels::default();
     let mut rest = body;
@@ -83,9 +91,15 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
             Err(reason) => points.refuse_at(number, Fault::form(reason)),
         }
         number += lines;
+        if points.label_bytes() > 2 * MAX_LINE_LABELS {
+            ingested.extend(std::mem::take(&mut points).write(db));
+        }
     }
-    points.write(db)
+    ingested.extend(points.write(db));
+    ingested
 }
+
+const TOO_LONG: &str = "the line has too many fields for tags of this length";
 
 /// Builds the labels of fields.
 #[derive(Default)]
@@ -101,7 +115,12 @@ impl Labels {
             points.refuse_at(number, Fault::form("the timestamp is too great"));
             return;
         };
+        let mut label_bytes = 0;
         for field in line.fields() {
+            if label_bytes > MAX_LINE_LABELS {
+                points.refuse_at(number, Fault::form(TOO_LONG));
+                return;
+            }
             let value = field.and_then(|(name, value)| Ok((name, value::number(value)?)));
             let (name, value) = match value {
                 Ok(field) => field,
@@ -110,6 +129,7 @@ impl Labels {
                     continue;
                 }
             };
+            label_bytes += line.series_bytes() + name.len();
             match self.build(line, &name) {
                 Ok(labels) => points.push_at(
                     number,

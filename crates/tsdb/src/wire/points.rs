@@ -33,6 +33,11 @@ impl Points {
         self.batch.reserve(points);
     }
 
+    /// The bytes of the labels of the points so far, those of a series once.
+    pub(super) fn label_bytes(&self) -> usize {
+        self.batch.label_bytes()
+    }
+
     /// The next point, to be written.
     pub(super) fn push(&mut self, labels: LabelsRef<'_>, sample: Sample) {
         self.push_at(self.seen, labels, sample);

@@ -222,6 +222,20 @@ fn a_request_waits_to_be_filled() {
 }
 
 #[test]
+fn a_duration_beyond_every_clock_is_for_ever() {
+    let server = Server::new([]);
+    let patient = ForwarderOptions {
+        max_delay: Duration::MAX,
+        max_per_request: 5,
+        ..options()
+    };
+    let forwarder = Forwarder::start(server.clone(), patient).expect("a thread");
+    forwarder.offer(&labels("a"), &samples(0..8)).expect("room");
+    server.wait_until(|inside| inside.requests == 1);
+    assert_eq!(forwarder.close(Duration::MAX).sent, 8);
+}
+
+#[test]
 fn dropping_a_forwarder_ends_its_thread() {
     let server = Server::new(std::iter::repeat_n(retry(), 10_000));
     let forwarder = Forwarder::start(server.clone(), options()).expect("a thread");

@@ -1,7 +1,9 @@
+use std::fmt::Write as _;
+
 use crate::support::{contents, db, errors};
 use tsdb::Db;
 use tsdb::wire::Ingested;
-use tsdb::wire::line_protocol::{Precision, write};
+use tsdb::wire::line_protocol::{MAX_LINE_LABELS, Precision, write};
 
 const NOW: i64 = 1_000;
 
@@ -55,6 +57,36 @@ fn texts_are_faults_and_may_hold_separators_and_line_breaks() {
         ],
     );
     assert_eq!(contents(&db), ["a_v 5:1", "b_v 1000:2", "d_v 1000:3"]);
+}
+
+/// Each of these lines closes a text and begins another. Looked for anew from every line, the end of
+/// the last would cost some hundred thousand million steps.
+#[test]
+fn a_text_that_is_never_closed_is_looked_for_once() {
+    let lines = 500_000;
+    let (db, ingested) = ingest(&format!("{}\ngood v=1", "m \"=\"\n".repeat(lines)));
+    assert_eq!(errors(&ingested), ["0: a text is no value of a series"]);
+    assert_eq!(contents(&db), ["good_v 1000:1"]);
+}
+
+/// Each field has the tags of its line: what a short body names can be far longer than any memory.
+#[test]
+fn fields_are_refused_that_repeat_too_many_tags() {
+    let tag = "t".repeat(4_000);
+    let tags: String = (0..25).map(|number| format!(",{number}={tag}")).collect();
+    let fields: Vec<String> = (0..1_000).map(|number| format!("f{number}=1")).collect();
+    let mut body = String::new();
+    for line in 0..4 {
+        writeln!(body, "m{line}{tags} {}", fields.join(",")).expect("a text takes more");
+    }
+    let (db, ingested) = ingest(&format!("{body}wrong\ngood v=1"));
+    let fitting = MAX_LINE_LABELS / tags.len() + 1;
+    assert_eq!(ingested.written, 4 * fitting + 1);
+    assert_eq!(db.stats().series, 4 * fitting + 1);
+    let too_long = "the line has too many fields for tags of this length";
+    let mut expected: Vec<String> = (0..4).map(|line| format!("{line}: {too_long}")).collect();
+    expected.push("4: the line has no fields".into());
+    assert_eq!((ingested.refused, errors(&ingested)), (5, expected));
 }
 
 #[test]

@@ -175,6 +175,14 @@ fn bodies_that_are_no_requests_write_nothing() {
         write(&db(), &compress(&not_utf8)).expect_err("malformed"),
         Malformed::Message
     );
+    // The first part says something of a metric, the second is cut off.
+    let half_right = [0x1a, 6, 8, 1, 0x12, 2, b'u', b'p', 0x1a, 2, 0x12, 9];
+    let db_of_half = db();
+    assert_eq!(
+        write(&db_of_half, &compress(&half_right)).expect_err("malformed"),
+        Malformed::Message
+    );
+    assert_eq!(db_of_half.metadata("up"), None);
     assert_eq!(
         write(&db(), b"not snappy").expect_err("malformed"),
         Malformed::Compression

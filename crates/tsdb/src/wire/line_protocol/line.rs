@@ -12,7 +12,8 @@ pub(super) struct Line<'a> {
 }
 
 /// Splits a body after its first line: the line, the line breaks that it had, and the rest. A text
-/// in quotes may contain line breaks.
+/// in quotes may contain line breaks; one that is never closed ends with the line in which it began,
+/// so that no part of a body is looked at more than twice.
 pub(super) fn split(body: &[u8]) -> (&[u8], usize, &[u8]) {
     let first_break = body
         .iter()
@@ -22,30 +23,32 @@ pub(super) fn split(body: &[u8]) -> (&[u8], usize, &[u8]) {
     let end = if is_comment {
         first_break
     } else {
-        end_of_line(body).unwrap_or(first_break)
+        end_of_line(body)
     };
     let (line, rest) = body.split_at(end);
     let breaks = line.iter().filter(|byte| **byte == b'\n').count();
     (line, breaks + 1, rest.strip_prefix(b"\n").unwrap_or(rest))
 }
 
-/// `None` when a text is never closed.
-fn end_of_line(body: &[u8]) -> Option<usize> {
+fn end_of_line(body: &[u8]) -> usize {
     let (mut in_fields, mut quoted) = (false, false);
+    // The first line break of the text that is open.
+    let mut first_break = None;
     let mut at = 0;
     while let Some(&byte) = body.get(at) {
         match byte {
-            b'\\' if body.get(at + 1) != Some(&b'\n') || quoted => at += 1,
-            b'"' if quoted => quoted = false,
+            b'\n' if quoted => first_break = first_break.or(Some(at)),
+            b'\n' => return at,
+            b'\\' if body.get(at + 1) != Some(&b'\n') => at += 1,
+            b'"' if quoted => (quoted, first_break) = (false, None),
             _ if quoted => {}
-            b'\n' => return Some(at),
             b' ' => in_fields = true,
             b'"' => quoted = in_fields && at > 0 && body[at - 1] == b'=',
             _ => {}
         }
         at += 1;
     }
-    (!quoted).then_some(body.len())
+    first_break.unwrap_or(body.len())
 }
 
 impl<'a> Line<'a> {
@@ -79,6 +82,11 @@ impl<'a> Line<'a> {
             return Err("a tag must be name=value");
         }
         Ok(Some(line))
+    }
+
+    /// The bytes of measurement and tags as they are written.
+    pub(super) fn series_bytes(&self) -> usize {
+        self.measurement.len() + self.tags.len()
     }
 
     pub(super) fn measurement(&self) -> Cow<'a, str> {

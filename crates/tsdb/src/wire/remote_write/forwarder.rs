@@ -135,7 +135,7 @@ impl Forwarder {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        self.shared.state.lock().stop_at = Some(Instant::now() + timeout);
+        self.shared.state.lock().stop_at = Some(after(timeout));
         self.shared.changed.notify_one();
         // A transport that panicked has ended the thread before: its samples stay queued.
         let _ = thread.join();
@@ -183,7 +183,6 @@ impl Shared {
                 return None;
             }
             let closing = state.stop_at.is_some();
-            let now = Instant::now();
             if state.queue.len() == 0 {
                 if closing {
                     return None;
@@ -191,8 +190,8 @@ impl Shared {
                 self.changed.wait(&mut state);
                 continue;
             }
-            let due = *send_at.get_or_insert(now + self.options.max_delay);
-            if closing || state.queue.len() >= max || now >= due {
+            let due = *send_at.get_or_insert_with(|| after(self.options.max_delay));
+            if closing || state.queue.len() >= max || Instant::now() >= due {
                 return Some(state.queue.front(max));
             }
             self.changed.wait_until(&mut state, due);
@@ -211,7 +210,7 @@ impl Shared {
                 return Some(Err(error));
             };
             let pause = backoff.max(after.unwrap_or_default());
-            backoff = (backoff * 2).min(self.options.max_backoff);
+            backoff = backoff.saturating_mul(2).min(self.options.max_backoff);
             let mut state = self.state.lock();
             state.stats.retries += 1;
             state.stats.last_error = Some(error);
@@ -223,7 +222,7 @@ impl Shared {
 
     /// Waits, and says whether to go on afterwards.
     fn pause(&self, state: &mut parking_lot::MutexGuard<'_, State>, pause: Duration) -> bool {
-        let until = Instant::now() + pause;
+        let until = after(pause);
         while Instant::now() < until && !state.must_stop() {
             let until = state.stop_at.map_or(until, |stop_at| until.min(stop_at));
             self.changed.wait_until(state, until);
@@ -242,6 +241,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// The time after so long; beyond what a clock can tell, in some thirty years.
+fn after(pause: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(1_000_000_000);
+    let now = Instant::now();
+    now.checked_add(pause).unwrap_or_else(|| now + FAR)
 }
 
 impl State {

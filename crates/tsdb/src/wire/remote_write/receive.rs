@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use super::message::{Part, read_labels, read_metadata, read_request, read_samples, split_series};
+use super::message::{
+    MetadataPart, Part, read_labels, read_metadata, read_request, read_samples, split_series,
+};
 use super::protobuf::Truncated;
 use crate::db::{Aliases, Named};
 use crate::journal::SeriesId;
@@ -46,27 +48,31 @@ const SERIES_BYTES: usize = 64;
 pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     let message = decompress(body)?;
     let mut receiver = Receiver::new(db);
-    let mut metadata = Vec::new();
+    let mut has_metadata = false;
     db.with_aliases(|aliases| {
         receiver.expect(aliases.len().min(message.len() / SERIES_BYTES));
         read_request(&message, |part| {
             match part {
                 Part::Series(series) => receiver.series(series, aliases)?,
-                Part::Metadata(part) => metadata.push(read_metadata(part)?),
+                Part::Metadata(part) => {
+                    read_metadata(part)?;
+                    has_metadata = true;
+                }
             }
             Ok(())
         })
     })
     .map_err(|Truncated| Malformed::Message)?;
-    for part in metadata {
-        let new = Metadata {
-            kind: part.kind,
-            help: part.help.to_owned(),
-        };
-        if !part.metric.is_empty() && db.metadata(part.metric).unwrap_or_default() != new {
-            db.set_metadata(part.metric, new)
-                .unwrap_or_else(|error| receiver.points.refuse(error.into()));
-        }
+    if has_metadata {
+        // Read again now that all of it is known to be right: a list of it could take many times
+        // the memory of the message.
+        read_request(&message, |part| {
+            if let Part::Metadata(part) = part {
+                receiver.metadata(db, &read_metadata(part)?);
+            }
+            Ok(())
+        })
+        .map_err(|Truncated| Malformed::Message)?;
     }
     Ok(receiver.write(db))
 }
@@ -143,6 +149,18 @@ impl<'m> Receiver<'m> {
                 .refuse(Fault::form("native histograms are not stored"));
         }
         Ok(())
+    }
+
+    /// Writes what is said of a metric, unless it is known.
+    fn metadata(&mut self, db: &Db, part: &MetadataPart<'_>) {
+        let new = Metadata {
+            kind: part.kind,
+            help: part.help.to_owned(),
+        };
+        if !part.metric.is_empty() && db.metadata(part.metric).unwrap_or_default() != new {
+            db.set_metadata(part.metric, new)
+                .unwrap_or_else(|error| self.points.refuse(error.into()));
+        }
     }
 
     /// A series whose labels stand in `message`; `alias` is what will name it.
