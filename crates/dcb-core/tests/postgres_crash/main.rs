@@ -12,7 +12,6 @@ mod server;
 mod silence;
 #[path = "../support/mod.rs"]
 mod support;
-mod trap;
 
 #[test]
 #[ignore = "the other tests run it as a process of its own"]

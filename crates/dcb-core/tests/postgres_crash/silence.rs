@@ -6,8 +6,8 @@ use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _, Query, ReadOptions};
 use tokio::time::timeout;
 
-use super::trap::{Then, Trap};
 use crate::support::events::{read, tag, tagged};
+use crate::support::proxy::{Cut, Proxy};
 use crate::support::sql::Sql;
 use crate::support::{connect, fresh_log, log_on, server};
 
@@ -16,14 +16,14 @@ const SHORT: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store that reaches a log through a proxy, and gives up soon.
-async fn through_a_trap() -> (Trap, PostgresStore) {
+async fn through_a_proxy() -> (Proxy, PostgresStore) {
     let mut log = fresh_log().await;
-    let trap = Trap::start(&log.url).await;
-    log.url = trap.url().to_owned();
+    let proxy = Proxy::start(&log.url).await;
+    log.url = proxy.url().to_owned();
     log.append_timeout = SHORT;
     log.query_timeout = SHORT;
     let store = connect(&log).await;
-    (trap, store)
+    (proxy, store)
 }
 
 async fn in_time<T>(call: impl Future<Output = T>) -> T {
@@ -50,10 +50,10 @@ async fn a_store_is_well_whose_idle_connections_were_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_that_falls_silent_is_replaced() {
-    let (trap, store) = through_a_trap().await;
-    trap.set("current_setting", Then::Silence, 1);
+    let (proxy, store) = through_a_proxy().await;
+    proxy.cut_at("current_setting", Cut::Silence, 1);
     in_time(store.health()).await.unwrap();
-    assert!(trap.has_sprung());
+    assert!(proxy.has_cut());
     store.append(tagged("a")).await.unwrap();
     store.close().await;
 }
@@ -61,20 +61,20 @@ async fn a_writer_that_falls_silent_is_replaced() {
 /// The session that was lost is still to be ended when the one that is to end it breaks too.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_go_on_after_a_second_connection_broke() {
-    for then in [Then::Cut, Then::Silence] {
-        let (trap, store) = through_a_trap().await;
-        trap.set("append(", Then::Cut, 1);
+    for cut in [Cut::BeforeRequest, Cut::Silence] {
+        let (proxy, store) = through_a_proxy().await;
+        proxy.cut_at("append(", Cut::BeforeRequest, 1);
         let lost = tokio::spawn({
             let store = store.clone();
             async move { store.append(tagged("lost")).await }
         });
         in_time(async {
-            while !trap.has_sprung() {
+            while !proxy.has_cut() {
                 tokio::task::yield_now().await;
             }
         })
         .await;
-        trap.set("pg_terminate_backend", then, usize::MAX);
+        proxy.cut_at("pg_terminate_backend", cut, usize::MAX);
         let lost = in_time(lost).await.unwrap();
         assert!(
             matches!(lost, Err(Error::OutcomeUnknown { .. })),
@@ -82,7 +82,7 @@ async fn appends_go_on_after_a_second_connection_broke() {
         );
         let next = in_time(store.append(tagged("next"))).await;
         assert!(next.is_err(), "{next:?}");
-        trap.unset();
+        proxy.pass();
         in_time(async { while store.append(tagged("later")).await.is_err() {} }).await;
         assert!(!read(&store, &tag("later")).await.is_empty());
         assert!(read(&store, &tag("lost")).await.is_empty());
@@ -92,9 +92,9 @@ async fn appends_go_on_after_a_second_connection_broke() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_whose_connection_falls_silent_is_read_on_another() {
-    let (trap, store) = through_a_trap().await;
+    let (proxy, store) = through_a_proxy().await;
     store.append(vec![tagged("a"); 3]).await.unwrap();
-    trap.set("FROM h UNION ALL", Then::Silence, 1);
+    proxy.cut_at("FROM h UNION ALL", Cut::Silence, 1);
     let seen = in_time(async {
         let stream = store.query_stream(&Query::all(), ReadOptions::new()).await;
         let mut stream = stream.unwrap();
@@ -106,6 +106,6 @@ async fn a_stream_whose_connection_falls_silent_is_read_on_another() {
         seen
     });
     assert_eq!(seen.await, 3);
-    assert!(trap.has_sprung());
+    assert!(proxy.has_cut());
     store.close().await;
 }

@@ -74,7 +74,7 @@ async fn an_append_whose_connection_breaks_is_stored_once() {
             .await
             .unwrap()
             .expect("what became of it is found out");
-        proxy.cut(Cut::Never);
+        proxy.pass();
     }
     let mut seen = Vec::new();
     for _ in 0..5 {

@@ -1,29 +1,39 @@
-//! A connection that breaks at the worst moments.
+//! A connection that breaks, or falls silent, at the worst moments.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// When the connection of the next request breaks.
+/// Where the connection with a request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Cut {
-    Never,
     /// The request does not reach the server.
     BeforeRequest,
     /// The request reaches the server, and the client is cut off at once.
     AfterRequest,
     /// The server has answered, and the answer does not reach the client.
     BeforeAnswer,
+    /// The request does not reach the server, and the connection stays open without a word.
+    Silence,
 }
+
+/// The requests that break their connections.
+struct Plan {
+    /// They contain this.
+    words: &'static str,
+    cut: Cut,
+    /// How many are still to come.
+    left: usize,
+}
+
+type Planned = Mutex<Option<Plan>>;
 
 /// A TCP proxy in front of a server.
 pub(crate) struct Proxy {
     url: String,
-    next: Arc<AtomicU8>,
+    planned: Arc<Planned>,
     accepting: JoinHandle<()>,
 }
 
@@ -35,22 +45,22 @@ impl Proxy {
         let server = server.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let next = Arc::new(AtomicU8::new(Cut::Never as u8));
-        let cut = Arc::clone(&next);
+        let planned = Arc::new(Mutex::new(None));
+        let own = Arc::clone(&planned);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (server, cut) = (server.clone(), Arc::clone(&cut));
+                let (server, planned) = (server.clone(), Arc::clone(&own));
                 tokio::spawn(async move {
                     if let Ok(server) = TcpStream::connect(server).await {
                         // Either side ends the connection by an error or by closing it.
-                        let _ = relay(client, server, &cut).await;
+                        let _ = relay(client, server, &planned).await;
                     }
                 });
             }
         });
         Self {
             url: format!("{before}@{address}/{database}"),
-            next,
+            planned,
             accepting,
         }
     }
@@ -62,12 +72,23 @@ impl Proxy {
 
     /// Breaks the connection that carries the next request.
     pub(crate) fn cut(&self, cut: Cut) {
-        self.next.store(cut as u8, Ordering::SeqCst);
+        self.cut_at("", cut, 1);
     }
 
-    /// Whether the connection has been broken.
+    /// Breaks the connections that carry the next so many requests with these words.
+    pub(crate) fn cut_at(&self, words: &'static str, cut: Cut, times: usize) {
+        let left = times;
+        *self.planned.lock().unwrap() = Some(Plan { words, cut, left });
+    }
+
+    /// Lets everything pass.
+    pub(crate) fn pass(&self) {
+        *self.planned.lock().unwrap() = None;
+    }
+
+    /// Whether all that was to break has broken.
     pub(crate) fn has_cut(&self) -> bool {
-        self.next.load(Ordering::SeqCst) == Cut::Never as u8
+        self.planned.lock().unwrap().is_none()
     }
 }
 
@@ -77,10 +98,26 @@ impl Drop for Proxy {
     }
 }
 
+/// What becomes of the connection with this request.
+fn cut_by(planned: &Planned, request: &[u8]) -> Option<Cut> {
+    let mut planned = planned.lock().unwrap();
+    let plan = planned.as_mut()?;
+    let words = plan.words.as_bytes();
+    if !words.is_empty() && !request.windows(words.len()).any(|part| part == words) {
+        return None;
+    }
+    let cut = plan.cut;
+    plan.left -= 1;
+    if plan.left == 0 {
+        *planned = None;
+    }
+    Some(cut)
+}
+
 async fn relay(
     mut client: TcpStream,
     mut server: TcpStream,
-    next: &AtomicU8,
+    planned: &Planned,
 ) -> std::io::Result<()> {
     let (mut up, mut down) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
@@ -90,16 +127,17 @@ async fn relay(
                 if request.is_empty() {
                     return Ok(());
                 }
-                match next.swap(Cut::Never as u8, Ordering::SeqCst) {
-                    cut if cut == Cut::BeforeRequest as u8 => return Ok(()),
-                    cut if cut == Cut::AfterRequest as u8 => return server.write_all(request).await,
-                    cut if cut == Cut::BeforeAnswer as u8 => {
+                match cut_by(planned, request) {
+                    None => server.write_all(request).await?,
+                    Some(Cut::BeforeRequest) => return Ok(()),
+                    Some(Cut::AfterRequest) => return server.write_all(request).await,
+                    Some(Cut::BeforeAnswer) => {
                         server.write_all(request).await?;
                         let answer = server.read(&mut down).await?;
                         assert!(answer > 0, "the server answers");
                         return Ok(());
                     }
-                    _ => server.write_all(request).await?,
+                    Some(Cut::Silence) => std::future::pending().await,
                 }
             }
             read = server.read(&mut down) => {
