@@ -23,6 +23,7 @@ mod error;
 mod health;
 mod import_go;
 mod line;
+mod link;
 mod listen;
 mod plan;
 mod pooled;

@@ -9,6 +9,7 @@ use tracing::instrument;
 use super::config::Config;
 use super::counters::{Counters, Stats};
 use super::health::Health;
+use super::link::Link;
 use super::listen::Listener;
 use super::readers::Readers;
 use super::schema::{Schema, ensure};
@@ -66,13 +67,12 @@ impl PostgresStore {
             Some(url) => Readers::new(&config, url, Arc::clone(&counters))?,
             None => primary.clone(),
         };
-        let writer = Writer::new(
+        let link = Link::new(
             session::writer(&config)?,
-            Arc::clone(&statements),
-            Arc::clone(&counters),
-            config.append_timeout,
             session::writing_transaction(&config),
+            config.append_timeout,
         );
+        let writer = Writer::new(link, Arc::clone(&statements), Arc::clone(&counters));
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
