@@ -1,14 +1,16 @@
-use crate::{Append, Appended, Error, Event, EventStore, Projection};
+use crate::{Append, Appended, Error, Event, EventStore, Projected, Projection};
 
 /// Reads the state that a decision depends on, decides, appends on condition that the state still
 /// holds, and begins again when it does not.
 ///
 /// A conflict means that somebody else's decision was committed, so the log as a whole makes
 /// progress however often one decision is made again.
+///
+/// For threads there is `sqlite::blocking::SqliteStore::decide`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct DecisionModel<P> {
-    projection: P,
+    pub(crate) projection: P,
     max_attempts: u32,
 }
 
@@ -41,6 +43,10 @@ impl<P: Projection> DecisionModel<P> {
         self
     }
 
+    pub(crate) fn attempts(&self) -> Attempts {
+        Attempts::at_most(self.max_attempts)
+    }
+
     /// Projects, calls `decide` with the state, and appends the events that it returns under the
     /// condition of the projection. After a conflict all of it is done again, so `decide` may be
     /// called several times; no events means nothing is appended.
@@ -58,15 +64,25 @@ impl<P: Projection> DecisionModel<P> {
         V: Into<Vec<Event>>,
         E: From<Error>,
     {
-        let mut attempts = Attempts::at_most(self.max_attempts);
+        let mut attempts = self.attempts();
         loop {
             let projected = store.project(&self.projection).await?;
-            let events = decide(projected.state)?;
-            let append = Append::new(events).condition(projected.condition);
+            let append = projected.decided(&mut decide)?;
             if let Some(decided) = attempts.submit(store, append).await? {
                 return Ok(decided);
             }
         }
+    }
+}
+
+impl<S> Projected<S> {
+    /// The append of what is decided about the state, under its condition.
+    pub(crate) fn decided<V: Into<Vec<Event>>, E>(
+        self,
+        decide: impl FnOnce(S) -> Result<V, E>,
+    ) -> Result<Append, E> {
+        let events = decide(self.state)?;
+        Ok(Append::new(events).condition(self.condition))
     }
 }
 
@@ -81,23 +97,29 @@ impl Attempts {
         Self { made: 0, max }
     }
 
-    /// What the decision came to; `None` where it met a conflict and is to be made again.
+    /// Makes an attempt: what the decision came to; `None` where it met a conflict and is to be made
+    /// again.
     pub(crate) async fn submit<S: EventStore>(
         &mut self,
         store: &S,
         append: Append,
     ) -> Result<Option<Decided>, Error> {
+        let appended = match append.events.is_empty() {
+            true => Ok(None),
+            false => store.submit(append).await.map(Some),
+        };
+        self.judge(appended)
+    }
+
+    /// What an attempt came to that appended this, or nothing.
+    pub(crate) fn judge(
+        &mut self,
+        appended: Result<Option<Appended>, Error>,
+    ) -> Result<Option<Decided>, Error> {
         self.made += 1;
         let attempts = self.made;
-        if append.events.is_empty() {
-            let appended = None;
-            return Ok(Some(Decided { appended, attempts }));
-        }
-        match store.submit(append).await {
-            Ok(appended) => Ok(Some(Decided {
-                appended: Some(appended),
-                attempts,
-            })),
+        match appended {
+            Ok(appended) => Ok(Some(Decided { appended, attempts })),
             Err(Error::Conflict { position }) if attempts >= self.max => {
                 Err(Error::RetriesExhausted { attempts, position })
             }

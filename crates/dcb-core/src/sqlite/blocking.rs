@@ -20,8 +20,8 @@ use super::session::deadline;
 use super::{admission, read};
 use crate::extent::Span;
 use crate::{
-    Append, AppendCondition, Appended, Error, Event, Events, Extent, Position, Projected,
-    Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Append, AppendCondition, Appended, Decided, DecisionModel, Error, Event, Events, Extent,
+    Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 
 /// A log in SQLite, without a runtime. Cheap to clone; clones share connections and the queue.
@@ -220,6 +220,49 @@ impl SqliteStore {
             }
             for event in &page {
                 projection.apply(&mut state, event);
+            }
+        }
+    }
+
+    /// As [`DecisionModel::decide`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), dcb_core::Error> {
+    /// use dcb_core::sqlite::{Config, blocking::SqliteStore};
+    /// use dcb_core::{DecisionModel, Event, Projector, Query};
+    ///
+    /// let store = SqliteStore::open(Config::memory())?;
+    /// let seats = Query::builder().tag_pair("course", "c1").build()?;
+    /// let model = DecisionModel::new(Projector::counter(seats));
+    /// let decided = store.decide(&model, |taken| {
+    ///     let seat = Event::builder("SeatTaken").tag_pair("course", "c1").json(&(taken + 1));
+    ///     seat.build()
+    /// })?;
+    /// assert_eq!(decided.attempts, 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decide<P, V, E>(
+        &self,
+        model: &DecisionModel<P>,
+        mut decide: impl FnMut(P::State) -> Result<V, E>,
+    ) -> Result<Decided, E>
+    where
+        P: Projection,
+        V: Into<Vec<Event>>,
+        E: From<Error>,
+    {
+        let mut attempts = model.attempts();
+        loop {
+            let append = self.project(&model.projection)?.decided(&mut decide)?;
+            let appended = match append.events.is_empty() {
+                true => Ok(None),
+                false => self.submit(append).map(Some),
+            };
+            if let Some(decided) = attempts.judge(appended)? {
+                return Ok(decided);
             }
         }
     }

@@ -4,7 +4,10 @@ use std::thread;
 
 use dcb_core::conformance::{CALLERS, effort};
 use dcb_core::sqlite::blocking::SqliteStore;
-use dcb_core::{AppendCondition, Error, Event, EventStore as _, Position, Projector, Query};
+use dcb_core::{
+    AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Projector,
+    Query,
+};
 
 use crate::support::events::{positions, tag, tagged, unless, whole_log};
 use crate::support::{connect, fresh_log};
@@ -67,18 +70,47 @@ async fn one_thread_or_task_wins_a_condition() {
 
 /// Each thread counts what it depends on, and stores the count: the log must bear it out.
 fn count_and_append(store: &SqliteStore, seats: u64) -> u64 {
-    let counter = Projector::counter(tag("seat"));
+    let model = DecisionModel::new(Projector::counter(tag("seat"))).max_attempts(u32::MAX);
     loop {
-        let projected = store.project(&counter).unwrap();
-        if projected.state == seats {
-            return projected.state;
-        }
-        let event = Event::builder("Taken").tag("seat").json(&projected.state);
-        match store.append_if(event.build().unwrap(), projected.condition) {
-            Ok(_) | Err(Error::Conflict { .. }) => {}
-            Err(error) => panic!("{error}"),
+        let mut seen = 0;
+        let decided = store.decide(&model, |taken| {
+            seen = taken;
+            let event = Event::builder("Taken").tag("seat").json(&taken);
+            let decision = (taken < seats).then(|| event.build()).transpose();
+            decision.map(|event| event.into_iter().collect::<Vec<_>>())
+        });
+        if decided.unwrap().appended.is_none() {
+            return seen;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_is_made_again_until_its_attempts_are_over() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let blocking = store.blocking().clone();
+    let made = tokio::task::spawn_blocking(move || {
+        let model = DecisionModel::new(Projector::counter(tag("a"))).max_attempts(3);
+        let mut seen = vec![];
+        let decided: Result<Decided, Error> = blocking.decide(&model, |count| {
+            seen.push(count);
+            blocking.append(tagged("a"))?;
+            Ok(tagged("a"))
+        });
+        (seen, decided)
+    });
+    let (seen, decided) = made.await.unwrap();
+    assert_eq!(seen, [0, 1, 2]);
+    assert!(
+        matches!(
+            decided,
+            Err(Error::RetriesExhausted { attempts: 3, position }) if position.get() == 3
+        ),
+        "{decided:?}"
+    );
+    assert_eq!(whole_log(&store).await.len(), 3);
+    store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
