@@ -26,9 +26,9 @@ pub struct ExportOptions {
 /// is told the number so far after each page.
 ///
 /// A line has `id`, `stream`, `type`, `pos`, `gpos`, `data`, `meta` and `time`; data and metadata
-/// as the store returns them, the time in UTC. A category is read where the store reads categories: a
-/// replica that is behind leaves out what it does not have yet. `output` is written to in the caller's task: hand in
-/// what buffers, or call this where blocking is allowed.
+/// as the store returns them, the time in UTC. A category is read where the store reads categories:
+/// a replica that is behind leaves out what it does not have yet. `output` is written to in the
+/// caller's task: hand in what buffers, or call this where blocking is allowed.
 ///
 /// # Errors
 /// What the store met, and [`Error::Io`] where `output` fails.
