@@ -68,7 +68,7 @@ impl Link {
     pub(super) async fn connect(&mut self) -> Result<(), sqlx::Error> {
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => match timeout(self.limit, self.open()).await {
+            None => match timeout(self.limit, self.new_session()).await {
                 Ok(opened) => opened?,
                 Err(_) => return Err(no_answer()),
             },
@@ -141,7 +141,7 @@ impl Link {
         Ok(())
     }
 
-    async fn open(&self) -> Result<Open, sqlx::Error> {
+    async fn new_session(&self) -> Result<Open, sqlx::Error> {
         let mut connection = self.options.connect().await?;
         if self.begin.is_some() {
             return Ok(Open {

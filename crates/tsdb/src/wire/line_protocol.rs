@@ -5,9 +5,9 @@
 //! A line without a timestamp is of the time that the caller gives. Places in [`Ingested`] are
 //! lines, counted from zero; several of them may be of one line, for each field has its own.
 //!
-//! Each field repeats the tags of its line, so a short body can name series without end. Of a line,
-//! fields are refused from where names and tags come to [`MAX_LINE_LABELS`]; a body is written in
-//! parts where its series have far longer labels than that together.
+//! Each field repeats the tags of its line, so a short body can name series without end. The fields
+//! of a line are refused from the one on with which names and tags exceed [`MAX_LINE_LABELS`]; a
+//! body is written in parts where the labels of all its series are more than twice that.
 
 mod line;
 mod value;
@@ -117,10 +117,6 @@ impl Labels {
         };
         let mut label_bytes = 0;
         for field in line.fields() {
-            if label_bytes > MAX_LINE_LABELS {
-                points.refuse_at(number, Fault::form(TOO_LONG));
-                return;
-            }
             let value = field.and_then(|(name, value)| Ok((name, value::number(value)?)));
             let (name, value) = match value {
                 Ok(field) => field,
@@ -130,6 +126,10 @@ impl Labels {
                 }
             };
             label_bytes += line.series_bytes() + name.len();
+            if label_bytes > MAX_LINE_LABELS {
+                points.refuse_at(number, Fault::form(TOO_LONG));
+                return;
+            }
             match self.build(line, &name) {
                 Ok(labels) => points.push_at(
                     number,

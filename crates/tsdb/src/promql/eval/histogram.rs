@@ -16,8 +16,8 @@ use crate::promql::steps::Steps;
 const UPPER_BOUND: &str = "le";
 
 impl Evaluation<'_> {
-    /// The quantile of each histogram: of the series that differ in `le` only, their metrics' names
-    /// included, which the result drops. Series whose `le` is no number are ignored.
+    /// The quantile of each histogram: of the series that have all but `le` in common, the metric's
+    /// name included, which the result drops. Series whose `le` is no number are ignored.
     pub(super) fn histogram_quantile(
         &self,
         wanted: &Scalar,
