@@ -149,7 +149,7 @@ impl Raw {
                 true,
             )?;
             connection.pragma_update(None, "synchronous", "FULL")?;
-            connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+            connection.pragma_update(None, "wal_autocheckpoint", 2_000)?;
         }
         for object in SCHEMA {
             connection.execute_batch(object)?;

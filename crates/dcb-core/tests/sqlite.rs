@@ -1,4 +1,5 @@
-//! The store in SQLite passes the suite, in memory and in a file.
+//! The store in SQLite passes the suite, in memory and in a file, with the
+//! keys of its tags in memory and on their way into the index.
 
 #[path = "sqlite_support/temporary.rs"]
 mod temporary;
@@ -13,4 +14,10 @@ mod file {
     use super::temporary::TemporaryStore;
 
     dcb_core::conformance_suite!(TemporaryStore::open);
+}
+
+mod indexing {
+    use super::temporary::TemporaryStore;
+
+    dcb_core::conformance_suite!(|| TemporaryStore::with_keys_in_memory(5));
 }

@@ -4,22 +4,20 @@ use rusqlite::{Connection, OptionalExtension as _, Result};
 use uuid::Uuid;
 
 use super::first_match::first_match;
+use super::moment::Moment;
 use super::request::{Request, Verdict};
 use super::row;
 use super::statements::{BY_ID, TRACKED};
 use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking};
 
-/// The verdict on a request that must not be written to a log with this head; `None` where it may.
-pub(super) fn verdict(
-    connection: &Connection,
-    request: &Request,
-    head: i64,
-) -> Result<Option<Verdict>> {
+/// The verdict on a request that must not be written to the log; `None` where it may.
+pub(super) fn verdict(moment: &Moment<'_>, request: &Request) -> Result<Option<Verdict>> {
+    let connection = moment.connection;
     if let Some(verdict) = stored(connection, request)? {
         return Ok(Some(verdict));
     }
     let condition = request.append.condition.as_ref();
-    if let Some(error) = condition.and_then(|condition| beyond(condition, head)) {
+    if let Some(error) = condition.and_then(|condition| beyond(condition, moment.head)) {
         return Ok(Some(Err(error)));
     }
     if let Some(tracking) = &request.append.tracking
@@ -28,7 +26,7 @@ pub(super) fn verdict(
         return Ok(Some(Err(error)));
     }
     match condition {
-        Some(condition) => conflict(connection, condition, head),
+        Some(condition) => conflict(moment, condition),
         None => Ok(None),
     }
 }
@@ -96,13 +94,9 @@ pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u6
     Ok(tracked.map(i64::unsigned_abs))
 }
 
-fn conflict(
-    connection: &Connection,
-    condition: &AppendCondition,
-    head: i64,
-) -> Result<Option<Verdict>> {
+fn conflict(moment: &Moment<'_>, condition: &AppendCondition) -> Result<Option<Verdict>> {
     let after = Position::number_or_zero(condition.after).cast_signed();
-    let first = first_match(connection, &condition.fail_if_events_match, after, head)?;
+    let first = first_match(moment, &condition.fail_if_events_match, after)?;
     let position = first.and_then(|first| Position::new(first.unsigned_abs()));
     Ok(position.map(|position| Err(Error::Conflict { position })))
 }

@@ -95,6 +95,11 @@ impl Bounds {
         }
     }
 
+    /// Whether no position is within them.
+    pub(super) fn is_empty(self) -> bool {
+        self.above.saturating_add(1) >= self.below
+    }
+
     /// What is left of them from `position` on, itself included.
     pub(super) fn from(self, position: i64) -> Self {
         self.past(if self.backwards {

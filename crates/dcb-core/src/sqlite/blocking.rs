@@ -154,7 +154,8 @@ impl SqliteStore {
         range: impl RangeBounds<Position>,
     ) -> Result<Extent, Error> {
         let span = Span::of(&range);
-        self.read(|connection| read::extent(connection, query, span))
+        self.log
+            .at_one_moment(|moment| read::extent(moment, query, span))
     }
 
     /// Whether any event matches. Costs the same with one match or a million.
@@ -163,7 +164,7 @@ impl SqliteStore {
     /// What SQLite met.
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     pub fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.read(|connection| read::exists(connection, query))
+        self.log.at_one_moment(|moment| read::exists(moment, query))
     }
 
     /// The last upstream position that an append tracked for `source`.

@@ -52,6 +52,11 @@ pub struct Config {
     /// The most connections that reads of a file use at once; the writer has one of its own.
     /// Default: 8.
     pub read_connections: usize,
+    /// The tags of new events are indexed in memory until there are more keys than this, one for
+    /// each tag and one for the event; then they go into the file's index many at once, which
+    /// writes its pages more rarely. Up to a quarter more come together meanwhile. Opening a log
+    /// reads the events whose keys were in memory. Default: 16,384, about 1 MB and 10 ms.
+    pub keys_in_memory: usize,
     /// The most projections that run at once; more are refused. Default: 100.
     pub max_concurrent_projections: usize,
 }
@@ -78,6 +83,7 @@ impl Config {
             append_timeout: Duration::from_secs(5),
             query_timeout: Duration::from_secs(10),
             read_connections: 8,
+            keys_in_memory: 16_384,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }
     }

@@ -4,15 +4,20 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::{Connection, StatementStatus};
+use rusqlite::{Connection, Row, StatementStatus};
 use uuid::Uuid;
 
 use super::alternatives::Bounds;
 use super::first_match::first_match;
 use super::insert::Inserter;
+use super::keys::keys;
+use super::moment::at_one_moment;
 use super::row::is_event_match;
 use super::scan::scan;
-use super::statements::{FIRST_KEY, OF_KEY, POSITIONS_OF_KEY, RANGE, TYPE_AND_TAGS};
+use super::statements::{
+    AT, FIRST_KEY, INDEXED, INSERT_TAG, OF_KEY, POSITIONS_OF_KEY, RANGE, TYPE_AND_TAGS,
+};
+use super::tail::Tail;
 use super::{Config, schema, session};
 use crate::{Event, Position, Query, ReadOptions};
 
@@ -41,16 +46,20 @@ fn load() -> Connection {
     schema::ensure(&connection, &config).unwrap();
     connection.execute_batch("BEGIN").unwrap();
     let mut inserter = Inserter::new(&connection).unwrap();
+    let mut insert_tag = connection.prepare(INSERT_TAG).unwrap();
     for number in 1..=EVENTS {
         let event = Event::builder(format!("Type{}", number % 3))
             .tag_pair("cold", number * 7919 % 100_000)
             .tags((number % 10 == 0).then_some(HOT));
+        let event = event.build().unwrap();
         let id = Uuid::from_u128(number.unsigned_abs().into());
-        inserter
-            .insert(&event.build().unwrap(), id, number, 0)
-            .unwrap();
+        inserter.insert(&event, id, number, 0).unwrap();
+        for key in keys(event.event_type(), event.tags()) {
+            insert_tag.execute((key, number)).unwrap();
+        }
     }
-    drop(inserter);
+    connection.execute(INDEXED, [EVENTS]).unwrap();
+    drop((inserter, insert_tag));
     connection.execute_batch("COMMIT").unwrap();
     connection
 }
@@ -61,7 +70,7 @@ fn steps(connection: &Connection) -> i32 {
         [&RANGE, &OF_KEY, &POSITIONS_OF_KEY].map(|ways| [ways.towards(false), ways.towards(true)]);
     both.into_iter()
         .flatten()
-        .chain([FIRST_KEY, TYPE_AND_TAGS])
+        .chain([AT, FIRST_KEY, TYPE_AND_TAGS])
         .map(|sql| {
             let statement = connection.prepare_cached(sql).unwrap();
             statement.reset_status(StatementStatus::VmStep)
@@ -83,9 +92,17 @@ struct Condition {
     conflicts: bool,
 }
 
+fn find(connection: &Connection, query: &Query, after: i64) -> Option<i64> {
+    let tail = Tail::default();
+    at_one_moment(connection, &tail, |moment| {
+        first_match(moment, query, after)
+    })
+    .unwrap()
+}
+
 /// The steps of a condition, once its statements are prepared.
 fn cost(connection: &Connection, condition: &Condition) -> i32 {
-    let find = || first_match(connection, &condition.query, condition.after, EVENTS).unwrap();
+    let find = || find(connection, &condition.query, condition.after);
     assert_eq!(find().is_some(), condition.conflicts, "{}", condition.name);
     steps(connection);
     find();
@@ -148,7 +165,7 @@ fn a_condition_behind_the_head_reads_nothing() {
     let million = million();
     for query in [Query::all(), query(&[], &[HOT]), query(&[TYPE], &[])] {
         steps(&million);
-        assert_eq!(first_match(&million, &query, EVENTS, EVENTS).unwrap(), None);
+        assert_eq!(find(&million, &query, EVENTS), None);
         assert_eq!(steps(&million), 0);
     }
 }
@@ -172,13 +189,17 @@ fn queries() -> Vec<(&'static str, Query)> {
 fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usize) -> i32 {
     let once = || {
         let mut found = 0;
-        scan(connection, query, Bounds::of(options), |row| {
+        let visit = |row: &Row<'_>| {
             let matches = query.is_all() || is_event_match(query, row)?;
             found += usize::from(matches);
             Ok(match found < limit {
                 true => ControlFlow::Continue(matches),
                 false => ControlFlow::Break(()),
             })
+        };
+        let bounds = Bounds::of(options);
+        at_one_moment(connection, &Tail::default(), |moment| {
+            scan(moment, query, bounds, visit)
         })
         .unwrap();
         assert!(found > 0, "{query:?} {options:?}");

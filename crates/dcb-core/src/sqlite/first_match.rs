@@ -1,31 +1,27 @@
 //! The first event that a query matches after a position.
 
-use rusqlite::{CachedStatement, Connection, Result};
+use rusqlite::{CachedStatement, Result};
 
 use super::alternatives::{Bounds, alternatives};
+use super::moment::Moment;
 use super::row;
 use super::statements::TYPE_AND_TAGS;
 use super::tag_index::TagIndex;
 use crate::Query;
 
-/// The first position after `after` whose event matches, in a log with this head.
+/// The first position after `after` whose event matches.
 ///
 /// Costs a descent of the index for each tag, type and item, whatever the number of matches, but
 /// for tags that are frequent and hardly ever meet.
-pub(super) fn first_match(
-    connection: &Connection,
-    query: &Query,
-    after: i64,
-    head: i64,
-) -> Result<Option<i64>> {
-    if after >= head {
+pub(super) fn first_match(moment: &Moment<'_>, query: &Query, after: i64) -> Result<Option<i64>> {
+    if after >= moment.head {
         return Ok(None);
     }
     if query.is_all() {
         return Ok(Some(after + 1));
     }
-    let mut index = TagIndex::new(connection, false)?;
-    let mut events = connection.prepare_cached(TYPE_AND_TAGS)?;
+    let mut index = TagIndex::new(moment, false)?;
+    let mut events = moment.connection.prepare_cached(TYPE_AND_TAGS)?;
     let mut first = None;
     for alternative in alternatives(query) {
         index.for_each_trail(alternative, |index, trail| {

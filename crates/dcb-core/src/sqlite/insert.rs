@@ -3,8 +3,7 @@
 use rusqlite::{CachedStatement, Connection, Result, params};
 use uuid::Uuid;
 
-use super::keys::{EVERY_EVENT, tag_bits, type_bits};
-use super::statements::{INSERT_COMMAND, INSERT_EVENT, INSERT_TAG, TRACK};
+use super::statements::{INSERT_COMMAND, INSERT_EVENT, TRACK};
 use super::text_form::{Text, write_metadata, write_tags};
 use crate::{Command, Event, Tracking};
 
@@ -12,7 +11,6 @@ use crate::{Command, Event, Tracking};
 pub(super) struct Inserter<'c> {
     connection: &'c Connection,
     event: CachedStatement<'c>,
-    tag: CachedStatement<'c>,
     tags: Vec<u8>,
     metadata: Vec<u8>,
 }
@@ -22,7 +20,6 @@ impl<'c> Inserter<'c> {
         Ok(Self {
             connection,
             event: connection.prepare_cached(INSERT_EVENT)?,
-            tag: connection.prepare_cached(INSERT_TAG)?,
             tags: Vec::new(),
             metadata: Vec::new(),
         })
@@ -48,10 +45,6 @@ impl<'c> Inserter<'c> {
             metadata,
             event.data(),
         ])?;
-        let type_bits = type_bits(event.event_type());
-        for tag in event.tags().chain([EVERY_EVENT]) {
-            self.tag.execute((tag_bits(tag) | type_bits, position))?;
-        }
         Ok(())
     }
 

@@ -14,6 +14,16 @@ pub(super) fn tag_bits(tag: &str) -> i64 {
     xxh3_64(tag.as_bytes()).cast_signed() & !TYPE_BITS
 }
 
+/// The keys of an event: one for each of its tags, and one that every event of its type has.
+pub(super) fn keys<'e>(
+    event_type: &str,
+    tags: impl Iterator<Item = &'e str>,
+) -> impl Iterator<Item = i64> {
+    let type_bits = type_bits(event_type);
+    tags.chain([EVERY_EVENT])
+        .map(move |tag| tag_bits(tag) | type_bits)
+}
+
 /// What an event's type adds to the key of each of its tags.
 pub(super) fn type_bits(event_type: &str) -> i64 {
     xxh3_64(event_type.as_bytes()).cast_signed() & TYPE_BITS

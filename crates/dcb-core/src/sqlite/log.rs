@@ -10,10 +10,12 @@ use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
 use super::health::Health;
+use super::moment::{Moment, at_one_moment};
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
 use super::session::pragma;
+use super::tail::Tail;
 use super::writer::Writer;
 use crate::{AppendSignal, Error, ProjectionLimit};
 
@@ -25,6 +27,7 @@ pub(super) struct Log {
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
     readers: Readers,
+    tail: Tail,
 }
 
 impl Log {
@@ -39,6 +42,7 @@ impl Log {
             signal: AppendSignal::default(),
             writer: Mutex::new(Some(writer)),
             readers: Readers::default(),
+            tail: Tail::default(),
             config,
         })
     }
@@ -49,8 +53,8 @@ impl Log {
     }
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let verdicts = match &*self.writer() {
-            Some(writer) => writer.commit(batch, &self.counters)?,
+        let verdicts = match &mut *self.writer() {
+            Some(writer) => writer.commit(batch, &self.tail, &self.counters)?,
             None => return Err(CommitError::Failed(Error::Closed)),
         };
         self.signal.announce();
@@ -77,6 +81,16 @@ impl Log {
             return self.with_writer(work);
         }
         self.readers.with(&self.config, work)
+    }
+
+    /// As [`Log::read`]; all that `work` reads is of one moment.
+    pub(super) fn at_one_moment<T>(
+        &self,
+        work: impl FnOnce(&Moment<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        self.read(|connection| {
+            at_one_moment(connection, &self.tail, work).map_err(|failed| error(&failed))
+        })
     }
 
     pub(super) fn health(&self) -> Result<Health, Error> {

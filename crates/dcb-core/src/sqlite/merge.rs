@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-use rusqlite::{Connection, Result};
+use rusqlite::Result;
 
 use super::alternatives::{Bounds, Trail, alternatives};
+use super::moment::Moment;
 use super::tag_index::TagIndex;
 use crate::Query;
 
@@ -15,8 +16,8 @@ const FIRST_AHEAD: usize = 4;
 const MOST_AHEAD: usize = 1024;
 
 /// The positions that any trail of a query leads to, in the direction of the read, each once.
-pub(super) struct Merge<'c, 'q> {
-    index: TagIndex<'c>,
+pub(super) struct Merge<'m, 'q> {
+    index: TagIndex<'m>,
     lanes: Vec<Lane<'q>>,
     /// The next position of each lane that has one, as (order, lane).
     next: BinaryHeap<Reverse<(i64, usize)>>,
@@ -32,15 +33,11 @@ struct Lane<'q> {
     ended: bool,
 }
 
-impl<'c, 'q> Merge<'c, 'q> {
+impl<'m, 'q> Merge<'m, 'q> {
     /// The positions within the bounds; the query is not [`Query::all`].
-    pub(super) fn new(
-        connection: &'c Connection,
-        query: &'q Query,
-        bounds: Bounds,
-    ) -> Result<Self> {
+    pub(super) fn new(moment: &'m Moment<'_>, query: &'q Query, bounds: Bounds) -> Result<Self> {
         let mut merge = Self {
-            index: TagIndex::new(connection, bounds.backwards)?,
+            index: TagIndex::new(moment, bounds.backwards)?,
             lanes: Vec::new(),
             next: BinaryHeap::new(),
             backwards: bounds.backwards,
@@ -61,7 +58,7 @@ impl<'c, 'q> Merge<'c, 'q> {
         Ok(merge)
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<i64>> {
+    fn next(&mut self) -> Result<Option<i64>> {
         let Some(&Reverse((first, _))) = self.next.peek() else {
             return Ok(None);
         };
@@ -69,6 +66,16 @@ impl<'c, 'q> Merge<'c, 'q> {
         // Several lanes may lead to the same event.
         self.skip_past(first)?;
         Ok(Some(first))
+    }
+
+    /// Adds the next positions until there are `most`.
+    pub(super) fn fill(&mut self, positions: &mut Vec<i64>, most: usize) -> Result<()> {
+        while positions.len() < most
+            && let Some(position) = self.next()?
+        {
+            positions.push(position);
+        }
+        Ok(())
     }
 
     /// Goes on after this position, which need not be one of those looked for.

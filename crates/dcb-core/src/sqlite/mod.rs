@@ -4,7 +4,8 @@
 //! arrive meanwhile are the next batch. A batch is one transaction and one fsync. It is
 //! `BEGIN IMMEDIATE`, so that whatever other processes committed to the file before is seen, and
 //! reads the head inside: positions are contiguous and in commit order whichever process writes,
-//! and no process keeps any state that correctness needs.
+//! and no process keeps any state that correctness needs. What is in memory, the keys by which tags of
+//! the newest events are found, follows from the file, and is brought up to date before each use.
 //!
 //! The requests of a batch are decided one after the other inside the transaction. Each sees what
 //! those before it wrote, so a batch means what its requests would mean one by one.
@@ -35,10 +36,13 @@ mod counters;
 mod error;
 mod first_match;
 mod health;
+mod indexing;
 mod insert;
+mod key_set;
 mod keys;
 mod log;
 mod merge;
+mod moment;
 mod pages;
 mod read;
 mod read_model;
@@ -51,6 +55,7 @@ mod session;
 mod statements;
 mod store;
 mod tag_index;
+mod tail;
 mod text_form;
 mod writer;
 

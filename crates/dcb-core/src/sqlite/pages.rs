@@ -5,12 +5,10 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
-
 use super::alternatives::Bounds;
-use super::error::error;
 use super::log::Log;
-use super::read::{at_one_moment, check_after, position};
+use super::moment::Moment;
+use super::read::{check_after, position};
 use super::row;
 use super::scan::scan;
 use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
@@ -55,7 +53,7 @@ pub(super) fn whole(log: &Log, query: &Query, options: ReadOptions) -> Result<Ev
         events: options.limit.unwrap_or(u64::MAX),
         bytes: usize::MAX,
     };
-    let page = log.read(|connection| page(connection, query, Bounds::of(options), size))?;
+    let page = log.at_one_moment(|moment| page(moment, query, Bounds::of(options), size))?;
     check_after(options, page.head)?;
     Ok(Events {
         events: page.events,
@@ -96,7 +94,7 @@ impl Pages {
             events: self.remaining.min(self.page_events),
             bytes: PAGE_BYTES,
         };
-        let page = log.read(|connection| page(connection, &self.query, self.left, size))?;
+        let page = log.at_one_moment(|moment| page(moment, &self.query, self.left, size))?;
         self.begin(page.head)?;
         self.remaining -= page.events.len() as u64;
         self.page_events = (self.page_events * PAGE_GROWTH).min(LAST_PAGE_EVENTS);
@@ -125,34 +123,33 @@ impl Pages {
 }
 
 fn page(
-    connection: &Connection,
+    moment: &Moment<'_>,
     query: &Query,
     bounds: Bounds,
     size: PageSize,
-) -> Result<Page, Error> {
-    let read = |head| {
-        let head = position(head);
-        let (mut events, mut bytes) = (Vec::new(), 0);
-        let is_full = |events: &[SequencedEvent], bytes: usize| {
-            events.len() as u64 >= size.events || bytes >= size.bytes
-        };
-        if !is_full(&events, bytes) {
-            scan(connection, query, bounds, |row| {
-                let event = row::event(row)?;
-                let matches = query.matches(&event);
-                if matches {
-                    bytes += event.size_bytes();
-                    events.push(event);
-                }
-                Ok(if is_full(&events, bytes) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(matches)
-                })
-            })?;
-        }
-        let full = is_full(&events, bytes);
-        Ok(Page { head, events, full })
+) -> rusqlite::Result<Page> {
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    let is_full = |events: &[SequencedEvent], bytes: usize| {
+        events.len() as u64 >= size.events || bytes >= size.bytes
     };
-    at_one_moment(connection, read).map_err(|failed| error(&failed))
+    if !is_full(&events, bytes) {
+        scan(moment, query, bounds, |row| {
+            let event = row::event(row)?;
+            let matches = query.matches(&event);
+            if matches {
+                bytes += event.size_bytes();
+                events.push(event);
+            }
+            Ok(if is_full(&events, bytes) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(matches)
+            })
+        })?;
+    }
+    Ok(Page {
+        head: position(moment.head),
+        full: is_full(&events, bytes),
+        events,
+    })
 }

@@ -6,9 +6,10 @@ use rusqlite::{Connection, Result};
 
 use super::alternatives::Bounds;
 use super::first_match::first_match;
+use super::moment::Moment;
 use super::row::{self, is_event_match};
 use super::scan::scan;
-use super::statements::{COMMANDS, HEAD, ROLLBACK};
+use super::statements::{COMMANDS, HEAD};
 use crate::extent::Span;
 use crate::{Error, Extent, Position, Query, ReadOptions, RecordedCommand};
 
@@ -25,22 +26,6 @@ pub(super) fn position(head: i64) -> Option<Position> {
     Position::new(head.unsigned_abs())
 }
 
-/// Calls `work` with the head while all that it reads is of one moment: the statement that found
-/// the head is not reset before, and until then SQLite keeps what it reads.
-pub(super) fn at_one_moment<T>(
-    connection: &Connection,
-    work: impl FnOnce(i64) -> Result<T>,
-) -> Result<T> {
-    // Left behind by a panic.
-    if !connection.is_autocommit() {
-        connection.prepare_cached(ROLLBACK)?.execute([])?;
-    }
-    let mut statement = connection.prepare_cached(HEAD)?;
-    let mut rows = statement.query([])?;
-    let head = rows.next()?.map(|row| row.get(0)).transpose()?;
-    work(head.flatten().unwrap_or(0))
-}
-
 /// Refuses a forward read that starts beyond the head.
 pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Result<(), Error> {
     match options.after {
@@ -52,31 +37,27 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
 }
 
 /// How many events of the span match, the last of them, and the head.
-pub(super) fn extent(connection: &Connection, query: &Query, span: Span) -> Result<Extent> {
+pub(super) fn extent(moment: &Moment<'_>, query: &Query, span: Span) -> Result<Extent> {
+    let head = position(moment.head);
     if query.is_all() {
-        return head(connection).map(|head| Extent::of_all(position(head), span));
+        return Ok(Extent::of_all(head, span));
     }
-    at_one_moment(connection, |head| {
-        let head = position(head);
-        let (mut count, mut last) = (0, 0);
-        scan(connection, query, Bounds::within(span), |row| {
-            let matches = is_event_match(query, row)?;
-            if matches {
-                count += 1;
-                last = row::position(row)?;
-            }
-            Ok(ControlFlow::Continue(matches))
-        })?;
-        let last = position(last);
-        Ok(Extent { count, last, head })
-    })
+    let (mut count, mut last) = (0, 0);
+    scan(moment, query, Bounds::within(span), |row| {
+        let matches = is_event_match(query, row)?;
+        if matches {
+            count += 1;
+            last = row::position(row)?;
+        }
+        Ok(ControlFlow::Continue(matches))
+    })?;
+    let last = position(last);
+    Ok(Extent { count, last, head })
 }
 
 /// Whether any event matches.
-pub(super) fn exists(connection: &Connection, query: &Query) -> Result<bool> {
-    at_one_moment(connection, |head| {
-        first_match(connection, query, 0, head).map(|first| first.is_some())
-    })
+pub(super) fn exists(moment: &Moment<'_>, query: &Query) -> Result<bool> {
+    first_match(moment, query, 0).map(|first| first.is_some())
 }
 
 /// At most `limit` commands whose events are after `after`.

@@ -6,6 +6,7 @@ use rusqlite::types::{FromSqlError, Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 use uuid::Uuid;
 
+use super::keys::keys;
 use super::text_form::{Tags, read_metadata};
 use crate::event::StoredEvent;
 use crate::{Command, Position, Query, RecordedCommand, SequencedEvent};
@@ -74,6 +75,18 @@ pub(super) fn command(row: &Row<'_>) -> Result<RecordedCommand> {
     let position = Position::new(number(POSITION)?).ok_or_else(|| malformed(POSITION))?;
     let recorded_at = UNIX_EPOCH + Duration::from_micros(number(RECORDED_AT)?);
     Ok(command.into_recorded(position, number(EVENTS)?, recorded_at))
+}
+
+/// Calls `take` with each key of the event whose type and tags are in these columns of a row.
+pub(super) fn for_each_key(
+    row: &Row<'_>,
+    type_column: usize,
+    tags_column: usize,
+    take: impl FnMut(i64),
+) -> Result<()> {
+    let event_type = text(row.get_ref(type_column)?, type_column)?;
+    keys(event_type, tags(row, tags_column)?.iter()).for_each(take);
+    Ok(())
 }
 
 /// Whether the query matches the event in a row with the columns of an event.

@@ -1,21 +1,27 @@
 //! The events of a query, row by row as SQLite finds them.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
-use rusqlite::{Connection, Result, Row, Rows};
+use rusqlite::types::Value;
+use rusqlite::{Result, Row, Rows};
 
 use super::alternatives::{Bounds, Trail, alternatives};
 use super::merge::Merge;
+use super::moment::Moment;
 use super::row::position;
-use super::statements::{OF_KEY, RANGE};
+use super::statements::{AT, OF_KEY, RANGE};
 use crate::Query;
 
-/// Events so close to each other are read in one go, those between them too: beginning anew at a
-/// position costs as much as passing two rows.
-const MAX_GAP: u64 = 2;
-/// After so many events close to each other, events are read on without asking the index,
+/// The events of so many positions are read by one statement, at first and at most.
+const FIRST_CHUNK: usize = 16;
+const LAST_CHUNK: usize = 1024;
+const CHUNK_GROWTH: usize = 4;
+/// Where so many positions span no more than this, events are read on without asking the index, those
+/// between them too: an event that is looked up costs as much as passing two.
 const MANY: usize = 8;
-/// until of so many
+const DENSE_SPAN: u64 = 2 * (MANY as u64 - 1);
+/// Until of so many
 const WINDOW: usize = 16;
 /// not even so many match.
 const FEW: usize = WINDOW / 3;
@@ -24,24 +30,57 @@ const FEW: usize = WINDOW / 3;
 /// bounds, until it breaks off. Of other events too, now and then: `visit` checks, and says whether
 /// the event matched. Nothing is read that `visit` does not ask for, but positions.
 pub(super) fn scan(
-    connection: &Connection,
+    moment: &Moment<'_>,
     query: &Query,
     bounds: Bounds,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
 ) -> Result<()> {
-    if query.is_all() {
-        let mut range = connection.prepare_cached(RANGE.towards(bounds.backwards))?;
-        let rows = range.query((bounds.above, bounds.below))?;
-        return each(rows, visit).map(drop);
-    }
-    match single_key(query) {
-        Some(key) => {
-            let mut of_key = connection.prepare_cached(OF_KEY.towards(bounds.backwards))?;
-            let rows = of_key.query((bounds.above, bounds.below, key))?;
-            each(rows, visit).map(drop)
+    let ended = if query.is_all() {
+        let mut range = moment
+            .connection
+            .prepare_cached(RANGE.towards(bounds.backwards))?;
+        each(range.query((bounds.above, bounds.below))?, visit)
+    } else if let Some(key) = single_key(query) {
+        under_one_key(moment, query, key, bounds, &mut visit)
+    } else {
+        merged(moment, query, bounds, &mut visit)
+    };
+    ended.map(drop)
+}
+
+/// The index in the file gives the events of a key by one statement; those in memory are looked up.
+fn under_one_key(
+    moment: &Moment<'_>,
+    query: &Query,
+    key: i64,
+    bounds: Bounds,
+    visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
+) -> Result<ControlFlow<()>> {
+    for is_recent in [bounds.backwards, !bounds.backwards] {
+        let ended = if is_recent {
+            merged(moment, query, moment.recent(bounds), visit)
+        } else {
+            indexed(moment, key, moment.indexed(bounds), visit)
+        };
+        if ended?.is_break() {
+            return Ok(ControlFlow::Break(()));
         }
-        None => merged(connection, query, bounds, &mut visit),
     }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn indexed(
+    moment: &Moment<'_>,
+    key: i64,
+    bounds: Bounds,
+    visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
+) -> Result<ControlFlow<()>> {
+    if bounds.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let sql = OF_KEY.towards(bounds.backwards);
+    let mut of_key = moment.connection.prepare_cached(sql)?;
+    each(of_key.query((bounds.above, bounds.below, key))?, visit)
 }
 
 /// The one key under which all events of the query are, where there is such a key.
@@ -54,48 +93,50 @@ fn single_key(query: &Query) -> Option<i64> {
     (trail.len() == 1).then(|| trail.key(0))
 }
 
+/// The positions come from several keys, or from memory; their events are read in chunks.
 fn merged(
-    connection: &Connection,
+    moment: &Moment<'_>,
     query: &Query,
     bounds: Bounds,
     visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
-) -> Result<()> {
-    let mut positions = Merge::new(connection, query, bounds)?;
+) -> Result<ControlFlow<()>> {
+    if bounds.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let connection = moment.connection;
+    let mut positions = Merge::new(moment, query, bounds)?;
+    let mut at = connection.prepare_cached(AT)?;
     let mut range = connection.prepare_cached(RANGE.towards(bounds.backwards))?;
-    let mut next = positions.next()?;
-    while let Some(first) = next {
-        let (mut last, mut length) = (first, 1);
-        next = positions.next()?;
-        while let Some(position) = next
-            && position.abs_diff(last) <= MAX_GAP
-            && length < MANY
-        {
-            (last, length) = (position, length + 1);
-            next = positions.next()?;
-        }
-        if length == MANY {
+    let mut size = FIRST_CHUNK;
+    loop {
+        let mut chunk = Vec::with_capacity(size);
+        positions.fill(&mut chunk, MANY)?;
+        let Some(&first) = chunk.first() else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        if is_dense(&chunk) {
             let left = bounds.from(first);
-            let rows = range.query((left.above, left.below))?;
-            let ControlFlow::Continue(Some(passed)) = while_dense(rows, &mut *visit)? else {
-                break;
-            };
-            let is_passed = |next: i64| match bounds.backwards {
-                true => next >= passed,
-                false => next <= passed,
-            };
-            if next.is_some_and(is_passed) {
-                positions.skip_past(passed)?;
-                next = positions.next()?;
+            match while_dense(range.query((left.above, left.below))?, &mut *visit)? {
+                ControlFlow::Continue(Some(passed)) => positions.skip_past(passed)?,
+                ControlFlow::Continue(None) => return Ok(ControlFlow::Continue(())),
+                ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
             }
         } else {
-            let (lowest, highest) = (first.min(last), first.max(last));
-            let rows = range.query((lowest - 1, highest + 1))?;
-            if each(rows, &mut *visit)?.is_break() {
-                break;
+            positions.fill(&mut chunk, size)?;
+            let chunk: Vec<Value> = chunk.into_iter().map(Value::from).collect();
+            if each(at.query([Rc::new(chunk)])?, &mut *visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
+            size = (size * CHUNK_GROWTH).min(LAST_CHUNK);
         }
     }
-    Ok(())
+}
+
+fn is_dense(chunk: &[i64]) -> bool {
+    match chunk {
+        [first, .., last] => chunk.len() == MANY && first.abs_diff(*last) <= DENSE_SPAN,
+        _ => false,
+    }
 }
 
 /// Visits rows as long as enough of them match. Continues with the position of the last one, if

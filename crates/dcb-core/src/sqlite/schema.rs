@@ -16,6 +16,7 @@ const MIGRATIONS: &[&[&str]] = &[&[
     include_str!("../../schema/sqlite/tables/dcb_migration.sql"),
     include_str!("../../schema/sqlite/tables/dcb_event.sql"),
     include_str!("../../schema/sqlite/tables/dcb_event_tag.sql"),
+    include_str!("../../schema/sqlite/tables/dcb_indexed.sql"),
     include_str!("../../schema/sqlite/tables/dcb_tracking.sql"),
     include_str!("../../schema/sqlite/tables/dcb_command.sql"),
     include_str!("../../schema/sqlite/indexes/dcb_event_id.sql"),

@@ -14,9 +14,10 @@ use crate::Error;
 /// The pages of the file that a connection keeps in memory, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
-/// The write-ahead log is moved into the file when it has so many pages. More than SQLite's 1,000:
-/// the tag index is written all over, and each page is moved once however often it was written.
-const CHECKPOINT_PAGES: i64 = 4_000;
+/// The write-ahead log is moved into the file when it has so many pages. More than SQLite's 1,000,
+/// since a page is moved once however often it was written; not many more, since a log that still
+/// grows is flushed at half the speed of one that is written over.
+const CHECKPOINT_PAGES: i64 = 2_000;
 /// The longest that SQLite can be told to wait for a lock.
 const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
 /// What a long reader let the write-ahead log grow to is given back down to this size.
@@ -92,6 +93,7 @@ fn open(config: &Config) -> Result<Connection> {
     let path = config.path.as_deref().unwrap_or(Path::new(":memory:"));
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(statements::COUNT);
+    rusqlite::vtab::array::load_module(&connection)?;
     // A plan depends on the statement alone. Otherwise SQLite looks at the values, and makes some
     // plans anew for each execution.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -10,9 +10,14 @@ pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
+/// How far the tag index goes, how often the log was emptied, and the head, all of one moment.
+pub(super) const INDEXED_AND_HEAD: &str =
+    "SELECT through, clearings, (SELECT max(position) FROM dcb_event) FROM dcb_indexed";
+pub(super) const INDEXED: &str = "UPDATE dcb_indexed SET through = ?1";
+
 pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
     (position, recorded_at, id, type, tags, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// Several tags of an event may have the same key.
+/// Several tags of an event may have the same key, and another process may have begun to move keys.
 pub(super) const INSERT_TAG: &str =
     "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \
@@ -25,7 +30,8 @@ pub(super) const COMMANDS: &str = "SELECT c.position, c.events, e.recorded_at, c
 pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source = ?1";
 
 /// Empties the log. Without a condition SQLite gives the pages back and looks at no row.
-pub(super) const CLEAR: [&str; 4] = [
+pub(super) const CLEAR: [&str; 5] = [
+    "UPDATE dcb_indexed SET through = 0, clearings = clearings + 1",
     "DELETE FROM dcb_event",
     "DELETE FROM dcb_event_tag",
     "DELETE FROM dcb_tracking",
@@ -41,6 +47,10 @@ macro_rules! event {
 
 pub(super) const BY_ID: &str = concat!("SELECT ", event!(), " FROM dcb_event e WHERE e.id = ?1");
 pub(super) const TYPE_AND_TAGS: &str = "SELECT type, tags FROM dcb_event WHERE position = ?1";
+
+/// The types and tags of the events with `?1 < position <= ?2`.
+pub(super) const TYPES_AND_TAGS: &str = "SELECT position, type, tags FROM dcb_event \
+    WHERE position > ?1 AND position <= ?2 ORDER BY position";
 
 /// A statement for each direction of a read.
 pub(super) struct BothWays {
@@ -72,7 +82,14 @@ pub(super) const RANGE: BothWays = BothWays {
     ),
 };
 
-/// The events under the key `?3` with `?1 < position < ?2`. CROSS JOIN keeps the order of the tables.
+/// The events at the positions of the array `?1`, in its order: CROSS JOIN keeps that of the tables.
+pub(super) const AT: &str = concat!(
+    "SELECT ",
+    event!(),
+    " FROM rarray(?1) p CROSS JOIN dcb_event e ON e.position = p.value"
+);
+
+/// The events under the key `?3` with `?1 < position < ?2`.
 pub(super) const OF_KEY: BothWays = BothWays {
     forwards: concat!(
         "SELECT ",

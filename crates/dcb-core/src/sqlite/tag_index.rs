@@ -1,23 +1,27 @@
-//! Finding positions in the tag index: the one place that walks it.
+//! Finding positions in the tag index, in the file and in memory: the one place that walks it.
 
 use std::collections::VecDeque;
 
-use rusqlite::{CachedStatement, Connection, Result};
+use rusqlite::{CachedStatement, Result};
 
 use super::alternatives::{Alternative, Bounds, Trail};
 use super::keys::{TYPE_BITS, tag_bits};
+use super::moment::Moment;
 use super::row::position;
 use super::statements::{FIRST_KEY, POSITIONS_OF_KEY};
 
 /// The tag index, read in one direction.
-pub(super) struct TagIndex<'c> {
-    positions: CachedStatement<'c>,
-    first_key: CachedStatement<'c>,
+pub(super) struct TagIndex<'m> {
+    moment: &'m Moment<'m>,
+    positions: CachedStatement<'m>,
+    first_key: CachedStatement<'m>,
 }
 
-impl<'c> TagIndex<'c> {
-    pub(super) fn new(connection: &'c Connection, backwards: bool) -> Result<Self> {
+impl<'m> TagIndex<'m> {
+    pub(super) fn new(moment: &'m Moment<'_>, backwards: bool) -> Result<Self> {
+        let connection = moment.connection;
         Ok(Self {
+            moment,
             positions: connection.prepare_cached(POSITIONS_OF_KEY.towards(backwards))?,
             first_key: connection.prepare_cached(FIRST_KEY)?,
         })
@@ -56,13 +60,20 @@ impl<'c> TagIndex<'c> {
         count: usize,
         positions: &mut VecDeque<i64>,
     ) -> Result<()> {
-        let mut rows = self
-            .positions
-            .query((bounds.above, bounds.below, trail.key(0)))?;
-        let end = positions.len() + count;
-        while positions.len() < end {
-            let Some(row) = rows.next()? else { break };
-            positions.push_back(position(row)?);
+        let (key, most) = (trail.key(0), positions.len() + count);
+        if bounds.backwards {
+            self.moment.collect_recent(key, bounds, most, positions);
+        }
+        let indexed = self.moment.indexed(bounds);
+        if !indexed.is_empty() {
+            let mut rows = self.positions.query((indexed.above, indexed.below, key))?;
+            while positions.len() < most {
+                let Some(row) = rows.next()? else { break };
+                positions.push_back(position(row)?);
+            }
+        }
+        if !bounds.backwards {
+            self.moment.collect_recent(key, bounds, most, positions);
         }
         Ok(())
     }
@@ -110,12 +121,23 @@ impl<'c> TagIndex<'c> {
     }
 
     fn first(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
-        let mut rows = self.positions.query((bounds.above, bounds.below, key))?;
-        rows.next()?.map(position).transpose()
+        let recent = self.moment.first_recent(key, bounds);
+        let indexed = self.moment.indexed(bounds);
+        if indexed.is_empty() || bounds.backwards && recent.is_some() {
+            return Ok(recent);
+        }
+        let mut rows = self.positions.query((indexed.above, indexed.below, key))?;
+        let indexed = rows.next()?.map(position).transpose()?;
+        Ok(indexed.or(recent))
     }
 
     fn key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {
+        let recent = self.moment.first_recent_key(least, most);
+        if self.moment.indexed.through == 0 {
+            return Ok(recent);
+        }
         let mut rows = self.first_key.query((least, most))?;
-        rows.next()?.map(|row| row.get(0)).transpose()
+        let indexed: Option<i64> = rows.next()?.map(|row| row.get(0)).transpose()?;
+        Ok(indexed.into_iter().chain(recent).min())
     }
 }

@@ -9,20 +9,34 @@ use super::admission::verdict;
 use super::config::Config;
 use super::counters::Counters;
 use super::error::{error, is_busy, is_of_data, leaves_commit_unknown};
+use super::indexing::{Run, move_slice};
 use super::insert::Inserter;
-use super::read::head;
+use super::keys::keys;
+use super::moment::Moment;
 use super::request::{Request, Verdict};
 use super::row::micros;
 use super::session::{self, retry};
 use super::statements::{BEGIN_WRITE, CLEAR, COMMIT, ROLLBACK};
+use super::tail::Tail;
 use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
     connection: Connection,
     append_timeout: Duration,
+    keys_in_memory: usize,
+    /// The keys that are on their way into the tag index.
+    run: Option<Run>,
 }
 
-/// What a batch has written so far.
+/// What a batch has come to, once it is committed.
+struct Applied<'c> {
+    verdicts: Vec<Verdict>,
+    written: Written,
+    moment: Moment<'c>,
+    run: Option<Run>,
+}
+
+/// How much a batch has written.
 #[derive(Default)]
 struct Written {
     appends: u64,
@@ -35,6 +49,8 @@ impl Writer {
         Ok(Self {
             connection: session::writer(config)?,
             append_timeout: config.append_timeout,
+            keys_in_memory: config.keys_in_memory,
+            run: None,
         })
     }
 
@@ -44,28 +60,31 @@ impl Writer {
 
     /// Commits what can be committed of a batch, and returns a verdict on each request.
     pub(super) fn commit(
-        &self,
+        &mut self,
         batch: &[Request],
+        tail: &Tail,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         self.begin("append")?;
-        let mut written = Written::default();
-        match self.apply(batch, &mut written) {
-            Ok(verdicts) => {
-                self.end()?;
-                counters.committed(written.appends, written.events, written.conflicts);
-                Ok(verdicts)
+        let Applied {
+            verdicts,
+            written,
+            moment,
+            run,
+        } = self.apply(batch, tail).map_err(|failed| {
+            self.roll_back();
+            let refused = error(&failed);
+            if is_of_data(&failed) {
+                CommitError::Refused(refused)
+            } else {
+                CommitError::Failed(refused)
             }
-            Err(failed) => {
-                self.roll_back();
-                let refused = error(&failed);
-                Err(if is_of_data(&failed) {
-                    CommitError::Refused(refused)
-                } else {
-                    CommitError::Failed(refused)
-                })
-            }
-        }
+        })?;
+        self.end()?;
+        moment.keep_own();
+        self.run = run;
+        counters.committed(written.appends, written.events, written.conflicts);
+        Ok(verdicts)
     }
 
     /// Empties the log in a transaction.
@@ -106,26 +125,27 @@ impl Writer {
     }
 
     /// Decides one request after the other; each sees what those before it wrote.
-    fn apply(&self, batch: &[Request], written: &mut Written) -> Result<Vec<Verdict>> {
-        let mut head = head(&self.connection)?;
+    fn apply(&self, batch: &[Request], tail: &Tail) -> Result<Applied<'_>> {
+        let mut moment = Moment::of_writer(&self.connection, tail)?;
         let recorded_at = micros(SystemTime::now());
         let mut inserter = Inserter::new(&self.connection)?;
+        let mut written = Written::default();
         let mut verdicts = Vec::with_capacity(batch.len());
         for request in batch {
-            if let Some(refused) = verdict(&self.connection, request, head)? {
+            if let Some(refused) = verdict(&moment, request)? {
                 written.conflicts += u64::from(matches!(refused, Err(Error::Conflict { .. })));
                 verdicts.push(refused);
                 continue;
             }
             let events = &request.append.events;
             for (event, id) in events.iter().zip(request.ids.iter()) {
-                head += 1;
-                inserter.insert(event, *id, head, recorded_at)?;
+                let position = moment.add(keys(event.event_type(), event.tags()));
+                inserter.insert(event, *id, position, recorded_at)?;
             }
             if let Some(tracking) = &request.append.tracking {
                 inserter.track(tracking)?;
             }
-            let first = head.unsigned_abs() + 1 - events.len() as u64;
+            let first = moment.head.unsigned_abs() + 1 - events.len() as u64;
             if let Some(command) = &request.append.command {
                 inserter.keep(command, first.cast_signed(), events.len())?;
             }
@@ -134,7 +154,13 @@ impl Writer {
             written.appends += 1;
             written.events += events.len() as u64;
         }
-        Ok(verdicts)
+        let run = move_slice(&moment, self.run, self.keys_in_memory)?;
+        Ok(Applied {
+            verdicts,
+            written,
+            moment,
+            run,
+        })
     }
 
     fn end(&self) -> Result<(), CommitError<Error>> {

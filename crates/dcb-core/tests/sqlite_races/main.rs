@@ -6,6 +6,7 @@ mod blocking;
 #[path = "../postgres_races/clearing.rs"]
 mod clearing;
 mod foreign_transactions;
+mod indexing;
 #[path = "../sqlite_support/mod.rs"]
 mod support;
 #[path = "../postgres_races/two_processes.rs"]

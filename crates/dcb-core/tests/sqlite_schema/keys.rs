@@ -9,9 +9,10 @@ use crate::support::{connect, fresh_log};
 /// Keys are hashes, so that an event can be found under the key of a tag that it does not carry.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_event_itself_has_the_last_word() {
-    let log = fresh_log().await;
+    let mut log = fresh_log().await;
+    log.keys_in_memory = 0;
     let store = connect(&log).await;
-    for name in ["a", "b"] {
+    for name in ["a", "b", "then their keys move"] {
         store.append(event("Happened", &[name])).await.unwrap();
     }
     foreign(&log)
@@ -51,7 +52,8 @@ async fn the_event_itself_has_the_last_word() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tags_of_one_event_may_have_the_same_key() {
     const SAME: [&str; 2] = ["course_id:291724", "course_id:574283"];
-    let log = fresh_log().await;
+    let mut log = fresh_log().await;
+    log.keys_in_memory = 0;
     let store = connect(&log).await;
     store.append(event("Happened", &SAME)).await.unwrap();
     store.append(event("Happened", &SAME[..1])).await.unwrap();

@@ -64,16 +64,23 @@ pub(crate) fn address(log: &Log) -> Address {
 
 pub(crate) fn log_at(path: Address) -> Log {
     Log {
-        config: Config::file(path),
+        config: config(path),
         _folder: None,
     }
+}
+
+/// So few keys stay in memory that the tests see them move.
+fn config(path: PathBuf) -> Config {
+    let mut config = Config::file(path);
+    config.keys_in_memory = 16;
+    config
 }
 
 /// The way to a log of its own.
 pub(crate) async fn fresh_log() -> Log {
     let folder = tempfile::tempdir().expect("a folder");
     Log {
-        config: Config::file(folder.path().join("log.db")),
+        config: config(folder.path().join("log.db")),
         _folder: Some(Arc::new(folder)),
     }
 }

@@ -14,9 +14,19 @@ pub(crate) struct TemporaryStore {
 impl TemporaryStore {
     pub(crate) async fn open() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = SqliteStore::open(Config::file(folder.path().join("log.db")));
+        Self::over(Config::file(folder.path().join("log.db")), folder).await
+    }
+
+    pub(crate) async fn with_keys_in_memory(keys: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = Config::file(folder.path().join("log.db"));
+        config.keys_in_memory = keys;
+        Self::over(config, folder).await
+    }
+
+    async fn over(config: Config, folder: TempDir) -> Self {
         Self {
-            store: store.await.expect("a store"),
+            store: SqliteStore::open(config).await.expect("a store"),
             _folder: folder,
         }
     }

@@ -1,0 +1,74 @@
+//! Keys of events in memory, in the order of the tag index.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Bound::Excluded;
+
+use super::alternatives::Bounds;
+
+/// Pairs of a key and a position, each once.
+#[derive(Debug, Default)]
+pub(super) struct KeySet(BTreeSet<(i64, i64)>);
+
+impl KeySet {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn add(&mut self, key: i64, position: i64) {
+        self.0.insert((key, position));
+    }
+
+    pub(super) fn add_all(&mut self, others: &Self) {
+        self.0.extend(&others.0);
+    }
+
+    /// The pairs from `first` on.
+    pub(super) fn from(&self, first: (i64, i64)) -> impl Iterator<Item = (i64, i64)> {
+        self.0.range(first..).copied()
+    }
+
+    /// What is left where everything up to a position is taken out.
+    pub(super) fn after(&self, position: i64) -> Self {
+        let is_after = |&(_, own): &(i64, i64)| own > position;
+        Self(self.0.iter().copied().filter(is_after).collect())
+    }
+
+    /// The first position of a key within the bounds.
+    pub(super) fn first(&self, key: i64, bounds: Bounds) -> Option<i64> {
+        let mut positions = self.positions(key, bounds)?;
+        if bounds.backwards {
+            positions.next_back()
+        } else {
+            positions.next()
+        }
+    }
+
+    /// Adds the first positions of a key within the bounds, until there are `most`.
+    pub(super) fn collect(&self, key: i64, bounds: Bounds, most: usize, found: &mut VecDeque<i64>) {
+        let Some(positions) = self.positions(key, bounds) else {
+            return;
+        };
+        let count = most.saturating_sub(found.len());
+        if bounds.backwards {
+            found.extend(positions.rev().take(count));
+        } else {
+            found.extend(positions.take(count));
+        }
+    }
+
+    /// The first key from `least` to `most`.
+    pub(super) fn first_key(&self, least: i64, most: i64) -> Option<i64> {
+        let (key, _) = *self.0.range((least, 0)..).next()?;
+        (key <= most).then_some(key)
+    }
+
+    fn positions(&self, key: i64, bounds: Bounds) -> Option<impl DoubleEndedIterator<Item = i64>> {
+        let ends = (Excluded((key, bounds.above)), Excluded((key, bounds.below)));
+        // Ends that are swapped would be a panic.
+        (!bounds.is_empty()).then(|| self.0.range(ends).map(|&(_, position)| position))
+    }
+}

@@ -1,0 +1,188 @@
+//! Keys of tags in the memory of several stores, and on their way into the file's index.
+//!
+//! The stores share a file and nothing else: each has a memory of its own, as in two processes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use dcb_core::conformance::effort;
+use dcb_core::sqlite::{Config, blocking::SqliteStore};
+use dcb_core::{Error, Position, Query, ReadOptions};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::support::events::{event, positions, tag, tagged, unless};
+
+fn open(folder: &TempDir, keys_in_memory: usize) -> SqliteStore {
+    let mut config = Config::file(folder.path().join("log.db"));
+    config.keys_in_memory = keys_in_memory;
+    SqliteStore::open(config).unwrap()
+}
+
+fn foreign(folder: &TempDir) -> Connection {
+    Connection::open(folder.path().join("log.db")).unwrap()
+}
+
+fn number(connection: &Connection, sql: &str) -> i64 {
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn found(store: &SqliteStore, query: &Query) -> Vec<u64> {
+    positions(&store.query(query, ReadOptions::new()).unwrap().events)
+}
+
+/// Every event has one tag in common, so a read that finds fewer than the log has has missed a key,
+/// and one that finds more has seen a key twice.
+#[test]
+fn reads_and_conditions_see_every_key_while_keys_move() {
+    const COMMON: &str = "common";
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [open(&folder, 8), open(&folder, 20)];
+    let names = 100 * effort(2);
+    let ended = AtomicBool::new(false);
+    let append = |store: &SqliteStore| {
+        let mut won = 0;
+        for name in 0..names {
+            let name = format!("name:{name}");
+            let taken = event("Taken", &[COMMON, &name]);
+            match store.append_if(taken, unless(&name)) {
+                Ok(_) => won += 1,
+                Err(Error::Conflict { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        won
+    };
+    let read = |store: &SqliteStore| {
+        let last = ReadOptions::new().backwards().limit(3);
+        while !ended.load(Ordering::Relaxed) {
+            let all = store.extent(&tag(COMMON), ..).unwrap();
+            assert_eq!(all.count, Position::number_or_zero(all.head));
+            assert_eq!(all.last, all.head);
+            let read = store.query(&tag(COMMON), last).unwrap();
+            let head = Position::number_or_zero(read.head);
+            let expected: Vec<u64> = (1..=head).rev().take(3).collect();
+            assert_eq!(positions(&read.events), expected);
+        }
+    };
+    thread::scope(|scope| {
+        let writers = stores.each_ref().map(|store| scope.spawn(|| append(store)));
+        let readers = stores.each_ref().map(|store| scope.spawn(|| read(store)));
+        let won = writers.map(|writer| writer.join());
+        ended.store(true, Ordering::Relaxed);
+        for reader in readers {
+            reader.join().unwrap();
+        }
+        let won: usize = won.into_iter().map(Result::unwrap).sum();
+        assert_eq!(won, names, "each name is taken once");
+    });
+    for store in &stores {
+        for name in 0..names {
+            assert_eq!(found(store, &tag(&format!("name:{name}"))).len(), 1);
+        }
+    }
+    let indexed = number(&foreign(&folder), "SELECT through FROM dcb_indexed");
+    assert!(indexed > 0, "no key has moved");
+}
+
+#[test]
+fn who_opens_the_log_finds_what_was_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 10);
+    for name in 0..50 {
+        store.append(tagged(&format!("name:{name}"))).unwrap();
+    }
+    store.close();
+    let through = number(&foreign(&folder), "SELECT through FROM dcb_indexed");
+    assert!((1..50).contains(&through), "both are to be read: {through}");
+    let store = open(&folder, 10);
+    for name in 0..50 {
+        assert_eq!(found(&store, &tag(&format!("name:{name}"))), [name + 1]);
+    }
+}
+
+/// An event has two keys here.
+#[test]
+fn no_more_keys_stay_in_memory_than_allowed() {
+    const ALLOWED: i64 = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, ALLOWED as usize);
+    let file = foreign(&folder);
+    let mut indexed_at = 0;
+    for name in 1..=300 {
+        store.append(tagged(&format!("name:{name}"))).unwrap();
+        let through = number(&file, "SELECT through FROM dcb_indexed");
+        let in_memory = 2 * (name - through);
+        assert!(in_memory <= ALLOWED + ALLOWED / 4 + 4, "{in_memory} keys");
+        let rows = number(&file, "SELECT count(*) FROM dcb_event_tag");
+        let moved = rows - indexed_at;
+        assert!(moved <= 8, "{moved} keys were moved by one append of two");
+        indexed_at = rows;
+    }
+    assert!(indexed_at > 0);
+}
+
+/// Its positions are given to other events.
+#[test]
+fn a_batch_that_fails_leaves_no_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [open(&folder, 4), open(&folder, 4)];
+    let poison = "CREATE TRIGGER poison BEFORE INSERT ON dcb_event WHEN NEW.type = 'Poison' \
+                  BEGIN SELECT RAISE(ABORT, 'poison'); END";
+    foreign(&folder).execute_batch(poison).unwrap();
+    for round in 0..20 {
+        let (refused, taken) = (format!("refused:{round}"), format!("taken:{round}"));
+        let events = [tagged(&refused), event("Poison", &[&refused])];
+        let failed = stores[0].append(events).unwrap_err();
+        assert!(matches!(failed, Error::Database { .. }), "{failed:?}");
+        stores[0]
+            .append_if(tagged(&taken), unless(&refused))
+            .unwrap();
+        for store in &stores {
+            assert_eq!(found(store, &tag(&taken)), [round + 1]);
+            let conflict = store.append_if(tagged("other"), unless(&taken));
+            assert!(
+                matches!(conflict, Err(Error::Conflict { .. })),
+                "{conflict:?}"
+            );
+        }
+    }
+}
+
+/// An older copy of the file, put back while stores have it open.
+#[test]
+fn a_log_that_became_shorter_is_read_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, 100);
+    store.append(["a", "b", "c"].map(tagged)).unwrap();
+    let older = "DELETE FROM dcb_event WHERE position > 1";
+    foreign(&folder).execute_batch(older).unwrap();
+    store.append(["d", "e"].map(tagged)).unwrap();
+    assert_eq!(found(&store, &tag("d")), [2]);
+    let conflict = store.append_if(tagged("f"), unless("e"));
+    assert!(
+        matches!(conflict, Err(Error::Conflict { .. })),
+        "{conflict:?}"
+    );
+}
+
+#[test]
+fn a_log_that_another_store_emptied_is_read_anew() {
+    for keys_in_memory in [0, 100] {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, other) = (open(&folder, keys_in_memory), open(&folder, keys_in_memory));
+        store.append(["a", "b", "c"].map(tagged)).unwrap();
+        store.append(tagged("d")).unwrap();
+        assert_eq!(found(&store, &tag("b")), [2]);
+        other.clear().unwrap();
+        other.append(["e", "f", "g", "h", "i"].map(tagged)).unwrap();
+        assert_eq!(found(&store, &tag("b")), [0; 0]);
+        assert_eq!(found(&store, &tag("f")), [2]);
+        store.append_if(tagged("j"), unless("a")).unwrap();
+        let conflict = store.append_if(tagged("k"), unless("e"));
+        assert!(
+            matches!(conflict, Err(Error::Conflict { .. })),
+            "{conflict:?}"
+        );
+    }
+}
