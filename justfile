@@ -55,6 +55,6 @@ postgres:
 browser:
     crates/demo-server/browser/run
 
-# The gate, as CI runs it.
+# The whole gate, from formatting to packages; the workflow on GitHub runs its parts as jobs.
 ci:
     bash .ci/run

@@ -26,6 +26,8 @@ const CATEGORY: &str = "Computer Science";
 const CATEGORY_TAG: &str = "category:Computer Science";
 /// Courses of the category among the past events.
 const FOUND: usize = 34;
+const SHARED: &str =
+    "; those that wait for a connection share statements, each of the floor's has its own";
 
 fn main() -> ExitCode {
     bench::target("query", declare)
@@ -47,9 +49,10 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
 
 fn query(cell: &Cell) -> (Row, Op) {
     let row = cell.row("Query").one_op(format!(
-        "{} of the {FOUND} courses of a category among 100 events; {}",
+        "{} of the {FOUND} courses of a category among 100 events; {}{}",
         cell.calls("query", "queries"),
-        cell.reading.read_text()
+        cell.reading.read_text(),
+        if cell.callers > 1 { SHARED } else { "" }
     ));
     let op = Reader::of(&cell.log).call(|reader, _call| async move {
         let query = workload::course_query();

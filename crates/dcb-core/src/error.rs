@@ -99,13 +99,13 @@ pub enum Error {
     /// again: what was stored is found, and the first positions are returned.
     #[error("the outcome of the append is unknown")]
     OutcomeUnknown {
-        /// The ids of the events.
+        /// The ids of the events; none of a `clear`.
         ids: Vec<Uuid>,
     },
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
-    /// The database can't be reached; nothing was written. Try again later.
+    /// The database can't be reached; of an append nothing was written. Try again later.
     #[error("the database can't be reached: {reason}")]
     Unavailable {
         /// What the driver reported.
@@ -181,7 +181,7 @@ pub enum Error {
         /// What the operating system reported.
         reason: Arc<str>,
     },
-    /// The database refused or failed the statement; nothing was written.
+    /// The database refused or failed the statement; of an append nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE, where the database sent one.
@@ -197,8 +197,9 @@ pub enum Error {
 
 impl Error {
     /// Whether the same call may succeed later though nobody changes anything: the database was
-    /// away, busy, or chose this transaction to give way to another.
-    pub(crate) fn is_transient(&self) -> bool {
+    /// away, busy, or chose this transaction to give way to another. A conflict is none of these:
+    /// read again, and decide anew.
+    pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {

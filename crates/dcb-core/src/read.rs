@@ -69,7 +69,8 @@ pub struct Events {
 
 /// The events of a read, one at a time, from one snapshot, in constant memory.
 ///
-/// It holds a read connection until it ends or is dropped. An error ends it.
+/// Between the pages that it reads it holds no connection and no transaction, so it may be kept for as
+/// long as one likes. An error ends it.
 pub struct EventStream {
     head: Option<Position>,
     /// `None` once it has ended.

@@ -7,6 +7,8 @@
 //! curl localhost:3000/accounts/ada
 //! ```
 
+use std::time::Duration;
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
@@ -122,7 +124,15 @@ async fn read(
 async fn report(store: SqliteStore) {
     let accounts = Category::new("account").expect("the name is valid");
     let mut entries = Subscription::to_category(store, accounts, GlobalPosition::START);
-    while let Ok(message) = entries.next().await {
-        println!("{} {}", message.stream_name(), message.data_json());
+    loop {
+        match entries.next().await {
+            Ok(message) => println!("{} {}", message.stream_name(), message.data_json()),
+            Err(Error::Closed) => return,
+            Err(error) => {
+                // Nothing is lost: the next call tries again.
+                eprintln!("the entries can't be read for now: {error}");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
     }
 }

@@ -78,13 +78,14 @@ pub enum Error {
     /// again: what was stored is found, and the first positions are returned.
     #[error("the outcome of the write is unknown")]
     OutcomeUnknown {
-        /// The ids of the messages, those that the store made included.
+        /// The ids of the messages, those that the store made included; none of a call that writes no
+        /// messages of its own, as an import or a deletion: look what became of it.
         ids: Vec<Uuid>,
     },
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
-    /// The database can't be reached; nothing was written. Try again later.
+    /// The database can't be reached; of a write nothing was stored. Try again later.
     #[error("the database can't be reached: {reason}")]
     Unavailable {
         /// What the driver reported.
@@ -116,7 +117,7 @@ pub enum Error {
         /// What the system reported.
         reason: Arc<str>,
     },
-    /// The database refused or failed the statement; nothing was written.
+    /// The database refused or failed the statement; of a write nothing was stored.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE or the name of SQLite's result code, where there is one.

@@ -117,7 +117,8 @@ impl MessageBuilder {
         self
     }
 
-    /// Sets the data to the JSON form of `value`. Without data it is `null`.
+    /// Sets the data to the JSON form of `value`. Without data it is `null`. A text becomes a JSON
+    /// string: what is JSON already is for [`MessageBuilder::data_json`].
     pub fn data<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         self.data = self.encoded("data", value);
         self

@@ -1,11 +1,12 @@
 use std::fmt;
 
-/// A message's place in its stream: 0, 1, 2 … without gaps.
+/// A message's place in its stream: 0, 1, 2 … without gaps but before the first that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(u64);
 
-/// A message's place among all messages of the store, from 1. It increases in commit order, within
-/// a stream, within a category and over all; it need not be dense.
+/// A message's place among all messages of the store, from 1. Within a stream and within a category
+/// it increases in commit order. Readers of all messages see them in its order too: what a smaller
+/// position may still come before is held back from them. It need not be dense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlobalPosition(u64);
 

@@ -10,8 +10,9 @@ use crate::{
 
 /// Streams of messages, read one by one or by category.
 ///
-/// Positions of a stream are 0, 1, 2 … without gaps. Global positions increase in the order in
-/// which readers see the messages: whoever pages a category, or all messages, by global position
+/// Positions of a stream are 0, 1, 2 … without gaps but before the first that is kept: retention takes
+/// from the front, and an imported stream may begin anywhere. Global positions increase in the order
+/// in which readers see the messages: whoever pages a category, or all messages, by global position
 /// misses nothing that is committed later. `&self` everywhere: share a store by reference, clone
 /// or `Arc`.
 pub trait MessageStore: Send + Sync + 'static {

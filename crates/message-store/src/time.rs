@@ -2,6 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+/// The longest that anything waits: as long as SQLite and PostgreSQL can be told to. Longer limits mean
+/// "for ever", and no clock ends before them.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// The microsecond that a time is in.
 #[cfg(any(feature = "conformance", feature = "sqlite"))]
 pub(crate) fn to_us(time: SystemTime) -> i64 {

@@ -97,12 +97,13 @@ pub enum Error {
         /// What the parser says.
         reason: String,
     },
-    /// The disk is full. Nothing of this call was kept; free space, and call again: the log goes on
-    /// by itself. Reads are not concerned.
+    /// The disk is full. Nothing of a write was kept, what other calls leave they say themselves; free
+    /// space, and call again: the log goes on by itself. Reads are not concerned.
     #[error("the disk is full")]
     DiskFull(#[source] StorageFailure),
-    /// A file could not be read or written. Nothing of this call was kept; mend the cause, and call
-    /// again: the log goes on by itself. Reads are not concerned.
+    /// A file could not be read or written. Nothing of a write was kept, what other calls leave they
+    /// say themselves; mend the cause, and call again: the log goes on by itself. Reads are not
+    /// concerned.
     #[error("a file could not be read or written")]
     Storage(#[source] StorageFailure),
     /// The write was applied and reads show it, but it is not durable yet: a crash now would lose

@@ -35,7 +35,7 @@ pub use cursor::{Cursor, SampleBlock};
 pub use db::{Db, Deleted, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
-pub use labels::{Label, Labels};
+pub use labels::{Label, LabelIter, Labels};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{MatchOp, Matcher};
 pub use metadata::{Metadata, MetricKind};

@@ -1,9 +1,10 @@
+use std::fmt;
 use std::time::Duration;
 
 use crate::{Limits, ProjectionLimit};
 
 /// How to connect to a log in PostgreSQL, and within which bounds it works.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
@@ -85,5 +86,15 @@ impl Config {
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
+    }
+}
+
+/// Without the URLs, which hold passwords.
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Config")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! The tables of go-crablet, read into a store.
 
+use std::fmt;
+
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Acquire as _, Row as _};
 
@@ -9,7 +11,7 @@ use super::session;
 use crate::{Append, Error, Event, EventStore, Tracking};
 
 /// A log that the Go library go-crablet wrote: its table `events` in some database.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct GoLog {
     /// `postgres://user:password@host:port/database`.
@@ -38,6 +40,17 @@ const COLUMNS: &str = "
 const NEEDED: [&str; 5] = ["type", "tags", "data", "transaction_id", "position"];
 /// The time of an event, by its name of now and of before.
 const TIMES: [&str; 2] = ["occurred_at", "created_at"];
+
+/// Without the URL, which holds a password.
+impl fmt::Debug for GoLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("GoLog")
+            .field("schema", &self.schema)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}
 
 impl GoLog {
     /// The metadata key of the time that the Go library recorded, as `2026-11-21T03:49:42.123456Z`.

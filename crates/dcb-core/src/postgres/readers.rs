@@ -37,8 +37,12 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Of the server at `url`. Connects when it is first used.
-    pub(super) fn new(config: &Config, url: &str, counters: Arc<Counters>) -> Result<Self, Error> {
+    /// Of the server at the URL, which is that of a field. Connects when it is first used.
+    pub(super) fn new(
+        config: &Config,
+        url: (&str, &'static str),
+        counters: Arc<Counters>,
+    ) -> Result<Self, Error> {
         Ok(Self {
             pool: session::readers(config, url)?,
             counters,

@@ -14,9 +14,9 @@ use super::error::error;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// What all sessions share.
-fn options(config: &Config, url: &str) -> Result<PgConnectOptions, Error> {
-    let malformed = |reason: String| invalid("url")(Problem::Malformed { reason });
+/// What all sessions with the database at this URL share.
+fn options(config: &Config, (url, field): (&str, &'static str)) -> Result<PgConnectOptions, Error> {
+    let malformed = |reason: String| invalid(field)(Problem::Malformed { reason });
     // The driver takes any scheme.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if !matches!(scheme, Some("postgres" | "postgresql")) {
@@ -98,7 +98,11 @@ pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
     let mut settings = planning();
     settings.extend(writing(config));
     settings.push(("default_transaction_isolation", "read committed".to_owned()));
-    Ok(with(options(config, &config.url)?, config, settings))
+    Ok(with(
+        options(config, (&config.url, "url"))?,
+        config,
+        settings,
+    ))
 }
 
 /// What begins a transaction of the writer's, where a session is no longer than that.
@@ -112,8 +116,8 @@ pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
     transaction(config, &settings)
 }
 
-/// The pool of the readers.
-pub(super) fn readers(config: &Config, url: &str) -> Result<Pool, Error> {
+/// The pool of the readers of the database at this URL, which is that of a field.
+pub(super) fn readers(config: &Config, url: (&str, &'static str)) -> Result<Pool, Error> {
     let options = with(options(config, url)?, config, reading(config));
     let limits = Limits::new(config.read_connections, config.query_timeout);
     Ok(Pool::new(options, limits))
@@ -126,13 +130,13 @@ pub(super) fn reading_transaction(config: &Config) -> Option<SqlStr> {
 
 /// The session that listens for what other processes append; `None` where a session can't.
 pub(super) fn listener(config: &Config) -> Result<Option<PgConnectOptions>, Error> {
-    let options = options(config, &config.url)?;
+    let options = options(config, (&config.url, "url"))?;
     Ok((!config.transaction_pooling).then_some(options))
 }
 
 /// A session of the database's own settings.
 pub(super) fn plain(config: &Config) -> Result<PgConnectOptions, Error> {
-    options(config, &config.url)
+    options(config, (&config.url, "url"))
 }
 
 /// A session that installs or checks the schema.

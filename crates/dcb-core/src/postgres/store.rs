@@ -52,7 +52,7 @@ impl PostgresStore {
     /// installed. Several processes may do so at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` or `schema`, [`Error::Unavailable`],
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`, [`Error::Unavailable`],
     /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let schema = Schema::new(&config.schema)?;
@@ -62,9 +62,9 @@ impl PostgresStore {
             config.transaction_pooling,
         ));
         let counters = Arc::new(Counters::default());
-        let primary = Readers::new(&config, &config.url, Arc::clone(&counters))?;
+        let primary = Readers::new(&config, (&config.url, "url"), Arc::clone(&counters))?;
         let readers = match &config.replica_url {
-            Some(url) => Readers::new(&config, url, Arc::clone(&counters))?,
+            Some(url) => Readers::new(&config, (url, "replica_url"), Arc::clone(&counters))?,
             None => primary.clone(),
         };
         let link = Link::new(

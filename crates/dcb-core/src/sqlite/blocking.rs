@@ -52,8 +52,8 @@ impl SqliteStore {
     /// is installed. Several processes may do so at once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the file can't be opened or is no database,
-    /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    /// [`Error::Unavailable`] where the file can't be opened, [`Error::Database`] where it is no
+    /// database, [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
     pub fn open(config: Config) -> Result<Self, Error> {
         let log = Arc::new(Log::open(config)?);
         let limits = queue_limits(&log.config);

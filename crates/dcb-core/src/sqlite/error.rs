@@ -35,7 +35,6 @@ pub(super) fn error(error: &Sqlite) -> Error {
         error.sqlite_error_code(),
         Some(
             ErrorCode::CannotOpen
-                | ErrorCode::NotADatabase
                 | ErrorCode::PermissionDenied
                 | ErrorCode::ReadOnly
                 | ErrorCode::DatabaseBusy

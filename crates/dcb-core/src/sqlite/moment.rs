@@ -111,9 +111,9 @@ impl<'c> Moment<'c> {
         }
         if bounds.backwards {
             let own = self.own.first(key, bounds);
-            own.or_else(|| self.tail.first(key, bounds))
+            own.or_else(|| self.tail.recent().keys.first(key, bounds))
         } else {
-            let committed = self.tail.first(key, bounds);
+            let committed = self.tail.recent().keys.first(key, bounds);
             committed.or_else(|| self.own.first(key, bounds))
         }
     }
@@ -133,16 +133,16 @@ impl<'c> Moment<'c> {
         }
         if bounds.backwards {
             self.own.collect(key, bounds, most, found);
-            self.tail.collect(key, bounds, most, found);
+            self.tail.recent().keys.collect(key, bounds, most, found);
         } else {
-            self.tail.collect(key, bounds, most, found);
+            self.tail.recent().keys.collect(key, bounds, most, found);
             self.own.collect(key, bounds, most, found);
         }
     }
 
     /// The first key from `least` to `most` in memory.
     pub(super) fn first_recent_key(&self, least: i64, most: i64) -> Option<i64> {
-        let committed = self.tail.first_key(least, most);
+        let committed = self.tail.recent().keys.first_key(least, most);
         let own = self.own.first_key(least, most);
         committed.into_iter().chain(own).min()
     }

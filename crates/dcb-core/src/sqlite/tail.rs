@@ -6,12 +6,10 @@
 //! which are in the file. So a process that opens the log reads its end once, and whatever other
 //! processes append it reads when it looks at the log next.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rusqlite::{Connection, Result};
 
-use super::alternatives::Bounds;
 use super::key_set::KeySet;
 use super::row;
 use super::statements::TYPES_AND_TAGS;
@@ -38,10 +36,10 @@ pub(super) struct Stretch {
 }
 
 #[derive(Debug, Default)]
-struct Recent {
+pub(super) struct Recent {
     /// The last position whose keys are here.
-    through: i64,
-    keys: KeySet,
+    pub(super) through: i64,
+    pub(super) keys: KeySet,
 }
 
 impl Tail {
@@ -71,7 +69,7 @@ impl Tail {
     /// alone. A file is shorter than it was where a copy was put back into it.
     pub(super) fn forget_beyond(&self, head: i64) {
         let mut newest = self.newest();
-        if newest.through() > head {
+        if newest.recent().through > head {
             *newest = Arc::default();
         }
     }
@@ -101,7 +99,7 @@ impl Stretch {
     }
 
     fn catch_up(&self, connection: &Connection, head: i64) -> Result<()> {
-        if self.through() >= head {
+        if self.recent().through >= head {
             return Ok(());
         }
         let mut recent = self.recent_mut();
@@ -123,38 +121,7 @@ impl Stretch {
         recent.through = recent.through.max(through);
     }
 
-    /// The last position whose keys are here.
-    pub(super) fn through(&self) -> i64 {
-        self.recent().through
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.recent().keys.len()
-    }
-
-    pub(super) fn first(&self, key: i64, bounds: Bounds) -> Option<i64> {
-        self.recent().keys.first(key, bounds)
-    }
-
-    pub(super) fn collect(&self, key: i64, bounds: Bounds, most: usize, found: &mut VecDeque<i64>) {
-        self.recent().keys.collect(key, bounds, most, found);
-    }
-
-    pub(super) fn first_key(&self, least: i64, most: i64) -> Option<i64> {
-        self.recent().keys.first_key(least, most)
-    }
-
-    /// At most `count` pairs of a key and a position, from `first` on, none beyond `through`.
-    pub(super) fn slice(&self, first: (i64, i64), through: i64, count: usize) -> Vec<(i64, i64)> {
-        let recent = self.recent();
-        let pairs = recent.keys.from(first);
-        pairs
-            .filter(|&(_, position)| position <= through)
-            .take(count)
-            .collect()
-    }
-
-    fn recent(&self) -> RwLockReadGuard<'_, Recent> {
+    pub(super) fn recent(&self) -> RwLockReadGuard<'_, Recent> {
         self.recent.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -90,9 +90,8 @@ impl Writer {
     /// Empties the log in a transaction.
     pub(super) fn clear(&self) -> Result<(), Error> {
         let cause = |failed| match failed {
-            CommitError::Refused(error)
-            | CommitError::Failed(error)
-            | CommitError::Unknown(error) => error,
+            CommitError::Refused(error) | CommitError::Failed(error) => error,
+            CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
         };
         self.begin("clear").map_err(cause)?;
         for delete in CLEAR {
@@ -154,7 +153,7 @@ impl Writer {
             written.appends += 1;
             written.events += events.len() as u64;
         }
-        let run = move_slice(&moment, self.run, self.keys_in_memory)?;
+        let run = move_slice(&moment, self.run.clone(), self.keys_in_memory)?;
         Ok(Applied {
             verdicts,
             written,

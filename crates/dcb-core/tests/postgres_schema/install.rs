@@ -1,6 +1,6 @@
 //! The schema is made once, whoever comes first.
 
-use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::postgres::{Config, GoLog, PostgresStore};
 use dcb_core::{Error, EventStore as _, Problem};
 
 use crate::support::events::{head, tagged};
@@ -110,6 +110,7 @@ async fn the_longest_name_and_capitals_are_kept_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_url_is_refused() {
+    let log = fresh_log().await;
     for url in [
         "",
         "nonsense",
@@ -122,7 +123,19 @@ async fn a_bad_url_is_refused() {
             matches!(problem, Problem::Malformed { .. }),
             "{url}: {problem}"
         );
+        let mut with_replica = log.clone();
+        with_replica.replica_url = Some(url.to_owned());
+        let (field, _) = refusal(with_replica).await;
+        assert_eq!(field, "replica_url", "{url}");
     }
+}
+
+#[test]
+fn a_printed_configuration_has_no_password() {
+    let mut config = Config::new("postgres://u:secret@h/a");
+    config.replica_url = Some("postgres://u:secret@r/a".to_owned());
+    let go_log = GoLog::new("postgres://u:secret@h/a");
+    assert!(!format!("{config:?} {go_log:?}").contains("secret"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

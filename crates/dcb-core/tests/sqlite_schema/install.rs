@@ -93,9 +93,13 @@ async fn what_is_no_database_is_refused() {
     )
     .unwrap();
     let missing = folder.path().join("missing").join("log.db");
-    for path in [text, missing, folder.path().to_owned()] {
+    let refused = SqliteStore::open(Config::file(&text)).await.unwrap_err();
+    assert!(matches!(refused, Error::Database { .. }), "{refused:?}");
+    assert!(!refused.is_transient(), "it will never be one");
+    for path in [missing, folder.path().to_owned()] {
         let refused = SqliteStore::open(Config::file(&path)).await.unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused:?}");
+        assert!(refused.is_transient());
     }
 }
 

@@ -1,9 +1,11 @@
+use std::fmt;
 use std::time::Duration;
 
 use crate::Limits;
+use crate::time::LONGEST_WAIT;
 
 /// How to connect to a store in PostgreSQL, and within which bounds it works.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
@@ -75,6 +77,13 @@ impl Config {
         self
     }
 
+    /// As it is used: with limits that clocks and the server can bear.
+    pub(super) fn settled(mut self) -> Self {
+        self.write_timeout = self.write_timeout.min(LONGEST_WAIT);
+        self.read_timeout = self.read_timeout.min(LONGEST_WAIT);
+        self
+    }
+
     pub(super) fn queue_limits(&self) -> group_commit::Limits {
         group_commit::Limits {
             max_batch_requests: self.max_batch_requests,
@@ -83,5 +92,15 @@ impl Config {
             max_queued_bytes: self.max_queued_bytes,
             ..group_commit::Limits::default()
         }
+    }
+}
+
+/// Without the URLs, which hold passwords.
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Config")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
     }
 }

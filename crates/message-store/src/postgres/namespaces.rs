@@ -40,6 +40,7 @@ impl PostgresNamespaces {
     /// # Errors
     /// [`Error::Invalid`] with field `url` or `replica_url`, [`Error::Unavailable`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
+        let config = config.settled();
         let pools = Arc::new(Pools::new(&config)?);
         let namespaces = Self {
             config,

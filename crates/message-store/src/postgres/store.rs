@@ -53,6 +53,7 @@ impl PostgresStore {
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`, [`Error::Unavailable`],
     /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
+        let config = config.settled();
         let schema = Schema::new(&config.schema)?;
         let mut connection = session::administrator(&config).await?;
         ensure(&mut connection, &schema).await?;

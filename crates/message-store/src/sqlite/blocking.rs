@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -33,6 +34,15 @@ pub struct BlockingSqliteStore {
     pub(super) shared: Arc<Shared>,
 }
 
+impl fmt::Debug for BlockingSqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BlockingSqliteStore")
+            .field("location", &self.shared.config.location)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What both faces of a store stand on.
 pub(super) struct Shared {
     pub(super) config: Config,
@@ -53,6 +63,7 @@ impl BlockingSqliteStore {
     /// [`Error::SchemaMismatch`], [`Error::SchemaTooNew`], [`Error::Timeout`] where another process
     /// holds the file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
+        let config = config.settled()?;
         let counters = Arc::new(Counters::default());
         let connection = connection::writer(&config)?;
         let writer = Writer::new(connection, config.write_timeout, Arc::clone(&counters));

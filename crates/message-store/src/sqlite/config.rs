@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Limits;
+use crate::time::LONGEST_WAIT;
+use crate::{Error, Limits};
 
 /// Where a store is, what its commits survive, and within which bounds it works.
 #[derive(Clone, Debug)]
@@ -88,6 +89,19 @@ impl Config {
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
+    }
+
+    /// As it is used: with the path from the root, so that a working directory that changes later does
+    /// not lead readers to another file, and with limits that clocks and SQLite can bear.
+    pub(super) fn settled(mut self) -> Result<Self, Error> {
+        if let Location::File(path) = &mut self.location {
+            *path = std::path::absolute(&*path).map_err(|failed| Error::Unavailable {
+                reason: format!("{}: {failed}", path.display()).into(),
+            })?;
+        }
+        self.write_timeout = self.write_timeout.min(LONGEST_WAIT);
+        self.read_timeout = self.read_timeout.min(LONGEST_WAIT);
+        Ok(self)
     }
 
     pub(super) fn queue_limits(&self) -> group_commit::Limits {

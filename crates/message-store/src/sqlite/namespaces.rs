@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +28,15 @@ pub struct SqliteNamespaces {
     shared: Arc<Shared>,
 }
 
+impl fmt::Debug for SqliteNamespaces {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SqliteNamespaces")
+            .field("location", &self.shared.config.location)
+            .finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     /// With the folder as its location.
     config: Config,
@@ -39,8 +49,10 @@ impl SqliteNamespaces {
     /// its store is closed.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder can't be made.
+    /// [`Error::Io`] where the folder can't be made; [`Error::Unavailable`] where its path is relative
+    /// to one that is gone.
     pub fn new(config: Config) -> Result<Self, Error> {
+        let config = config.settled()?;
         if let Location::File(folder) = &config.location {
             fs::create_dir_all(folder)?;
         }

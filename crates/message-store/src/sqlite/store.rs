@@ -1,3 +1,4 @@
+use std::fmt;
 use std::future::Future;
 use std::path::Path;
 use std::time::SystemTime;
@@ -27,6 +28,15 @@ const SHORT_READ: u64 = 1000;
 #[derive(Clone)]
 pub struct SqliteStore {
     blocking: BlockingSqliteStore,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SqliteStore")
+            .field("location", &self.blocking.shared.config.location)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SqliteStore {

@@ -89,7 +89,8 @@ impl Writer {
                 Ok(changed) => return Ok(changed),
                 Err(Failure::Busy) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
                 Err(Failure::Busy) => return Err(self.timed_out()),
-                Err(Failure::Failed(error) | Failure::Unknown(error)) => return Err(error),
+                Err(Failure::Failed(error)) => return Err(error),
+                Err(Failure::Unknown(_)) => return Err(Error::OutcomeUnknown { ids: Vec::new() }),
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Writes of the crate and of clients to the same streams.
 
+use std::time::Duration;
+
 use message_store::postgres::Config;
 use message_store::{
     Error, ExpectedVersion, Message, MessageStore, Position, Problem, StreamWrite,
@@ -265,4 +267,26 @@ async fn the_patient_and_the_quick_count_together() {
     let closed = store.write_message(&name, message(1), ExpectedVersion::Any);
     assert!(matches!(closed.await, Err(Error::Closed)));
     assert!(matches!(store.head().await, Err(Error::Closed)));
+}
+
+/// Longer than any clock goes, and than the server can be told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_may_take_for_ever() {
+    let (database, _) = fresh_store().await;
+    let mut config = Config::new(database.url());
+    config.write_timeout = Duration::MAX;
+    config.read_timeout = Duration::MAX;
+    let store = connect(config).await;
+    store
+        .write_message(&stream("a-1"), message(0), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
+    store.close().await;
+}
+
+#[test]
+fn a_printed_configuration_has_no_password() {
+    let config = Config::new("postgres://u:secret@h/a").replica_url("postgres://u:secret@r/a");
+    assert!(!format!("{config:?}").contains("secret"));
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
-use message_store::{Error, ExpectedVersion, MessageStore};
+use message_store::{Error, ExpectedVersion, MessageStore, Position};
 use rusqlite::Connection;
 
 use super::support::{all, message, name, open};
@@ -55,4 +55,30 @@ async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
     };
     let (written, ()) = tokio::join!(write, release);
     written.unwrap();
+}
+
+/// Longer than any clock goes, and than SQLite can be told.
+#[tokio::test]
+async fn a_call_may_take_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::file(folder.path().join("messages.sqlite"));
+    config.write_timeout = Duration::MAX;
+    config.read_timeout = Duration::MAX;
+    let store = SqliteStore::open(config).await.unwrap();
+    let (blocking, stream) = (store.blocking(), name("a-1"));
+    blocking
+        .write_message(&stream, message(0), ExpectedVersion::Any)
+        .unwrap();
+    store
+        .write_message(&stream, message(1), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    assert_eq!(all(blocking).len(), 2);
+    assert_eq!(
+        store
+            .truncate_stream(&stream, Position::new(1))
+            .await
+            .unwrap(),
+        1
+    );
 }

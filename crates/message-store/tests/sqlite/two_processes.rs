@@ -1,5 +1,8 @@
-use message_store::{Category, RecordedMessage};
-use message_store::{CategoryRead, Error, ExpectedVersion, GlobalPosition};
+use std::path::Path;
+
+use message_store::{
+    Category, CategoryRead, Error, ExpectedVersion, GlobalPosition, RecordedMessage,
+};
 
 use super::support::{all, message, name, open, start_worker, worker_file};
 
@@ -26,7 +29,7 @@ fn counter() {
 }
 
 /// Pages the file until it has so many messages.
-fn page(path: &std::path::Path, wanted: u64) -> Vec<RecordedMessage> {
+fn page(path: &Path, wanted: u64) -> Vec<RecordedMessage> {
     let store = open(path);
     let (mut seen, mut next) = (Vec::new(), GlobalPosition::START);
     while (seen.len() as u64) < wanted {
@@ -60,4 +63,26 @@ fn several_processes_write_one_file() {
         positions.eq(0..3 * WRITES),
         "each version was written on once"
     );
+}
+
+/// Reads and writes through a path of the folder that it leaves then.
+#[test]
+fn wanderer() {
+    let Some(path) = worker_file() else { return };
+    std::env::set_current_dir(path.parent().unwrap()).unwrap();
+    let store = open(Path::new("messages.sqlite"));
+    std::env::set_current_dir("/").unwrap();
+    let written = store.write_message(&name("a-1"), message(0), ExpectedVersion::Any);
+    written.unwrap();
+    assert_eq!(all(&store).len(), 1);
+}
+
+#[test]
+fn a_working_directory_that_changes_leads_to_no_other_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let wanderer = start_worker("two_processes::wanderer", &path);
+    let ended = wanderer.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    assert_eq!(all(&open(&path)).len(), 1);
 }
