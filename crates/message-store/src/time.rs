@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 /// The longest that anything waits: as long as SQLite and PostgreSQL can be told to. Longer limits mean
 /// "for ever", and no clock ends before them.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// The microsecond that a time is in.
