@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest that anything waits: as long as SQLite and PostgreSQL can be told to. Longer limits mean
-/// "for ever", and no clock ends before them.
+/// The longest that anything waits: as long as SQLite and PostgreSQL can be told to. Longer limits
+/// mean "for ever", and no clock ends before this one is over.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
 

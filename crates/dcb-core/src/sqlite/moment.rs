@@ -67,7 +67,7 @@ impl<'c> Moment<'c> {
         let (indexed, head) = connection
             .prepare_cached(INDEXED_AND_HEAD)?
             .query_row([], ends)?;
-        tail.forget_beyond(head);
+        tail.forget_beyond(indexed, head);
         let tail = tail.at(connection, indexed, head)?;
         Ok(Self::new(connection, indexed, head, tail))
     }

@@ -121,14 +121,25 @@ impl<'m> TagIndex<'m> {
     }
 
     fn first(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
-        let recent = self.moment.first_recent(key, bounds);
-        let indexed = self.moment.indexed(bounds);
-        if indexed.is_empty() || bounds.backwards && recent.is_some() {
-            return Ok(recent);
+        if bounds.backwards {
+            return match self.moment.first_recent(key, bounds) {
+                None => self.first_indexed(key, bounds),
+                recent => Ok(recent),
+            };
         }
-        let mut rows = self.positions.query((indexed.above, indexed.below, key))?;
-        let indexed = rows.next()?.map(position).transpose()?;
-        Ok(indexed.or(recent))
+        match self.first_indexed(key, bounds)? {
+            None => Ok(self.moment.first_recent(key, bounds)),
+            indexed => Ok(indexed),
+        }
+    }
+
+    fn first_indexed(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
+        let bounds = self.moment.indexed(bounds);
+        if bounds.is_empty() {
+            return Ok(None);
+        }
+        let mut rows = self.positions.query((bounds.above, bounds.below, key))?;
+        rows.next()?.map(position).transpose()
     }
 
     fn key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {

@@ -65,11 +65,11 @@ impl Tail {
         Ok(Arc::clone(&newest))
     }
 
-    /// Forgets a tail that goes beyond the head, which is to be asked under the file's write lock
-    /// alone. A file is shorter than it was where a copy was put back into it.
-    pub(super) fn forget_beyond(&self, head: i64) {
+    /// Forgets a tail that the file has not come to, where an older copy was put back into it. To be
+    /// asked under the file's write lock alone: a reader's moment may be older than the tail.
+    pub(super) fn forget_beyond(&self, indexed: Indexed, head: i64) {
         let mut newest = self.newest();
-        if newest.recent().through > head {
+        if indexed < newest.after || head < newest.recent().through {
             *newest = Arc::default();
         }
     }
