@@ -4,8 +4,12 @@
 //! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
 //!   courses of the category in that log.
 //!
+//! - **No two alike**: as at 100 callers, but each caller has a limit of its own, of 34
+//!   and more. In the other rows all ask the same, as many do who decide about the same course.
+//!
 //! The server's cache is warm. At 100 callers the floor has as many connections as the store. There
-//! queries of the store that wait for a connection share statements; each of the floor's is its own.
+//! queries of the store that wait for a connection share statements, in which equal ones are read
+//! once; each of the floor's is its own.
 
 mod support;
 
@@ -26,8 +30,11 @@ const CATEGORY: &str = "Computer Science";
 const CATEGORY_TAG: &str = "category:Computer Science";
 /// Courses of the category among the past events.
 const FOUND: usize = 34;
-const SHARED: &str =
-    "; those that wait for a connection share statements, each of the floor's has its own";
+const MANY: usize = 100;
+const SHARED: &str = "; those that wait for a connection share statements, in which equal ones are \
+     read once; each of the floor's has its own";
+const ALL_THE_SAME: &str = ", all the same";
+const NO_TWO_ALIKE: &str = "no two alike";
 
 fn main() -> ExitCode {
     bench::target("query", declare)
@@ -40,6 +47,12 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
         let row = row.fills(page::QUERY).fills(page::READ_MS);
         target.row(with_floors(row, &cell), &op);
     }
+    for cell in tables.cells(&[MANY], &[PAST_EVENTS]) {
+        if cell.size.has_goals() {
+            let (row, op) = no_two_alike(&cell);
+            target.row(with_floors(row.fills(page::READ_MS), &cell), &op);
+        }
+    }
     for &size in &tables.sizes {
         let (row, op) = whole_category(&size.log(&tables.local), size)?;
         target.row(row, &op);
@@ -49,14 +62,32 @@ fn declare(target: &mut Target) -> Result<(), BoxError> {
 
 fn query(cell: &Cell) -> (Row, Op) {
     let row = cell.row("Query").one_op(format!(
-        "{} of the {FOUND} courses of a category among 100 events; {}{}",
+        "{} of the {FOUND} courses of a category among 100 events{}; {}{}",
         cell.calls("query", "queries"),
+        if cell.callers > 1 { ALL_THE_SAME } else { "" },
         cell.reading.read_text(),
         if cell.callers > 1 { SHARED } else { "" }
     ));
     let op = Reader::of(&cell.log).call(|reader, _call| async move {
         let query = workload::course_query();
         let found = reader.store.events.query(&query, reader.past()).await?;
+        expect(found.events.len(), FOUND)?;
+        Ok(Outcome::Success)
+    });
+    (row, op)
+}
+
+fn no_two_alike(cell: &Cell) -> (Row, Op) {
+    let row = cell.row("Query").variant(NO_TWO_ALIKE).one_op(format!(
+        "{} of the {FOUND} courses of a category among 100 events, each with a limit of its own; {}{}",
+        cell.calls("query", "queries"),
+        cell.reading.read_text(),
+        SHARED
+    ));
+    let op = Reader::of(&cell.log).call(|reader, call| async move {
+        let query = workload::course_query();
+        let options = reader.past().limit(FOUND as u64 + call.worker as u64);
+        let found = reader.store.events.query(&query, options).await?;
         expect(found.events.len(), FOUND)?;
         Ok(Outcome::Success)
     });

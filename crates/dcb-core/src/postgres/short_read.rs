@@ -3,6 +3,7 @@
 //! To read a hundred events takes the server about as long as to begin and end a statement and to
 //! answer it. So those who find no connection free wait in line, and the first of them who gets one
 //! takes the next along. Each has its own answer, of one snapshot that is younger than every call.
+//! Equal reads, as of many who decide about the same course at once, are read once.
 
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
@@ -10,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::column::{Column, Element};
 use super::error::{Failure, failure};
-use super::line::{Line, Turn};
+use super::line::{Line, Taken, Turn};
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, for_each_probe};
@@ -18,6 +19,7 @@ use super::text_form::write_array;
 use crate::{Error, Events, Position, Query, SequencedEvent};
 
 /// A read, forwards, of a range that is thought to be short.
+#[derive(PartialEq)]
 pub(super) struct ShortRead {
     bounds: Bounds,
     limit: Option<i64>,
@@ -67,7 +69,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of<'r>(reads: impl Iterator<Item = &'r ShortRead>) -> Self {
+    fn of(reads: &[&ShortRead]) -> Self {
         let mut columns = Self {
             above: Column::new(Element::Int8),
             below: Column::new(Element::Int8),
@@ -87,6 +89,22 @@ impl Columns {
         }
         columns
     }
+}
+
+/// The reads without their repetitions, and which of them each is.
+fn distinct(taken: &[Taken<ShortRead, Events>]) -> (Vec<&ShortRead>, Vec<usize>) {
+    let mut reads = Vec::new();
+    let which = taken
+        .iter()
+        .map(|Taken { request, .. }| {
+            let known = reads.iter().position(|read| *read == request);
+            known.unwrap_or_else(|| {
+                reads.push(request);
+                reads.len() - 1
+            })
+        })
+        .collect();
+    (reads, which)
 }
 
 /// What a statement has answered so far: the head, then each read's events.
@@ -131,7 +149,8 @@ impl Readers {
             .await
             .map_err(|failed| self.error(&failed))?;
         let taken = place.take(MOST);
-        let columns = Columns::of(taken.iter().map(|taken| &taken.request));
+        let (reads, which) = distinct(&taken);
+        let columns = Columns::of(&reads);
         let bound = sqlx::query(statement.clone())
             .bind(&columns.above)
             .bind(&columns.below)
@@ -140,7 +159,7 @@ impl Readers {
             .bind(&columns.tags);
         let mut answers = Answers {
             head: None,
-            events: taken.iter().map(|_| Vec::new()).collect(),
+            events: vec![Vec::new(); reads.len()],
         };
         let folded = self
             .fold_on(connection, bound, &mut answers, |answers, row| {
@@ -160,7 +179,13 @@ impl Readers {
         let head = answers.head.flatten();
         self.saw_head(head);
         let mut own = None;
-        for (taken, events) in taken.into_iter().zip(answers.events) {
+        for (place, taken) in taken.into_iter().enumerate() {
+            let read = which[place];
+            let events = if which[place + 1..].contains(&read) {
+                answers.events[read].clone()
+            } else {
+                std::mem::take(&mut answers.events[read])
+            };
             own = own.or(taken.answer(Events { events, head }));
         }
         Ok(own)

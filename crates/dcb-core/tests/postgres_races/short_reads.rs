@@ -46,7 +46,10 @@ fn reads() -> Vec<(Query, ReadOptions)> {
     let reads = queries()
         .into_iter()
         .flat_map(|query| ranges().map(|options| (query.clone(), options)));
-    reads.collect()
+    let reads: Vec<_> = reads.collect();
+    // Each is there again, among others.
+    let again = reads.iter().rev().cloned();
+    reads.iter().cloned().chain(again).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,6 +71,32 @@ async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
     }
     let statements = store.stats().reads - before;
     assert_eq!(statements as usize, 1 + (reads.len() - 1).div_ceil(SHARE));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_reads_that_wait_are_read_once() {
+    let log = fresh_log().await;
+    let writer = reader(&log).await;
+    let all = whole_log(&writer).await;
+    writer.close().await;
+    let before = events_read(&log).await;
+    let mut one = log.clone();
+    one.read_connections = 1;
+    let store = connect(&one).await;
+    store.head().await.unwrap();
+    let mut locker = locked(&log).await;
+    let [query, ..] = queries();
+    let [options, ..] = ranges();
+    let ask = |_| queried(&store, &query, options);
+    let answers = join_all((0..=SHARE).map(ask));
+    let (answers, ()) = join(answers, locker.run("COMMIT")).await;
+    let expected = expected(&query, &all, options);
+    assert!(answers.iter().all(|answer| *answer == expected));
+    store.close().await;
+    // One alone, and all others together.
+    let read = events_read(&log).await - before;
+    let twice = 2 * expected.len() as i64;
+    assert!((twice..twice + 10).contains(&read), "{read} of {twice}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -283,9 +312,9 @@ async fn who_waits_behind_one_that_was_put_aside_is_told_in_time() {
     let told = timeout(Duration::from_secs(60), behind).await;
     let told = told.expect("it ends").unwrap_err();
     assert!(matches!(told, Error::Timeout { .. }), "{told}");
-    drop(stream);
     let told = aside.await.unwrap_err();
     assert!(matches!(told, Error::Timeout { .. }), "{told}");
+    drop(stream);
     assert_eq!(
         store.query(&query, options).await.unwrap().events.len(),
         100
@@ -309,6 +338,26 @@ async fn locked(log: &Config) -> Sql {
         .run(&format!("LOCK TABLE {}.event", log.schema))
         .await;
     session
+}
+
+/// How many events the stores of this log have read, once all of them are closed.
+async fn events_read(log: &Config) -> i64 {
+    let mut observer = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    let open = format!(
+        "SELECT count(*)::text FROM pg_stat_activity \
+          WHERE application_name = 'dcb-core' AND position('{schema}' IN query) > 0"
+    );
+    // A session's counters are complete when it has ended.
+    wait_until("the sessions have ended", async || {
+        observer.number(&open).await == 0
+    })
+    .await;
+    let read = format!(
+        "SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::text FROM pg_stat_user_tables \
+          WHERE schemaname = '{schema}' AND relname = 'event'"
+    );
+    observer.number(&read).await
 }
 
 /// Waits until a read waits for the log.
