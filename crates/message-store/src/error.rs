@@ -131,6 +131,23 @@ pub enum Error {
     Panicked,
 }
 
+impl Error {
+    /// Whether the same call may succeed later though nobody changes anything: the database was
+    /// away, busy, or chose this transaction to give way to another. A wrong expected version is
+    /// none of these: read again, and decide anew.
+    pub fn is_transient(&self) -> bool {
+        /// Transaction rollback, insufficient resources, operator intervention.
+        const CLASSES: [&str; 3] = ["40", "53", "57"];
+        match self {
+            Self::Unavailable { .. } | Self::Timeout { .. } => true,
+            Self::Database {
+                code: Some(code), ..
+            } => CLASSES.iter().any(|class| code.starts_with(class)),
+            _ => false,
+        }
+    }
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io {

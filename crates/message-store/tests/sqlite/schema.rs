@@ -62,12 +62,16 @@ fn a_file_of_another_application_is_not_touched() {
         "no database at all, but long enough to have a header. ".repeat(20),
     )
     .unwrap();
-    assert!(matches!(refused(&text), Error::SchemaMismatch { .. }));
+    let refused = refused(&text);
+    assert!(matches!(refused, Error::SchemaMismatch { .. }));
+    assert!(!refused.is_transient(), "it will never be one");
 }
 
 #[test]
 fn a_folder_that_is_not_there_is_unavailable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none").join("messages.sqlite");
-    assert!(matches!(refused(&path), Error::Unavailable { .. }));
+    let refused = refused(&path);
+    assert!(matches!(refused, Error::Unavailable { .. }));
+    assert!(refused.is_transient(), "it may be there later");
 }
