@@ -3,9 +3,8 @@
 //! - **As in the seed**: 34 courses of a category in a log of 100 events.
 //! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
 //!   courses of the category in that log.
-//!
-//! - **No two alike**: as at 100 callers, but each caller has a limit of its own, of 34
-//!   and more. In the other rows all ask the same, as many do who decide about the same course.
+//! - **No two alike**: as at 100 callers, but each caller has a limit of its own, of 34 and more. In
+//!   the other rows all ask the same, as many do who decide about the same course.
 //!
 //! The server's cache is warm. At 100 callers the floor has as many connections as the store. There
 //! queries of the store that wait for a connection share statements, in which equal ones are read

@@ -21,7 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::content::Content;
 use support::log::{Log, Store};
-use support::raw_reads::Read;
 use support::reader::expect;
 use support::rows::Size;
 use support::server::Server;
@@ -200,7 +199,7 @@ impl Kept {
 }
 
 fn rebuild(log: &Log, label: &'static str, events: u64) -> (Row, Op) {
-    let floor = floors::streamed(log, Read::First(events as i64));
+    let floor = floors::streamed_whole(log, events);
     let row = Row::new("Rebuild", label)
         .on_the_dataset()
         .events(events)

@@ -77,3 +77,11 @@ pub(crate) fn streamed(log: &Log, read: Read) -> Floor {
     let what = "the same rows, dropped one by one as they arrive, one connection";
     Floor::new("raw_stream", what, &raw_reads::streamed(log, read))
 }
+
+/// All rows of a log of so many events, taken one by one.
+pub(crate) fn streamed_whole(log: &Log, events: u64) -> Floor {
+    let what =
+        format!("the log's {events} rows, dropped one by one as they arrive, one connection");
+    let op = raw_reads::streamed(log, Read::First(events as i64));
+    Floor::new("raw_stream", &what, &op)
+}

@@ -41,8 +41,8 @@ pub struct Config {
     /// How long a read may wait for the database. Default: 10 s.
     pub query_timeout: Duration,
     /// The most connections that reads use at once; the writer has one of its own. Of the reads that
-    /// wait for one, those of no more than 256 positions share statements, and equal ones are read once.
-    /// Default: 8.
+    /// wait for one, those of no more than 256 positions share statements, and equal ones are read
+    /// once. Default: 8.
     pub read_connections: u32,
     /// The most projections that run at once; more are refused. Default: 100.
     pub max_concurrent_projections: usize,

@@ -179,9 +179,9 @@ impl Readers {
         let head = answers.head.flatten();
         self.saw_head(head);
         let mut own = None;
-        for (place, taken) in taken.into_iter().enumerate() {
-            let read = which[place];
-            let events = if which[place + 1..].contains(&read) {
+        for (index, taken) in taken.into_iter().enumerate() {
+            let read = which[index];
+            let events = if which[index + 1..].contains(&read) {
                 answers.events[read].clone()
             } else {
                 std::mem::take(&mut answers.events[read])
