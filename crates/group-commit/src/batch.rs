@@ -1,5 +1,8 @@
 //! One batch: requests lent to the committer, beside the callers who wait for them.
 
+use std::task::Waker;
+
+use crate::bell;
 use crate::commit::Commit;
 use crate::error::SubmitError;
 use crate::slot::{Caller, Slot};
@@ -82,12 +85,31 @@ pub(crate) struct Settled<C: Commit> {
 impl<C: Commit> Settled<C> {
     /// Tells each caller.
     pub(crate) fn deliver(self) {
+        self.decide(Waker::wake);
+    }
+
+    /// Tells each caller. They are woken together, through `defer`.
+    pub(crate) fn deliver_together(self, defer: fn(&Waker)) {
+        if self.batch.len() == 1 {
+            return self.deliver();
+        }
+        let mut wakers = Vec::with_capacity(self.batch.len());
+        self.decide(|waker| wakers.push(waker));
+        if !wakers.is_empty() {
+            defer(&bell::of(wakers));
+        }
+    }
+
+    fn decide(self, wake: impl FnMut(Waker)) {
         let callers = self.batch.into_callers();
         match self.answer {
             Answer::Each(verdicts) => callers
                 .zip(verdicts)
-                .for_each(|(caller, verdict)| caller.deliver(Ok(verdict))),
-            Answer::All(error) => callers.for_each(|caller| caller.deliver(Err(error.clone()))),
+                .filter_map(|(caller, verdict)| caller.decide(Ok(verdict)))
+                .for_each(wake),
+            Answer::All(error) => callers
+                .filter_map(|caller| caller.decide(Err(error.clone())))
+                .for_each(wake),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use crate::batch::{Batch, Settled};
 use crate::commit::Commit;
 use crate::settle::settle;
-use crate::shared::{Handover, Shared};
+use crate::shared::{Handover, Runtime, Shared};
 
 /// A commit that is always ready must not keep its task from others, nor a leader from its verdict.
 const STEPS_PER_POLL: usize = 8;
@@ -23,11 +23,53 @@ pub(crate) struct Drive<C: Commit> {
 }
 
 enum Stage<C: Commit> {
-    /// Gives way to other tasks so many times more, then takes a batch.
-    Fill(u32),
+    /// Gives way to other tasks for a while, then takes a batch.
+    Fill(Patience),
     Commit(Pin<Box<dyn Future<Output = Settled<C>> + Send>>),
     /// The right to commit has been given up.
     Done,
+}
+
+/// How long the writer gives way.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// So many times more, unless somebody comes.
+    yields: u32,
+    /// Until so many wait: those who were answered, and those who waited already.
+    expected: usize,
+    /// The most that waited so far.
+    seen: usize,
+}
+
+impl Patience {
+    const NONE: Self = Self::of(0);
+
+    /// With nobody in particular: so many times, whoever comes.
+    const fn of(yields: u32) -> Self {
+        Self {
+            yields,
+            expected: usize::MAX,
+            seen: usize::MAX,
+        }
+    }
+
+    /// What is left of it after a look at how many wait; `None` where it is at its end. Whoever
+    /// comes renews it to `yields`.
+    fn after(self, waiting: usize, yields: u32) -> Option<Self> {
+        if waiting >= self.expected {
+            return None;
+        }
+        let yields = if waiting > self.seen {
+            yields
+        } else {
+            self.yields.checked_sub(1)?
+        };
+        Some(Self {
+            yields,
+            seen: self.seen.max(waiting),
+            ..self
+        })
+    }
 }
 
 /// Nothing in it is pinned but the boxed commit.
@@ -47,7 +89,7 @@ impl<C: Commit> Drive<C> {
     /// Takes a batch from the line first. For the caller to whom the right to commit was promised.
     pub(crate) fn promoted(shared: &Arc<Shared<C>>) -> Self {
         shared.accept();
-        let stage = Stage::Fill(shared.fill_yields);
+        let stage = Stage::Fill(Patience::of(shared.fill_yields));
         Self {
             shared: Arc::clone(shared),
             stage,
@@ -62,15 +104,20 @@ impl<C: Commit> Drive<C> {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        if let Handover::Spawn(spawn) = &shared.handover {
-            spawn(Box::pin(self));
+        if let Handover::Spawn(runtime) = &shared.handover {
+            (runtime.spawn)(Box::pin(self));
         }
     }
 
-    fn fill(&mut self, yields: u32, cx: &mut Context<'_>) -> Poll<()> {
-        if yields > 0 && self.shared.may_fill() {
-            self.stage = Stage::Fill(yields - 1);
-            cx.waker().wake_by_ref();
+    fn fill(&mut self, patience: Patience, cx: &mut Context<'_>) -> Poll<()> {
+        let waiting = self.shared.filling();
+        let left = waiting.and_then(|waiting| patience.after(waiting, self.shared.fill_yields));
+        if let Some(left) = left {
+            self.stage = Stage::Fill(left);
+            match &self.shared.handover {
+                Handover::Spawn(runtime) => (runtime.defer)(cx.waker()),
+                Handover::Baton => cx.waker().wake_by_ref(),
+            }
             return Poll::Pending;
         }
         self.stage = match self.shared.take_batch_or_release() {
@@ -95,10 +142,20 @@ impl<C: Commit> Drive<C> {
                 self.shared.release();
                 Stage::Done
             }
-            Handover::Spawn(_) if self.shared.fill_yields > 0 => {
-                let alone = settled.batch.len() == 1 && !self.shared.has_waiting();
-                settled.deliver();
-                Stage::Fill(if alone { 0 } else { self.shared.fill_yields })
+            Handover::Spawn(Runtime { defer, .. }) if self.shared.fill_yields > 0 => {
+                let seen = self.shared.filling().unwrap_or_default();
+                let answered = settled.batch.len();
+                settled.deliver_together(defer);
+                Stage::Fill(if answered == 1 && seen == 0 {
+                    Patience::NONE
+                } else {
+                    Patience {
+                        // Once for them to be woken.
+                        yields: 1 + self.shared.fill_yields,
+                        expected: answered + seen,
+                        seen,
+                    }
+                })
             }
             Handover::Spawn(_) => match self.shared.take_batch() {
                 Some(batch) => {
@@ -107,15 +164,19 @@ impl<C: Commit> Drive<C> {
                 }
                 None => {
                     settled.deliver();
-                    Stage::Fill(0)
+                    Stage::Fill(Patience::NONE)
                 }
             },
         };
     }
 
     fn deliver_settled(&mut self) {
-        if let Some(settled) = self.settled.take() {
-            settled.deliver();
+        let Some(settled) = self.settled.take() else {
+            return;
+        };
+        match &self.shared.handover {
+            Handover::Spawn(runtime) => settled.deliver_together(runtime.defer),
+            Handover::Baton => settled.deliver(),
         }
     }
 }
@@ -133,9 +194,9 @@ impl<C: Commit> Future for Drive<C> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..STEPS_PER_POLL {
             match &mut self.stage {
-                Stage::Fill(yields) => {
-                    let yields = *yields;
-                    if self.fill(yields, cx).is_pending() {
+                Stage::Fill(patience) => {
+                    let patience = *patience;
+                    if self.fill(patience, cx).is_pending() {
                         return Poll::Pending;
                     }
                 }

@@ -2,6 +2,7 @@
 #![cfg_attr(feature = "tokio", doc = include_str!("../README.md"))]
 
 mod batch;
+mod bell;
 mod blocking;
 mod commit;
 mod drive;

@@ -2,13 +2,15 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+#[cfg(feature = "tokio")]
+use std::task::Context;
+use std::task::{Poll, Waker};
 
 use crate::Outcome;
 use crate::commit::Commit;
 use crate::error::SubmitError;
 use crate::limits::Limits;
-use crate::shared::{Handover, Shared};
+use crate::shared::{Handover, Runtime, Shared, Spawn};
 use crate::state::Manners;
 use crate::stats::Stats;
 use crate::submit::Submit;
@@ -38,12 +40,13 @@ impl<C: Commit> Queue<C> {
     #[cfg(feature = "tokio")]
     pub fn new(committer: C, limits: Limits) -> Self {
         let home = tokio::runtime::Handle::try_current().ok();
-        Self::with_spawner(committer, limits, move |drive| {
+        let spawn = move |drive| {
             let here = tokio::runtime::Handle::try_current().ok();
             if let Some(runtime) = here.as_ref().or(home.as_ref()) {
                 runtime.spawn(drive);
             }
-        })
+        };
+        Self::on_runtime(committer, limits, Box::new(spawn), defer_on_tokio)
     }
 
     /// A queue on any runtime. `spawn` runs a future to its end in the background; if it drops one
@@ -53,8 +56,13 @@ impl<C: Commit> Queue<C> {
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
     {
+        Self::on_runtime(committer, limits, Box::new(spawn), Waker::wake_by_ref)
+    }
+
+    fn on_runtime(committer: C, limits: Limits, spawn: Box<Spawn>, defer: fn(&Waker)) -> Self {
+        let handover = Handover::Spawn(Runtime { spawn, defer });
         Self {
-            shared: Shared::new(committer, limits, Handover::Spawn(Box::new(spawn))),
+            shared: Shared::new(committer, limits, handover),
         }
     }
 
@@ -114,6 +122,15 @@ impl<C: Commit> Queue<C> {
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
+}
+
+/// Woken one by one, the first of many tasks would call another worker thread of the runtime, which
+/// finds little to do, goes back to sleep and is called again by the next. What tokio defers it wakes
+/// where it looks for I/O: there it calls for help once, after all are ready.
+#[cfg(feature = "tokio")]
+fn defer_on_tokio(waker: &Waker) {
+    let polled = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(waker));
+    debug_assert!(polled.is_pending(), "to yield is to be polled twice");
 }
 
 impl<C: Commit> fmt::Debug for Queue<C> {

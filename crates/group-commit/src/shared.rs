@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use crate::batch::Batch;
 use crate::commit::Commit;
@@ -17,12 +17,19 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) enum Handover {
     /// To a task of its own, which commits until nobody waits. It also finishes what a leader that
     /// is dropped has begun.
-    Spawn(Box<Spawn>),
+    Spawn(Runtime),
     /// To the caller that has waited longest.
     Baton,
 }
 
-type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
+/// What surrounds an async queue.
+pub(crate) struct Runtime {
+    pub(crate) spawn: Box<Spawn>,
+    /// Has a waker woken later: once the tasks that are ready have run, where the runtime can tell.
+    pub(crate) defer: fn(&Waker),
+}
+
+pub(crate) type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
 
 pub(crate) struct Shared<C: Commit> {
     pub(crate) committer: C,
@@ -81,12 +88,9 @@ impl<C: Commit> Shared<C> {
         batch
     }
 
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.state().has_waiting()
-    }
-
-    pub(crate) fn may_fill(&self) -> bool {
-        self.state().may_fill()
+    /// How many wait for the next batch; `None` where it is full.
+    pub(crate) fn filling(&self) -> Option<usize> {
+        self.state().filling()
     }
 
     /// Passes the right to commit to the first waiter. False, and it is kept, where nobody waits.
@@ -129,6 +133,6 @@ impl<C: Commit> Shared<C> {
 fn wake<C: Commit>(release: Release<C>) {
     match release {
         Release::Promote(slot) => slot.promote(),
-        Release::Idle(wakers) => wakers.into_iter().for_each(std::task::Waker::wake),
+        Release::Idle(wakers) => wakers.into_iter().for_each(Waker::wake),
     }
 }

@@ -64,9 +64,16 @@ impl<V, E> Slot<V, E> {
     }
 
     fn advance(&self, next: Phase<V, E>) {
-        let before = std::mem::replace(&mut *self.lock(), next);
-        if let Phase::Waiting(Some(waker)) = before {
+        if let Some(waker) = self.turn(next) {
             waker.wake();
+        }
+    }
+
+    /// The next phase; returns whom to wake.
+    fn turn(&self, next: Phase<V, E>) -> Option<Waker> {
+        match std::mem::replace(&mut *self.lock(), next) {
+            Phase::Waiting(waker) => waker,
+            Phase::Promoted | Phase::Decided(_) | Phase::Taken => None,
         }
     }
 
@@ -86,11 +93,9 @@ fn take_decided<V, E>(phase: &mut Phase<V, E>) -> Option<Result<V, SubmitError<E
 }
 
 impl<V, E> Caller<V, E> {
-    /// Gives the caller its outcome and wakes it.
-    pub(crate) fn deliver(mut self, outcome: Result<V, SubmitError<E>>) {
-        if let Some(slot) = self.0.take() {
-            slot.advance(Phase::Decided(outcome));
-        }
+    /// Gives the caller its outcome. Returns whom to wake.
+    pub(crate) fn decide(mut self, outcome: Result<V, SubmitError<E>>) -> Option<Waker> {
+        self.0.take()?.turn(Phase::Decided(outcome))
     }
 
     /// The caller's side, to promote it.

@@ -122,13 +122,10 @@ impl<C: Commit> State<C> {
         Some(pending.into_iter().collect())
     }
 
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.line.is_empty()
-    }
-
-    /// Whether the next batch has room for those who may arrive in a moment.
-    pub(crate) fn may_fill(&self) -> bool {
-        !self.line.fills_a_batch(&self.limits)
+    /// How many wait for the next batch; `None` where it has no room for those who may arrive in a
+    /// moment.
+    pub(crate) fn filling(&self) -> Option<usize> {
+        (!self.line.fills_a_batch(&self.limits)).then(|| self.line.queued())
     }
 
     /// Promises the right to commit to the front of the line. `None`, and nothing changes, where

@@ -20,6 +20,8 @@ mod sync;
 
 #[path = "../../src/batch.rs"]
 mod batch;
+#[path = "../../src/bell.rs"]
+mod bell;
 #[path = "../../src/blocking.rs"]
 mod blocking;
 #[path = "../../src/commit.rs"]

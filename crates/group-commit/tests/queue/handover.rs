@@ -88,6 +88,13 @@ async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     );
 }
 
+/// Each round of a closed loop is one batch, on one thread and where callers go on on several.
+#[tokio::test]
+async fn the_writer_waits_for_those_whom_it_has_answered() {
+    // The first caller commits alone, and is a round ahead of the others from then on.
+    assert_eq!(batches_of_a_closed_loop(1).await, 21);
+}
+
 #[test]
 fn callers_on_another_runtime_go_on_when_the_drivers_runtime_is_shut_down() {
     let [doomed, surviving] = [(); 2].map(|()| {
