@@ -19,8 +19,7 @@ pub struct Limits {
     /// caller that commits alone, with nobody waiting after it, never gives way. 1 by default.
     ///
     /// A writer that does not know whom to wait for, such as that of a
-    /// [`BlockingQueue`](crate::BlockingQueue), gives way so
-    /// many times at most.
+    /// [`BlockingQueue`](crate::BlockingQueue), gives way so many times at most.
     ///
     /// With 0 the next commit starts before the callers of the last one are answered, and their
     /// work overlaps it. That suits callers who come independently of each other. Callers who
