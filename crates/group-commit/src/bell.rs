@@ -1,5 +1,6 @@
 //! Many wakers behind one.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -14,7 +15,11 @@ pub(crate) fn of(wakers: Vec<Waker>) -> Waker {
 impl Bell {
     fn ring(&self) {
         let wakers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        wakers.into_iter().for_each(Waker::wake);
+        for waker in wakers {
+            // One that panics keeps none of the others asleep, and nothing unwinds through the
+            // runtime that rings. The panic has been reported by then.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
     }
 }
 
@@ -60,5 +65,21 @@ mod tests {
         assert_eq!(counted.0.load(Ordering::Relaxed), 3);
         drop(of(wakers()));
         assert_eq!(counted.0.load(Ordering::Relaxed), 6);
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("this waker panics");
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_keeps_none_of_the_others_asleep() {
+        let counted = Arc::new(Counted::default());
+        let waker = || Waker::from(Arc::clone(&counted));
+        of(vec![waker(), Waker::from(Arc::new(Panics)), waker()]).wake();
+        assert_eq!(counted.0.load(Ordering::Relaxed), 2);
     }
 }

@@ -32,7 +32,12 @@ impl<C: CommitBlocking> BlockingQueue<C> {
     /// A queue in front of `committer`.
     pub fn new(committer: C, limits: Limits) -> Self {
         Self {
-            shared: Shared::new(OnCallersThread(committer), limits, Handover::Baton),
+            shared: Shared::new(
+                OnCallersThread(committer),
+                limits,
+                Handover::Baton,
+                Waker::wake_by_ref,
+            ),
         }
     }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use crate::batch::{Batch, Settled};
 use crate::commit::Commit;
 use crate::settle::settle;
-use crate::shared::{Handover, Runtime, Shared};
+use crate::shared::{Handover, Shared};
 
 /// A commit that is always ready must not keep its task from others, nor a leader from its verdict.
 const STEPS_PER_POLL: usize = 8;
@@ -104,8 +104,8 @@ impl<C: Commit> Drive<C> {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        if let Handover::Spawn(runtime) = &shared.handover {
-            (runtime.spawn)(Box::pin(self));
+        if let Handover::Spawn(spawn) = &shared.handover {
+            spawn(Box::pin(self));
         }
     }
 
@@ -114,10 +114,7 @@ impl<C: Commit> Drive<C> {
         let left = waiting.and_then(|waiting| patience.after(waiting, self.shared.fill_yields));
         if let Some(left) = left {
             self.stage = Stage::Fill(left);
-            match &self.shared.handover {
-                Handover::Spawn(runtime) => (runtime.defer)(cx.waker()),
-                Handover::Baton => cx.waker().wake_by_ref(),
-            }
+            (self.shared.defer)(cx.waker());
             return Poll::Pending;
         }
         self.stage = match self.shared.take_batch_or_release() {
@@ -142,16 +139,16 @@ impl<C: Commit> Drive<C> {
                 self.shared.release();
                 Stage::Done
             }
-            Handover::Spawn(Runtime { defer, .. }) if self.shared.fill_yields > 0 => {
+            Handover::Spawn(_) if self.shared.fill_yields > 0 => {
                 let seen = self.shared.filling().unwrap_or_default();
                 let answered = settled.batch.len();
-                settled.deliver_together(defer);
+                settled.deliver_together(self.shared.defer);
                 Stage::Fill(if answered == 1 && seen == 0 {
                     Patience::NONE
                 } else {
                     Patience {
-                        // Once for them to be woken.
-                        yields: 1 + self.shared.fill_yields,
+                        // The first passes before they are woken.
+                        yields: self.shared.fill_yields.saturating_add(1),
                         expected: answered + seen,
                         seen,
                     }
@@ -171,12 +168,8 @@ impl<C: Commit> Drive<C> {
     }
 
     fn deliver_settled(&mut self) {
-        let Some(settled) = self.settled.take() else {
-            return;
-        };
-        match &self.shared.handover {
-            Handover::Spawn(runtime) => settled.deliver_together(runtime.defer),
-            Handover::Baton => settled.deliver(),
+        if let Some(settled) = self.settled.take() {
+            settled.deliver_together(self.shared.defer);
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct Limits {
     pub max_queued_bytes: usize,
     /// How often in a row the writer gives way to other tasks between two batches without anybody
     /// coming: so the callers it has just answered can join the next one, also where they run on
-    /// several threads. It stops as soon as as many wait as it has answered, or a batch is full. A
+    /// several threads. It stops as soon as as many have come as it has answered, or a batch is full. A
     /// caller that commits alone, with nobody waiting after it, never gives way. 1 by default.
     ///
     /// A writer that does not know whom to wait for, such as that of a

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::commit::Commit;
 use crate::error::SubmitError;
 use crate::limits::Limits;
-use crate::shared::{Handover, Runtime, Shared, Spawn};
+use crate::shared::{Handover, Shared};
 use crate::state::Manners;
 use crate::stats::Stats;
 use crate::submit::Submit;
@@ -46,7 +46,7 @@ impl<C: Commit> Queue<C> {
                 runtime.spawn(drive);
             }
         };
-        Self::on_runtime(committer, limits, Box::new(spawn), defer_on_tokio)
+        Self::on_runtime(committer, limits, spawn, defer_on_tokio)
     }
 
     /// A queue on any runtime. `spawn` runs a future to its end in the background; if it drops one
@@ -56,13 +56,16 @@ impl<C: Commit> Queue<C> {
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
     {
-        Self::on_runtime(committer, limits, Box::new(spawn), Waker::wake_by_ref)
+        Self::on_runtime(committer, limits, spawn, Waker::wake_by_ref)
     }
 
-    fn on_runtime(committer: C, limits: Limits, spawn: Box<Spawn>, defer: fn(&Waker)) -> Self {
-        let handover = Handover::Spawn(Runtime { spawn, defer });
+    fn on_runtime<S>(committer: C, limits: Limits, spawn: S, defer: fn(&Waker)) -> Self
+    where
+        S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
+    {
+        let handover = Handover::Spawn(Box::new(spawn));
         Self {
-            shared: Shared::new(committer, limits, handover),
+            shared: Shared::new(committer, limits, handover, defer),
         }
     }
 

@@ -17,34 +17,35 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) enum Handover {
     /// To a task of its own, which commits until nobody waits. It also finishes what a leader that
     /// is dropped has begun.
-    Spawn(Runtime),
+    Spawn(Box<Spawn>),
     /// To the caller that has waited longest.
     Baton,
 }
 
-/// What surrounds an async queue.
-pub(crate) struct Runtime {
-    pub(crate) spawn: Box<Spawn>,
-    /// Has a waker woken later: once the tasks that are ready have run, where the runtime can tell.
-    pub(crate) defer: fn(&Waker),
-}
-
-pub(crate) type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
+type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
 
 pub(crate) struct Shared<C: Commit> {
     pub(crate) committer: C,
     pub(crate) handover: Handover,
     pub(crate) fill_yields: u32,
+    /// Has a waker woken later: once the tasks that are ready have run, where the runtime can tell.
+    pub(crate) defer: fn(&Waker),
     state: Mutex<State<C>>,
 }
 
 impl<C: Commit> Shared<C> {
-    pub(crate) fn new(committer: C, limits: Limits, handover: Handover) -> Arc<Self> {
+    pub(crate) fn new(
+        committer: C,
+        limits: Limits,
+        handover: Handover,
+        defer: fn(&Waker),
+    ) -> Arc<Self> {
         let fill_yields = limits.fill_yields;
         Arc::new(Self {
             committer,
             handover,
             fill_yields,
+            defer,
             state: Mutex::new(State::new(limits)),
         })
     }

@@ -88,7 +88,7 @@ async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     );
 }
 
-/// Each round of a closed loop is one batch, on one thread and where callers go on on several.
+/// Each round of a closed loop is one batch.
 #[tokio::test]
 async fn the_writer_waits_for_those_whom_it_has_answered() {
     // The first caller commits alone, and is a round ahead of the others from then on.
