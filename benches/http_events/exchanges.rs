@@ -91,8 +91,14 @@ impl Single {
             Self::AppendIf => {
                 "1 event of the domain, under the condition that none with its two tags is there"
             }
-            Self::Count => "34 of 100 events by type and tag, answered by their number",
-            Self::Read => "34 of 100 events by type and tag, answered with all their content",
+            Self::Count => {
+                "34 of 100 events by type and tag, all callers the same, answered by their number; of \
+                 those who wait for a connection, equal ones are counted once"
+            }
+            Self::Read => {
+                "34 of 100 events by type and tag, all callers the same, answered with all their \
+                 content; of those who wait for a connection, equal ones are read once"
+            }
         }
     }
 

@@ -51,22 +51,30 @@ impl<C: Commit> Batch<C> {
         }
     }
 
-    fn into_callers(self) -> impl Iterator<Item = CallerOf<C>> {
-        let (one, many) = match self {
-            Self::Alone(_, caller) => (Some(caller), Vec::new()),
-            Self::Many(_, callers) => (None, callers),
+    /// The callers, and the requests of several: to take those apart costs time that nobody should
+    /// have to wait for.
+    fn into_parts(self) -> (Vec<C::Request>, impl Iterator<Item = CallerOf<C>>) {
+        let (requests, one, many) = match self {
+            Self::Alone(_, caller) => (Vec::new(), Some(caller), Vec::new()),
+            Self::Many(requests, callers) => (requests, None, callers),
         };
-        one.into_iter().chain(many)
+        (requests, one.into_iter().chain(many))
     }
 }
 
 impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
     fn from_iter<I: IntoIterator<Item = Pending<C>>>(pending: I) -> Self {
-        let (requests, callers) = pending
+        let mut pending = pending
             .into_iter()
-            .map(|pending| (pending.request, pending.caller))
-            .unzip();
-        Self::Many(requests, callers)
+            .map(|pending| (pending.request, pending.caller));
+        match (pending.next(), pending.next()) {
+            (Some((request, caller)), None) => Self::Alone(request, caller),
+            (first, second) => {
+                let first_two = first.into_iter().chain(second);
+                let (requests, callers) = first_two.chain(pending).unzip();
+                Self::Many(requests, callers)
+            }
+        }
     }
 }
 
@@ -83,25 +91,26 @@ pub(crate) struct Settled<C: Commit> {
 }
 
 impl<C: Commit> Settled<C> {
-    /// Tells each caller.
-    pub(crate) fn deliver(self) {
-        self.decide(Waker::wake);
+    /// Tells each caller. Returns requests that are of no more use.
+    pub(crate) fn deliver(self) -> Vec<C::Request> {
+        self.decide(Waker::wake)
     }
 
-    /// Tells each caller. They are woken together, through `defer`.
-    pub(crate) fn deliver_together(self, defer: fn(&Waker)) {
+    /// As [`Settled::deliver`]; the callers are woken together, through `defer`.
+    pub(crate) fn deliver_together(self, defer: fn(&Waker)) -> Vec<C::Request> {
         if self.batch.len() == 1 {
             return self.deliver();
         }
         let mut wakers = Vec::with_capacity(self.batch.len());
-        self.decide(|waker| wakers.push(waker));
+        let spent = self.decide(|waker| wakers.push(waker));
         if !wakers.is_empty() {
             defer(&bell::of(wakers));
         }
+        spent
     }
 
-    fn decide(self, wake: impl FnMut(Waker)) {
-        let callers = self.batch.into_callers();
+    fn decide(self, wake: impl FnMut(Waker)) -> Vec<C::Request> {
+        let (spent, callers) = self.batch.into_parts();
         match self.answer {
             Answer::Each(verdicts) => callers
                 .zip(verdicts)
@@ -111,5 +120,6 @@ impl<C: Commit> Settled<C> {
                 .filter_map(|caller| caller.decide(Err(error.clone())))
                 .for_each(wake),
         }
+        spent
     }
 }

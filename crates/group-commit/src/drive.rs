@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use crate::batch::{Batch, Settled};
 use crate::commit::Commit;
@@ -19,7 +19,9 @@ pub(crate) struct Drive<C: Commit> {
     shared: Arc<Shared<C>>,
     stage: Stage<C>,
     /// The batch before the one in flight, whose callers are told as soon as that one has started.
-    settled: Option<Settled<C>>,
+    settled: Option<Box<Settled<C>>>,
+    /// What is left of that batch once they are told, dropped when the one in flight has started.
+    spent: Vec<C::Request>,
 }
 
 enum Stage<C: Commit> {
@@ -76,24 +78,32 @@ impl Patience {
 impl<C: Commit> Unpin for Drive<C> {}
 
 impl<C: Commit> Drive<C> {
-    /// Commits `batch` first.
-    pub(crate) fn lead(shared: &Arc<Shared<C>>, batch: Batch<C>) -> Self {
-        let stage = start(shared, batch);
-        Self {
-            shared: Arc::clone(shared),
-            stage,
-            settled: None,
-        }
+    /// For the caller that found the writer free: it gives way to those who are about to come, where
+    /// others came of late.
+    pub(crate) fn lead(shared: &Arc<Shared<C>>) -> Self {
+        let patience = match shared.handover {
+            Handover::Spawn(_) if shared.is_crowded() => Patience {
+                seen: 1,
+                ..Patience::of(shared.fill_yields)
+            },
+            // Other threads come while it commits: to give way to one is to wait for it.
+            Handover::Spawn(_) | Handover::Baton => Patience::NONE,
+        };
+        Self::filling(shared, patience)
     }
 
-    /// Takes a batch from the line first. For the caller to whom the right to commit was promised.
+    /// For the caller to whom the right to commit was promised.
     pub(crate) fn promoted(shared: &Arc<Shared<C>>) -> Self {
         shared.accept();
-        let stage = Stage::Fill(Patience::of(shared.fill_yields));
+        Self::filling(shared, Patience::of(shared.fill_yields))
+    }
+
+    fn filling(shared: &Arc<Shared<C>>, patience: Patience) -> Self {
         Self {
             shared: Arc::clone(shared),
-            stage,
+            stage: Stage::Fill(patience),
             settled: None,
+            spent: Vec::new(),
         }
     }
 
@@ -114,7 +124,7 @@ impl<C: Commit> Drive<C> {
         let left = waiting.and_then(|waiting| patience.after(waiting, self.shared.fill_yields));
         if let Some(left) = left {
             self.stage = Stage::Fill(left);
-            (self.shared.defer)(cx.waker());
+            self.give_way(left, cx.waker());
             return Poll::Pending;
         }
         self.stage = match self.shared.take_batch_or_release() {
@@ -124,6 +134,15 @@ impl<C: Commit> Drive<C> {
         Poll::Ready(())
     }
 
+    /// To other tasks, and the last time to other threads too: the kernel often puts one that was
+    /// woken on the processor of the one that woke it, where it would wait with callers in hand.
+    fn give_way(&self, left: Patience, waker: &Waker) {
+        if left.yields == 0 && matches!(self.shared.handover, Handover::Spawn(_)) {
+            std::thread::yield_now();
+        }
+        (self.shared.defer)(waker);
+    }
+
     /// The right to commit is given up only after the verdicts are delivered, but passed on to a
     /// caller before: its commit need not wait for them.
     fn finish(&mut self, settled: Settled<C>) {
@@ -131,18 +150,18 @@ impl<C: Commit> Drive<C> {
             Handover::Baton if self.shared.promise() => {
                 // No longer ours to release, not even if the waker of a caller panics.
                 self.stage = Stage::Done;
-                settled.deliver();
+                drop(settled.deliver());
                 Stage::Done
             }
             Handover::Baton => {
-                settled.deliver();
+                drop(settled.deliver());
                 self.shared.release();
                 Stage::Done
             }
             Handover::Spawn(_) if self.shared.fill_yields > 0 => {
                 let seen = self.shared.filling().unwrap_or_default();
                 let answered = settled.batch.len();
-                settled.deliver_together(self.shared.defer);
+                self.spent = settled.deliver_together(self.shared.defer);
                 Stage::Fill(if answered == 1 && seen == 0 {
                     Patience::NONE
                 } else {
@@ -156,11 +175,11 @@ impl<C: Commit> Drive<C> {
             }
             Handover::Spawn(_) => match self.shared.take_batch() {
                 Some(batch) => {
-                    self.settled = Some(settled);
+                    self.settled = Some(Box::new(settled));
                     start(&self.shared, batch)
                 }
                 None => {
-                    settled.deliver();
+                    self.spent = settled.deliver();
                     Stage::Fill(Patience::NONE)
                 }
             },
@@ -169,7 +188,7 @@ impl<C: Commit> Drive<C> {
 
     fn deliver_settled(&mut self) {
         if let Some(settled) = self.settled.take() {
-            settled.deliver_together(self.shared.defer);
+            drop(settled.deliver_together(self.shared.defer));
         }
     }
 }
@@ -196,6 +215,7 @@ impl<C: Commit> Future for Drive<C> {
                 Stage::Commit(commit) => {
                     let polled = commit.as_mut().poll(cx);
                     self.deliver_settled();
+                    self.spent = Vec::new();
                     match polled {
                         Poll::Ready(settled) => self.finish(settled),
                         Poll::Pending => return Poll::Pending,

@@ -13,13 +13,14 @@ pub struct Limits {
     pub max_queued_requests: usize,
     /// Bytes in the queue, those in flight not counted. 16 MiB by default.
     pub max_queued_bytes: usize,
-    /// How often in a row the writer gives way to other tasks between two batches without anybody
-    /// coming: so the callers it has just answered can join the next one, also where they run on
-    /// several threads. It stops as soon as as many have come as it has answered, or a batch is full. A
-    /// caller that commits alone, with nobody waiting after it, never gives way. 1 by default.
+    /// How often in a row the writer gives way to other tasks before a batch without anybody coming:
+    /// so the callers it has just answered can join the next one, also where they run on several
+    /// threads; and those who come together with a first caller its own, where callers came together
+    /// of late. It stops as soon as as many have come as it has answered, or a batch is full. A caller
+    /// that is alone never gives way: it would take some ten microseconds. 1 by default.
     ///
     /// A writer that does not know whom to wait for, such as that of a
-    /// [`BlockingQueue`](crate::BlockingQueue), gives way so many times at most.
+    /// [`BlockingQueue`](crate::BlockingQueue), gives way so many times at most, and its first caller never.
     ///
     /// With 0 the next commit starts before the callers of the last one are answered, and their
     /// work overlaps it. That suits callers who come independently of each other. Callers who

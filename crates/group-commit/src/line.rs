@@ -98,9 +98,9 @@ impl<T> Line<T> {
     }
 
     /// Takes the next batch out of the queue: from the front, within the bounds of a batch.
-    pub(crate) fn take_batch(&mut self, limits: &Limits) -> Vec<T> {
+    pub(crate) fn take_batch<B: FromIterator<T>>(&mut self, limits: &Limits) -> B {
         let len = self.batch_len(limits);
-        let batch: Vec<_> = self
+        let batch = self
             .entries
             .drain(..len)
             .map(|entry| {

@@ -17,9 +17,10 @@ use crate::submit::Submit;
 
 /// The async commit queue.
 ///
-/// A caller that finds the writer free commits its request in its own task: two allocations and no
-/// task switch. Under contention a spawned task commits batch after batch until nobody waits;
-/// [`Limits::fill_yields`] says when it answers the callers of a batch, and when it takes the next.
+/// A caller that finds the writer free commits its request in its own task: two allocations, and no
+/// other thread has to be woken. Under contention a spawned task commits batch after batch until
+/// nobody waits; [`Limits::fill_yields`] says when it answers the callers of a batch, and when it
+/// takes the next.
 ///
 /// Requests arrive when their `submit` future is first polled, and are committed in that order.
 /// From then on the future must be polled to its end or dropped: it may be the one that drives the

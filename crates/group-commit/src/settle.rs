@@ -30,7 +30,7 @@ pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Set
         let Some(half) = later.pop() else {
             return settled;
         };
-        settled.deliver();
+        drop(settled.deliver());
         batch = half;
     }
 }

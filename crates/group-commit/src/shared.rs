@@ -94,6 +94,11 @@ impl<C: Commit> Shared<C> {
         self.state().filling()
     }
 
+    /// Whether callers come together, as far as the last batches tell.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.state().is_crowded()
+    }
+
     /// Passes the right to commit to the first waiter. False, and it is kept, where nobody waits.
     pub(crate) fn promise(&self) -> bool {
         let promised = self.state().promise();

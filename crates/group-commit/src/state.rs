@@ -24,8 +24,8 @@ enum Writer {
 
 /// What becomes of a request that arrives.
 pub(crate) enum Arrival<C: Commit> {
-    /// The writer was free: commit this yourself, now.
-    Lead(C::Request),
+    /// The writer was free: it is at the front of the line, and its caller commits.
+    Lead(Ticket, Arc<SlotOf<C>>),
     /// It waits in line.
     Wait(Ticket, Arc<SlotOf<C>>),
     Full,
@@ -53,6 +53,8 @@ pub(crate) struct State<C: Commit> {
     writer: Writer,
     closed: bool,
     until_idle: Vec<Waker>,
+    /// How many batches of one caller came since one of several.
+    alone: u32,
     batches: u64,
     requests: u64,
     largest_batch: usize,
@@ -67,6 +69,7 @@ impl<C: Commit> State<C> {
             writer: Writer::Free,
             closed: false,
             until_idle: Vec::new(),
+            alone: u32::MAX,
             batches: 0,
             requests: 0,
             largest_batch: 0,
@@ -83,11 +86,6 @@ impl<C: Commit> State<C> {
         if self.closed {
             return Arrival::Closed;
         }
-        if self.writer == Writer::Free {
-            self.writer = Writer::Busy;
-            self.count_batch(1);
-            return Arrival::Lead(request);
-        }
         if manners == Manners::TurnAway && !self.line.has_room(bytes, &self.limits) {
             return Arrival::Full;
         }
@@ -95,6 +93,10 @@ impl<C: Commit> State<C> {
         let ticket = self
             .line
             .push(bytes, Pending { request, caller }, &self.limits);
+        if self.writer == Writer::Free {
+            self.writer = Writer::Busy;
+            return Arrival::Lead(ticket, slot);
+        }
         Arrival::Wait(ticket, slot)
     }
 
@@ -117,9 +119,9 @@ impl<C: Commit> State<C> {
         if self.line.is_empty() {
             return None;
         }
-        let pending = self.line.take_batch(&self.limits);
-        self.count_batch(pending.len());
-        Some(pending.into_iter().collect())
+        let batch: Batch<C> = self.line.take_batch(&self.limits);
+        self.count_batch(batch.len());
+        Some(batch)
     }
 
     /// How many wait for the next batch; `None` where it has no room for those who may arrive in a
@@ -144,6 +146,12 @@ impl<C: Commit> State<C> {
         }
         self.writer = Writer::Free;
         Release::Idle(std::mem::take(&mut self.until_idle))
+    }
+
+    /// Whether callers come together, as far as the last batches tell. One of them may have missed
+    /// the others.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.alone < 2
     }
 
     pub(crate) fn close(&mut self) {
@@ -181,6 +189,11 @@ impl<C: Commit> State<C> {
     }
 
     fn count_batch(&mut self, len: usize) {
+        self.alone = if len > 1 {
+            0
+        } else {
+            self.alone.saturating_add(1)
+        };
         self.batches += 1;
         self.requests += len as u64;
         self.largest_batch = self.largest_batch.max(len);

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::Outcome;
-use crate::batch::{Batch, SlotOf};
+use crate::batch::SlotOf;
 use crate::commit::Commit;
 use crate::drive::Drive;
 use crate::error::SubmitError;
 use crate::line::Ticket;
 use crate::shared::Shared;
-use crate::slot::{self, News};
+use crate::slot::News;
 use crate::state::{Arrival, Manners};
 
 /// Dropped while queued, it withdraws the request; dropped in flight, it lets the commit go on.
@@ -28,8 +28,8 @@ enum Place<C: Commit> {
     /// Not arrived yet, or gone.
     Outside,
     Waiting(Ticket, Arc<SlotOf<C>>),
-    /// With the ticket of a leader that has waited: it may still be in line.
-    Leading(Drive<C>, Option<Ticket>, Arc<SlotOf<C>>),
+    /// It commits; until it has taken its batch, its own request is still in line.
+    Leading(Drive<C>, Ticket, Arc<SlotOf<C>>),
 }
 
 /// Nothing in it is pinned but the boxed commit of a drive.
@@ -52,13 +52,13 @@ impl<'q, C: Commit> Submit<'q, C> {
             Place::Waiting(ticket, _) if self.shared.withdraw(ticket) => Err(SubmitError::TimedOut),
             Place::Waiting(_, slot) => outcome_so_far::<C>(&slot),
             Place::Leading(drive, ticket, slot) => {
-                let withdrawn = ticket.is_some_and(|ticket| self.shared.withdraw(ticket));
-                drive.detach();
-                if withdrawn {
-                    Err(SubmitError::TimedOut)
-                } else {
-                    outcome_so_far::<C>(&slot)
+                if self.shared.withdraw(ticket) {
+                    // It had not begun to commit: the next in line does.
+                    drop(drive);
+                    return Err(SubmitError::TimedOut);
                 }
+                drive.detach();
+                outcome_so_far::<C>(&slot)
             }
         }
     }
@@ -68,11 +68,7 @@ impl<'q, C: Commit> Submit<'q, C> {
             return Ok(());
         };
         self.place = match self.shared.arrive(request, self.manners) {
-            Arrival::Lead(request) => {
-                let (caller, slot) = slot::slot();
-                let drive = Drive::lead(self.shared, Batch::Alone(request, caller));
-                Place::Leading(drive, None, slot)
-            }
+            Arrival::Lead(ticket, slot) => Place::Leading(Drive::lead(self.shared), ticket, slot),
             Arrival::Wait(ticket, slot) => Place::Waiting(ticket, slot),
             Arrival::Full => return Err(SubmitError::Full),
             Arrival::Closed => return Err(SubmitError::Closed),
@@ -91,7 +87,7 @@ impl<'q, C: Commit> Submit<'q, C> {
             }
             News::Lead => {
                 let drive = Drive::promoted(self.shared);
-                self.place = Place::Leading(drive, Some(*ticket), Arc::clone(slot));
+                self.place = Place::Leading(drive, *ticket, Arc::clone(slot));
                 Poll::Pending
             }
         }

@@ -13,10 +13,18 @@ use super::request::{Request, Verdict};
 use crate::{Append, Appended, Error, SequencedEvent};
 
 impl PostgresStore {
-    pub(super) async fn commit(&self, append: Append) -> Result<Appended, Error> {
-        self.shared.config.limits.check(&append)?;
+    /// The future does not keep the append as it came, which would make it twice as large.
+    pub(super) fn commit(
+        &self,
+        append: Append,
+    ) -> impl Future<Output = Result<Appended, Error>> + Send {
+        let checked = self.shared.config.limits.check(&append);
+        let request = checked.map(|()| Request::new(append));
+        async move { self.commit_request(request?).await }
+    }
+
+    async fn commit_request(&self, mut request: Request) -> Result<Appended, Error> {
         let mut deadline = pin!(sleep(self.shared.config.append_timeout));
-        let mut request = Request::new(append);
         let ids = Arc::clone(&request.ids);
         loop {
             match self

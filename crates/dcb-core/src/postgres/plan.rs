@@ -7,11 +7,13 @@
 //! one was refused itself, the held request is submitted again.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 
 use uuid::Uuid;
 
 use super::recent::{Last, Recent};
 use super::request::Request;
+use super::tag_key::{self, Keyed};
 use crate::{Appended, Error, Position, QueryItem, Tag};
 
 /// The answer of the server to a batch.
@@ -55,11 +57,11 @@ enum Hold {
 
 impl Plan {
     pub(super) fn of(batch: &[Request]) -> Self {
-        let mut earlier = Earlier::default();
+        let mut earlier = Earlier::of(batch);
         let holds = batch.iter().enumerate().map(|(index, request)| {
-            let hold = earlier.hold(request, batch);
-            if hold.is_none() {
-                earlier.add(index, request);
+            let hold = earlier.hold(request);
+            if hold.is_none() && index + 1 < batch.len() {
+                earlier.add(index);
             }
             hold
         });
@@ -161,21 +163,58 @@ fn refused(refusal: Refusal, request: &Request, head: u64) -> Settled {
 }
 
 /// The events that the batch is going to append, findable by tag.
-#[derive(Default)]
 struct Earlier<'a> {
+    batch: &'a [Request],
+    /// Request and number of each event.
     events: Vec<(usize, usize)>,
-    by_tag: HashMap<&'a str, Vec<(usize, usize)>>,
+    /// Whether a later condition of the batch can ask for a tag.
+    notes_tags: bool,
+    /// Where each tag occurs, whatever the type.
+    by_tag: Keyed<Occurrences>,
+    /// Each occurrence of a tag: which of `events`, and the occurrence before it.
+    occurrences: Vec<(usize, Option<usize>)>,
     ids: HashSet<Uuid>,
     sources: HashSet<&'a str>,
 }
 
+/// How often a tag occurs, and the last of its occurrences.
+#[derive(Clone, Copy, Default)]
+struct Occurrences {
+    count: usize,
+    last: Option<usize>,
+}
+
 impl<'a> Earlier<'a> {
-    fn add(&mut self, index: usize, request: &'a Request) {
-        for (number, event) in request.append.events.iter().enumerate() {
-            self.events.push((index, number));
-            for tag in event.tags() {
-                self.by_tag.entry(tag).or_default().push((index, number));
+    fn of(batch: &'a [Request]) -> Self {
+        // What nobody in the batch can ask for is not noted: of a lone request nothing at all.
+        let mut conditions = batch
+            .iter()
+            .skip(1)
+            .filter_map(|r| r.append.condition.as_ref());
+        let notes_tags = conditions.any(|condition| !condition.fail_if_events_match.is_all());
+        let tags = if notes_tags {
+            batch.iter().map(|request| request.tag_keys.len()).sum()
+        } else {
+            0
+        };
+        Self {
+            batch,
+            events: Vec::new(),
+            notes_tags,
+            by_tag: Keyed::with_capacity_and_hasher(tags, BuildHasherDefault::default()),
+            occurrences: Vec::with_capacity(tags),
+            ids: HashSet::new(),
+            sources: HashSet::new(),
+        }
+    }
+
+    fn add(&mut self, index: usize) {
+        let request = &self.batch[index];
+        for (number, (_, _, tag_keys)) in request.events().enumerate() {
+            if self.notes_tags {
+                self.add_tags(tag_keys);
             }
+            self.events.push((index, number));
         }
         self.ids.extend(request.known_ids());
         self.sources.extend(
@@ -187,7 +226,17 @@ impl<'a> Earlier<'a> {
         );
     }
 
-    fn hold(&self, request: &Request, batch: &[Request]) -> Option<Hold> {
+    /// Adds the tags of the next of `events`.
+    fn add_tags(&mut self, tag_keys: &[i64]) {
+        for &key in tag_keys {
+            let tag = self.by_tag.entry(tag_key::of_any_type(key)).or_default();
+            self.occurrences.push((self.events.len(), tag.last));
+            tag.count += 1;
+            tag.last = Some(self.occurrences.len() - 1);
+        }
+    }
+
+    fn hold(&self, request: &Request) -> Option<Hold> {
         let tracking = request.append.tracking.as_ref();
         if request.known_ids().any(|id| self.ids.contains(&id))
             || tracking.is_some_and(|tracking| self.sources.contains(tracking.source()))
@@ -198,41 +247,39 @@ impl<'a> Earlier<'a> {
         if query.is_all() {
             return (!self.events.is_empty()).then(|| Hold::Excluded(self.events.clone()));
         }
-        let mut excluded: Vec<_> = query
-            .items()
-            .iter()
-            .flat_map(|item| self.matching(item, batch))
-            .collect();
+        let mut excluded = Vec::new();
+        for item in query.items() {
+            self.exclude(item, &mut excluded);
+        }
         excluded.sort_unstable();
         excluded.dedup();
         (!excluded.is_empty()).then_some(Hold::Excluded(excluded))
     }
 
-    fn matching<'s>(
-        &'s self,
-        item: &'s QueryItem,
-        batch: &'s [Request],
-    ) -> impl Iterator<Item = (usize, usize)> + 's {
-        self.candidates(item)
-            .iter()
-            .copied()
-            .filter(move |&(request, event)| {
-                let event = &batch[request].append.events[event];
-                item.matches(
-                    |wanted| event.is_of_type(wanted),
-                    |wanted| event.has_tag(wanted),
-                )
-            })
-    }
-
-    /// The fewest events among which all that match the item are.
-    fn candidates(&self, item: &QueryItem) -> &[(usize, usize)] {
-        let of_tag = |tag: &Tag| self.by_tag.get(tag.as_str()).map_or(&[][..], Vec::as_slice);
-        item.tags()
-            .iter()
-            .map(of_tag)
-            .min_by_key(|events| events.len())
-            .unwrap_or(&self.events)
+    /// Adds the events that match the item.
+    fn exclude(&self, item: &QueryItem, excluded: &mut Vec<(usize, usize)>) {
+        let matches = |&(request, number): &(usize, usize)| {
+            let event = &self.batch[request].append.events[number];
+            item.matches(
+                |wanted| event.is_of_type(wanted),
+                |wanted| event.has_tag(wanted),
+            )
+        };
+        let occurrences = |tag: &Tag| {
+            let key = tag_key::of_tag(tag.as_str());
+            self.by_tag.get(&key).copied().unwrap_or_default()
+        };
+        // Of several tags the one that the fewest events have: all that match are among them.
+        let rarest = item.tags().iter().map(occurrences);
+        let Some(rarest) = rarest.min_by_key(|tag| tag.count) else {
+            return excluded.extend(self.events.iter().filter(|event| matches(event)));
+        };
+        let mut next = rarest.last;
+        while let Some(occurrence) = next {
+            let (event, before) = self.occurrences[occurrence];
+            excluded.extend(Some(self.events[event]).filter(matches));
+            next = before;
+        }
     }
 }
 

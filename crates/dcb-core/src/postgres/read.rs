@@ -110,25 +110,10 @@ impl PostgresStore {
             .limit
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let bounds = Bounds::of(options);
-        let mut head = readers.last_head();
-        if !options.backwards
-            && head.is_some()
-            && bounds.are_short(head)
-            && let Some(line) = readers.short_reads()
-        {
-            let read = ShortRead::of(query, &selection, bounds, limit);
-            let sql = &self.shared.statements.read_together;
-            let found = readers.read_together(line, read, sql).await?;
-            if let Some(mut found) = found.filter(|found| bounds.are_short(found.head)) {
-                check_after(options, found.head)?;
-                if !selection.is_exact_in_short_range() {
-                    found.events.retain(|event| query.matches(event));
-                    found.events.truncate(most(options.limit));
-                }
-                return Ok(found);
-            }
-            head = readers.last_head();
+        if let Some(found) = self.read_with_others(readers, query, options).await? {
+            return Ok(found);
         }
+        let mut head = readers.last_head();
         loop {
             let shape = selection.shape(bounds, head);
             let sql = self.shared.statements.read(shape, options.backwards);
@@ -158,6 +143,39 @@ impl PostgresStore {
         }
     }
 
+    /// The events of a read that is thought to be short, where no connection is free; `None` where
+    /// it is to be asked alone.
+    pub(super) async fn read_with_others(
+        &self,
+        readers: &Readers,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<Option<Events>, Error> {
+        let (bounds, head) = (Bounds::of(options), readers.last_head());
+        if options.backwards || head.is_none() || !bounds.are_short(head) {
+            return Ok(None);
+        }
+        let Some(waiting) = readers.short_reads() else {
+            return Ok(None);
+        };
+        let selection = Selection::of(query);
+        let limit = options
+            .limit
+            .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        let read = ShortRead::of(query, &selection, bounds, limit);
+        let sql = &self.shared.statements.read_together;
+        let found = readers.read_together(waiting, read, sql).await?;
+        let Some(mut found) = found.filter(|found| bounds.are_short(found.head)) else {
+            return Ok(None);
+        };
+        check_after(options, found.head)?;
+        if !selection.is_exact_in_short_range() {
+            found.events.retain(|event| query.matches(event));
+            found.events.truncate(most(options.limit));
+        }
+        Ok(Some(found))
+    }
+
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
         let rows = self
             .shared
@@ -177,6 +195,19 @@ impl PostgresStore {
         let bounds = Bounds::within(span);
         let readers = &self.shared.readers;
         let mut head = readers.last_head();
+        if head.is_some()
+            && bounds.are_short(head)
+            && selection.is_exact_in_short_range()
+            && let Some(waiting) = readers.short_counts()
+        {
+            let read = ShortRead::of(query, &selection, bounds, None);
+            let sql = &self.shared.statements.extents_together;
+            let found = readers.read_together(waiting, read, sql).await?;
+            if let Some(found) = found.filter(|found| bounds.are_short(found.head)) {
+                return Ok(found);
+            }
+            head = readers.last_head();
+        }
         loop {
             let shape = selection.counted_shape(bounds, head);
             let sql = self.shared.statements.extent(shape);
@@ -184,7 +215,7 @@ impl PostgresStore {
                 .rows(|| bind(sql.clone(), &selection, bounds, None))
                 .await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound);
-            let extent = row.and_then(extent).map_err(|failed| error(&failed))?;
+            let extent = row::extent(row.map_err(|failed| error(&failed))?)?;
             head = extent.head;
             readers.saw_head(head);
             if shape.fits(bounds, head) {
@@ -232,15 +263,6 @@ impl PostgresStore {
             .await?;
         rows.iter().map(row::event).collect()
     }
-}
-
-fn extent(row: &PgRow) -> Result<Extent, sqlx::Error> {
-    let position = |number: Option<i64>| number.map(i64::unsigned_abs).and_then(Position::new);
-    Ok(Extent {
-        count: row.try_get::<i64, _>(0)?.unsigned_abs(),
-        last: position(row.try_get(1)?),
-        head: position(row.try_get(2)?),
-    })
 }
 
 fn scalar<T>(rows: &[PgRow]) -> Result<Option<T>, Error>

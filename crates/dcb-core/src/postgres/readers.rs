@@ -16,7 +16,7 @@ use super::config::Config;
 use super::counters::Counters;
 use super::error::{Failure, error, failure};
 use super::session;
-use super::short_read::ShortReads;
+use super::short_read::{EventsOfEach, ExtentOfEach, ShortReads};
 use crate::{Error, Position};
 
 /// A statement with its values.
@@ -33,7 +33,8 @@ pub(super) struct Readers {
     /// How each statement's transaction begins, where a session lasts no longer than one.
     begin: Option<SqlStr>,
     /// Those that find no connection free.
-    short_reads: Arc<ShortReads>,
+    short_reads: Arc<ShortReads<EventsOfEach>>,
+    short_counts: Arc<ShortReads<ExtentOfEach>>,
 }
 
 impl Readers {
@@ -50,6 +51,7 @@ impl Readers {
             head: Arc::default(),
             begin: session::reading_transaction(config),
             short_reads: Arc::new(ShortReads::new()),
+            short_counts: Arc::new(ShortReads::new()),
         })
     }
 
@@ -74,8 +76,17 @@ impl Readers {
 
     /// The short reads that wait, where another had better join them; `None` where a connection
     /// rests, or where each statement has a transaction.
-    pub(super) fn short_reads(&self) -> Option<&ShortReads> {
-        (!self.are_pooled() && !self.pool.has_resting()).then_some(&*self.short_reads)
+    pub(super) fn short_reads(&self) -> Option<&ShortReads<EventsOfEach>> {
+        self.must_wait().then_some(&*self.short_reads)
+    }
+
+    /// As [`Readers::short_reads`], those that count.
+    pub(super) fn short_counts(&self) -> Option<&ShortReads<ExtentOfEach>> {
+        self.must_wait().then_some(&*self.short_counts)
+    }
+
+    fn must_wait(&self) -> bool {
+        !self.are_pooled() && !self.pool.has_resting()
     }
 
     /// All rows of a statement.

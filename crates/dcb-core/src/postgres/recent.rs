@@ -7,12 +7,9 @@
 //! changes. The server makes sure under the log's lock that this event is the last, so nothing rests
 //! on what is remembered: where another process appended in between, each condition is looked up.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use uuid::Uuid;
 
-use super::tag_key;
+use super::tag_key::{self, Keyed};
 
 /// Tags noted before the older half is forgotten: about 4,000 events with two tags.
 const TAGS_OF_A_HALF: usize = 8192;
@@ -29,6 +26,15 @@ pub(super) struct Recent {
     last: Option<Last>,
     /// How many batches came right behind the one before them since one was in vain.
     undisturbed: u32,
+    before: Before,
+}
+
+/// What was known before the batch that was noted last.
+#[derive(Debug, Default)]
+struct Before {
+    last: Option<Last>,
+    /// The keys that it changed, and where each occurred last.
+    keys: Vec<(i64, Option<u64>)>,
 }
 
 /// The last event that was noted.
@@ -55,7 +61,7 @@ struct Half {
     base: u64,
     tags: usize,
     /// Where each key occurs last, under the event's type and under any.
-    last: HashMap<i64, u64, BuildHasherDefault<Spread>>,
+    last: Keyed<u64>,
 }
 
 impl Recent {
@@ -91,18 +97,34 @@ impl Recent {
             std::mem::swap(&mut self.older, &mut self.newer);
             self.newer.clear(head);
         }
+        self.before.last = self.last;
+        self.before.keys.clear();
     }
 
     /// Notes the next event.
     pub(super) fn note(&mut self, event: Last, keys: &[i64]) {
-        for &key in keys {
-            self.newer.last.insert(key, event.position);
-            self.newer
-                .last
-                .insert(tag_key::of_any_type(key), event.position);
+        for &tag in keys {
+            for key in [tag, tag_key::of_any_type(tag)] {
+                let before = self.newer.last.insert(key, event.position);
+                self.before.keys.push((key, before));
+            }
         }
         self.newer.tags += keys.len();
         self.last = Some(event);
+    }
+
+    /// Forgets the batch that was noted last: it was not appended after all.
+    pub(super) fn take_back(&mut self) {
+        let Before { last, keys } = std::mem::take(&mut self.before);
+        self.newer.tags -= keys.len() / 2;
+        for (key, before) in keys.into_iter().rev() {
+            match before {
+                Some(position) => self.newer.last.insert(key, position),
+                None => self.newer.last.remove(&key),
+            };
+        }
+        self.last = last;
+        self.undisturbed = self.undisturbed.saturating_sub(1);
     }
 
     /// What to ask for one alternative with these keys, of which an event must carry all.
@@ -138,29 +160,6 @@ impl Half {
         self.base = base;
         self.tags = 0;
         self.last.clear();
-    }
-}
-
-/// Keys are hashes already, but those of one type share their low bits.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_i64(i64::from(byte));
-        }
-    }
-
-    fn write_i64(&mut self, key: i64) {
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.0 = (self.0 ^ key.cast_unsigned())
-            .wrapping_mul(ODD)
-            .rotate_left(26);
     }
 }
 

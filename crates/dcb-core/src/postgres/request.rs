@@ -5,10 +5,10 @@ use uuid::Uuid;
 use super::tag_key;
 use crate::{Append, Appended, Error, Event};
 
-/// An append on its way through the queue, its events all with an id.
+/// An append on its way through the queue, its events all with an id. Small: it is moved often.
 #[derive(Debug)]
 pub(super) struct Request {
-    pub(super) append: Append,
+    pub(super) append: Box<Append>,
     /// The id of each event: the caller's own, or one made for it.
     pub(super) ids: Arc<[Uuid]>,
     /// The keys of the events' tags, event after event, each event's in order. Made by the caller,
@@ -25,7 +25,7 @@ impl Request {
         Self {
             ids: ids.collect(),
             tag_keys: tag_keys(&append.events).into(),
-            append,
+            append: Box::new(append),
         }
     }
 
@@ -43,7 +43,7 @@ impl Request {
     /// The request itself, for its caller; an empty one stays behind.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self {
-            append: Append::new([]),
+            append: Box::new(Append::new([])),
             ids: Arc::default(),
             tag_keys: Box::default(),
         };

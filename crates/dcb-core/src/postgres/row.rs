@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::event::StoredEvent;
-use crate::{Command, Error, Position, RecordedCommand, SequencedEvent};
+use crate::{Command, Error, Extent, Position, RecordedCommand, SequencedEvent};
 
 /// Seconds from the Unix epoch to 2000-01-01, from which PostgreSQL counts.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
@@ -42,9 +42,22 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
     stored.into_event()
 }
 
-/// Which of so many reads that shared a statement a row is for, from 0.
-pub(super) fn read(row: &PgRow, reads: usize) -> Result<usize, Error> {
-    let number = int8(required(row, 7)?)?;
+/// Number of events, last of them, head.
+pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
+    let position = |column| {
+        let number = optional(row, column)?.map(int8).transpose()?;
+        Ok::<_, Error>(number.and_then(Position::new))
+    };
+    Ok(Extent {
+        count: int8(required(row, 0)?)?,
+        last: position(1)?,
+        head: position(2)?,
+    })
+}
+
+/// Which of so many reads that shared a statement a row is for, from 0; this column tells.
+pub(super) fn read(row: &PgRow, column: usize, reads: usize) -> Result<usize, Error> {
+    let number = int8(required(row, column)?)?;
     let read = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
     read.filter(|read| *read < reads)
         .ok_or_else(|| malformed("read"))

@@ -4,6 +4,10 @@
 //! answer it. So those who find no connection free wait in line, and the first of them who gets one
 //! takes the next along. Each has its own answer, of one snapshot that is younger than every call.
 //! Equal reads, as of many who decide about the same course at once, are read once.
+//!
+//! Events and counts have a line each.
+
+use std::marker::PhantomData;
 
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
@@ -16,7 +20,7 @@ use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, for_each_probe};
 use super::text_form::write_array;
-use crate::{Error, Events, Position, Query, SequencedEvent};
+use crate::{Error, Events, Extent, Position, Query, SequencedEvent};
 
 /// A read, forwards, of a range that is thought to be short.
 #[derive(PartialEq)]
@@ -27,10 +31,6 @@ pub(super) struct ShortRead {
     types: Option<Vec<u8>>,
     tag: Option<String>,
 }
-
-/// Each is answered with the events of its query and the head of the snapshot; but the tags of a
-/// query with several alternatives or tags are the caller's to check, and its limit to keep.
-pub(super) type ShortReads = Line<ShortRead, Events>;
 
 impl ShortRead {
     pub(super) fn of(
@@ -59,7 +59,7 @@ impl ShortRead {
     }
 }
 
-/// What [`super::statements::Statements::read_together`] takes, a row for each read.
+/// What the shared statements take, a row for each read.
 struct Columns {
     above: Column,
     below: Column,
@@ -91,8 +91,129 @@ impl Columns {
     }
 }
 
+/// Reads that wait, to be answered by one statement.
+pub(super) struct ShortReads<A: Answers>(Line<ShortRead, A::Answer>, PhantomData<A>);
+
+impl<A: Answers> ShortReads<A> {
+    pub(super) const fn new() -> Self {
+        Self(Line::new(), PhantomData)
+    }
+}
+
+/// What the rows of a shared statement come to.
+pub(super) trait Answers {
+    type Answer;
+
+    fn of(reads: usize) -> Self;
+
+    /// Takes a row in.
+    ///
+    /// # Errors
+    /// Where each read had better be asked alone.
+    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone>;
+
+    /// The head of the statement's snapshot.
+    fn head(&self) -> Option<Position>;
+
+    /// The answer of one read; whether it is wanted again.
+    fn answer(&mut self, read: usize, again: bool) -> Self::Answer;
+}
+
+/// A row is malformed, or there are too many bytes: whoever asks alone learns his own error, or has
+/// the events one by one.
+pub(super) struct AskAlone;
+
+impl From<Error> for AskAlone {
+    fn from(_: Error) -> Self {
+        Self
+    }
+}
+
+/// Each read's events and the head; but the tags of a query with several alternatives or tags are
+/// the caller's to check, and its limit to keep.
+pub(super) struct EventsOfEach {
+    head: Option<Option<Position>>,
+    events: Vec<Vec<SequencedEvent>>,
+    bytes: usize,
+}
+
+impl Answers for EventsOfEach {
+    type Answer = Events;
+
+    fn of(reads: usize) -> Self {
+        Self {
+            head: None,
+            events: vec![Vec::new(); reads],
+            bytes: 0,
+        }
+    }
+
+    /// The first row has the head, each other an event.
+    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone> {
+        /// Events are kept until the last has arrived, also for who takes them one by one.
+        const MOST_BYTES: usize = 4 << 20;
+        if self.head.is_none() {
+            self.head = Some(row::head(row)?);
+            return Ok(());
+        }
+        let read = row::read(row, 7, self.events.len())?;
+        let event = row::event(row)?;
+        self.bytes += event.size_bytes();
+        if self.bytes > MOST_BYTES {
+            return Err(AskAlone);
+        }
+        self.events[read].push(event);
+        Ok(())
+    }
+
+    fn head(&self) -> Option<Position> {
+        self.head.flatten()
+    }
+
+    fn answer(&mut self, read: usize, again: bool) -> Events {
+        let events = if again {
+            self.events[read].clone()
+        } else {
+            std::mem::take(&mut self.events[read])
+        };
+        let head = self.head();
+        Events { events, head }
+    }
+}
+
+/// How many events each read has, with the last of them and the head.
+pub(super) struct ExtentOfEach(Vec<Extent>);
+
+impl Answers for ExtentOfEach {
+    type Answer = Extent;
+
+    fn of(reads: usize) -> Self {
+        let none = Extent {
+            count: 0,
+            last: None,
+            head: None,
+        };
+        Self(vec![none; reads])
+    }
+
+    /// Each row has the extent of a read.
+    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone> {
+        let read = row::read(row, 3, self.0.len())?;
+        self.0[read] = row::extent(row)?;
+        Ok(())
+    }
+
+    fn head(&self) -> Option<Position> {
+        self.0.first().and_then(|extent| extent.head)
+    }
+
+    fn answer(&mut self, read: usize, _again: bool) -> Extent {
+        self.0[read]
+    }
+}
+
 /// The reads without their repetitions, and which of them each is.
-fn distinct(taken: &[Taken<ShortRead, Events>]) -> (Vec<&ShortRead>, Vec<usize>) {
+fn distinct<A>(taken: &[Taken<ShortRead, A>]) -> (Vec<&ShortRead>, Vec<usize>) {
     let mut reads = Vec::new();
     let which = taken
         .iter()
@@ -107,41 +228,23 @@ fn distinct(taken: &[Taken<ShortRead, Events>]) -> (Vec<&ShortRead>, Vec<usize>)
     (reads, which)
 }
 
-/// What a statement has answered so far: the head, then each read's events.
-struct Answers {
-    head: Option<Option<Position>>,
-    events: Vec<Vec<SequencedEvent>>,
-}
-
-impl Answers {
-    fn take(&mut self, row: &PgRow) -> Result<(), Error> {
-        if self.head.is_none() {
-            self.head = Some(row::head(row)?);
-            return Ok(());
-        }
-        let read = row::read(row, self.events.len())?;
-        self.events[read].push(row::event(row)?);
-        Ok(())
-    }
-}
-
 impl Readers {
     /// Waits for a connection, and reads with others that do. `None` where that came to nothing
     /// before the time was over, for whatever reason: whoever asks alone learns his own.
-    pub(super) async fn read_together(
+    pub(super) async fn read_together<A: Answers>(
         &self,
-        line: &ShortReads,
+        waiting: &ShortReads<A>,
         read: ShortRead,
         statement: &SqlStr,
-    ) -> Result<Option<Events>, Error> {
+    ) -> Result<Option<A::Answer>, Error> {
         /// More gain little, and wait for each other's rows.
         const MOST: usize = 16;
         let deadline = self.deadline();
-        let mut place = line.join(read);
+        let mut place = waiting.0.join(read);
         // Who leads may have been put aside by its caller.
         match timeout_at(deadline, place.turn()).await {
             Ok(Some(Turn::Lead)) => {}
-            Ok(Some(Turn::Answered(events))) => return Ok(Some(events)),
+            Ok(Some(Turn::Answered(answer))) => return Ok(Some(answer)),
             Ok(None) | Err(_) => return self.in_vain(deadline),
         }
         let connection = self
@@ -157,10 +260,7 @@ impl Readers {
             .bind(&columns.limits)
             .bind(&columns.types)
             .bind(&columns.tags);
-        let mut answers = Answers {
-            head: None,
-            events: vec![Vec::new(); reads.len()],
-        };
+        let mut answers = A::of(reads.len());
         let folded = self
             .fold_on(connection, bound, &mut answers, |answers, row| {
                 answers.take(&row)
@@ -168,7 +268,7 @@ impl Readers {
             .await;
         match folded {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return self.in_vain(deadline),
+            Ok(Err(AskAlone)) => return self.in_vain(deadline),
             Err(failed) => {
                 if failure(&failed) == Failure::Lost {
                     self.suspect();
@@ -176,23 +276,18 @@ impl Readers {
                 return self.in_vain(deadline);
             }
         }
-        let head = answers.head.flatten();
-        self.saw_head(head);
+        self.saw_head(answers.head());
         let mut own = None;
         for (index, taken) in taken.into_iter().enumerate() {
             let read = which[index];
-            let events = if which[index + 1..].contains(&read) {
-                answers.events[read].clone()
-            } else {
-                std::mem::take(&mut answers.events[read])
-            };
-            own = own.or(taken.answer(Events { events, head }));
+            let again = which[index + 1..].contains(&read);
+            own = own.or(taken.answer(answers.answer(read, again)));
         }
         Ok(own)
     }
 
     /// Who has waited for long enough does not ask again.
-    fn in_vain(&self, deadline: Instant) -> Result<Option<Events>, Error> {
+    fn in_vain<T>(&self, deadline: Instant) -> Result<Option<T>, Error> {
         if Instant::now() < deadline {
             Ok(None)
         } else {

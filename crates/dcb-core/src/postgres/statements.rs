@@ -26,6 +26,7 @@ pub(super) struct Statements {
     /// [`Statements::read`]; after an event's columns comes its read's number, from 1. Of a range
     /// that is not short there is no event.
     pub(super) read_together: SqlStr,
+    pub(super) extents_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
 }
@@ -91,6 +92,7 @@ impl Statements {
                     .to_owned(),
             ),
             read_together: sql(read_together()),
+            extents_together: sql(extents_together()),
             read: Shape::ALL
                 .map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
             extent: Shape::COUNTED.map(|shape| sql(extent(shape))),
@@ -240,21 +242,37 @@ fn read(shape: Shape, backwards: bool) -> String {
     format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL ({events})")
 }
 
-/// The types are taken apart once for each read, which OFFSET 0 sees to, not for each event.
 fn read_together() -> String {
+    let events = short_read_of_each(EVENT);
     format!(
         "{WITH_HEAD} SELECT h.head, {NOTHING_ELSE}, NULL::bigint FROM h UNION ALL ( \
-            SELECT {EVENT}, r.number \
-              FROM (SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
-                      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
-                           WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0) r \
-             CROSS JOIN LATERAL ( \
-                SELECT {EVENT} FROM dcb.event e \
-                 WHERE (SELECT least(h.head + 1, r.below) - r.above FROM h) <= {SHORT_RANGE} \
-                   AND e.position > r.above AND e.position < r.below \
-                   AND (e.type = ANY (r.types)) IS NOT FALSE \
-                   AND (r.tag IS NULL OR r.tag = ANY (e.tags)) \
-                 ORDER BY e.position LIMIT r.most) e)"
+            SELECT {EVENT}, r.number FROM {READS} r CROSS JOIN LATERAL ({events}) e)"
+    )
+}
+
+fn extents_together() -> String {
+    let events = short_read_of_each("e.position");
+    format!(
+        "{WITH_HEAD} SELECT e.count, e.last, (SELECT h.head FROM h), r.number FROM {READS} r \
+            CROSS JOIN LATERAL ( \
+                SELECT count(*) AS count, max(e.position) AS last FROM ({events}) e) e"
+    )
+}
+
+/// The types are taken apart once for each read, which OFFSET 0 sees to, not for each event.
+const READS: &str = "(SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
+         WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0)";
+
+/// The events of one of [`READS`], where its range is short.
+fn short_read_of_each(columns: &str) -> String {
+    format!(
+        "SELECT {columns} FROM dcb.event e \
+          WHERE (SELECT least(h.head + 1, r.below) - r.above FROM h) <= {SHORT_RANGE} \
+            AND e.position > r.above AND e.position < r.below \
+            AND (e.type = ANY (r.types)) IS NOT FALSE \
+            AND (r.tag IS NULL OR r.tag = ANY (e.tags)) \
+          ORDER BY e.position LIMIT r.most"
     )
 }
 

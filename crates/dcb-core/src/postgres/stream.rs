@@ -19,7 +19,7 @@ use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection};
 use super::statements::Statements;
-use crate::{Error, EventStream, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Error, EventStream, Events, Position, Query, ReadOptions, SequencedEvent};
 
 /// Pages grow from the first size to the last, so that who wants little does not read much.
 const FIRST_PAGE_ROWS: i64 = 256;
@@ -51,6 +51,15 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
+        match self.read_with_others(readers, query, options).await {
+            Ok(Some(Events { events, head })) => {
+                return Ok(EventStream::new(head, stream::iter(events).map(Ok)));
+            }
+            Ok(None) => {}
+            // A page is read once more, on another connection.
+            Err(failed) if failed.is_transient() => {}
+            Err(failed) => return Err(failed),
+        }
         let statements = Arc::clone(&self.shared.statements);
         let items = items(readers.clone(), statements, query.clone(), options);
         let mut items = Box::pin(items);

@@ -1,6 +1,9 @@
 //! The keys of tags as `dcb.tag_key` makes them, so that a batch brings its keys along and the
 //! server hashes nothing while the log is locked.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
 /// Bits of a key that are the type's; the others are the tag's.
 const TYPE_BITS: i64 = (1 << 24) - 1;
 
@@ -82,4 +85,30 @@ fn finish(mut a: u32, mut b: u32, mut c: u32) -> [u32; 2] {
     b = less(b, a, 14);
     c = less(c, b, 24);
     [b, c]
+}
+
+/// A map by key.
+pub(super) type Keyed<V> = HashMap<i64, V, BuildHasherDefault<Spread>>;
+
+/// Keys are hashes already, but those of one type share their low bits.
+#[derive(Debug, Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_i64(i64::from(byte));
+        }
+    }
+
+    fn write_i64(&mut self, key: i64) {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0 ^ key.cast_unsigned())
+            .wrapping_mul(ODD)
+            .rotate_left(26);
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures_util::future::join;
 use group_commit::{Commit, CommitError};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -102,22 +103,34 @@ impl Writer {
         }
     }
 
-    async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
+    /// Appends a batch, and notes what was appended.
+    async fn send(
+        &self,
+        session: &mut Session,
+        plan: &Plan,
+        requests: &[Request],
+    ) -> Result<Answer, sqlx::Error> {
         if let Some(last) = session.recent.likely_head()
             && session.batch.is_decided_by_keys()
             && session.commands.is_empty()
             && !session.link.is_pooled()
         {
-            if self.send_optimistic(session).await? {
-                return Ok(Answer {
-                    head: last.position,
-                    ..Answer::default()
-                });
+            let expected = Answer {
+                head: last.position,
+                ..Answer::default()
+            };
+            if self
+                .send_optimistic(session, plan, requests, &expected)
+                .await?
+            {
+                return Ok(expected);
             }
             session.recent.disturbed();
         }
         let append = bind(&self.statements, &session.batch, &session.commands);
-        answer(&session.link.append(append).await?)
+        let answer = answer(&session.link.append(append).await?)?;
+        plan.note_appended(requests, &answer, &mut session.recent);
+        Ok(answer)
     }
 
     /// Appends a batch that a look for keys decides about, all of it behind the last event known:
@@ -126,23 +139,38 @@ impl Writer {
     ///
     /// To look for events with two keys has a price, whether there are any or not: for a lone append
     /// a tenth. So one key is looked for until that was in vain.
-    async fn send_optimistic(&self, session: &mut Session) -> Result<bool, sqlx::Error> {
+    async fn send_optimistic(
+        &self,
+        session: &mut Session,
+        plan: &Plan,
+        requests: &[Request],
+        expected: &Answer,
+    ) -> Result<bool, sqlx::Error> {
         let has_pairs = session.batch.has_pairs();
-        let pairs = has_pairs && session.pairs;
-        if self.insert(session, pairs).await? {
-            return Ok(true);
+        let looks: &[bool] = match (has_pairs, session.pairs) {
+            (false, _) => &[false],
+            (true, false) => &[false, true],
+            (true, true) => &[true],
+        };
+        for &pairs in looks {
+            let Session {
+                link,
+                batch,
+                recent,
+                ..
+            } = session;
+            let insert = batch.bind_optimistic(&self.statements, pairs);
+            // It is noted while the server is at work, as if it had been appended.
+            let noting = async { plan.note_appended(requests, expected, recent) };
+            let (row, ()) = join(link.execute(insert), noting).await;
+            if is_inserted(row)? {
+                session.pairs = if has_pairs { pairs } else { session.pairs };
+                return Ok(true);
+            }
+            session.recent.take_back();
         }
-        session.pairs = has_pairs && !pairs && self.insert(session, true).await?;
-        Ok(session.pairs)
-    }
-
-    async fn insert(&self, session: &mut Session, pairs: bool) -> Result<bool, sqlx::Error> {
-        let insert = session.batch.bind_optimistic(&self.statements, pairs);
-        match session.link.execute(insert).await {
-            Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),
-            Err(failed) if is_position_taken(&failed) => Ok(false),
-            Err(failed) => Err(failed),
-        }
+        session.pairs = false;
+        Ok(false)
     }
 
     /// Finds out what became of a batch whose connection was lost: makes sure that the old session
@@ -180,6 +208,15 @@ impl Writer {
             stored.insert(id, position);
         }
         Ok(stored)
+    }
+}
+
+/// Whether an optimistic append was in time.
+fn is_inserted(row: Result<PgRow, sqlx::Error>) -> Result<bool, sqlx::Error> {
+    match row {
+        Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),
+        Err(failed) if is_position_taken(&failed) => Ok(false),
+        Err(failed) => Err(failed),
     }
 }
 
@@ -282,9 +319,8 @@ impl Commit for Writer {
         let plan = Plan::of(batch);
         session.batch.fill(batch, &plan, &session.recent);
         session.commands.fill(batch, &plan);
-        match self.send(session).await {
+        match self.send(session, &plan, batch).await {
             Ok(answer) => {
-                plan.note_appended(batch, &answer, &mut session.recent);
                 self.counters.committed(batch, &plan, &answer);
                 Ok(verdicts(&plan, batch, &answer))
             }

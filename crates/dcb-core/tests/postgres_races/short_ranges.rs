@@ -55,7 +55,11 @@ pub(crate) async fn queried(
     positions(&store.query(query, options).await.unwrap().events)
 }
 
-async fn streamed(store: &PostgresStore, query: &Query, options: ReadOptions) -> Vec<u64> {
+pub(crate) async fn streamed(
+    store: &PostgresStore,
+    query: &Query,
+    options: ReadOptions,
+) -> Vec<u64> {
     let stream = store.query_stream(query, options).await.unwrap();
     positions(&stream.try_collect::<Vec<_>>().await.unwrap())
 }

@@ -1,17 +1,18 @@
 //! Short reads that wait for a connection together: each gets its own answer, whatever becomes of
 //! the others.
 
+use std::ops::Bound;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
-use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Error, Event, EventStore as _, Query, ReadOptions};
 use futures_util::future::{join, join_all};
 use tokio::time::timeout;
 
-use super::short_ranges::{MANY, expected, queried, queries, seats};
+use super::short_ranges::{MANY, expected, queried, queries, seats, streamed};
 use crate::support::events::{at, positions, whole_log};
 use crate::support::proxy::{Cut, Proxy};
 use crate::support::sql::Sql;
@@ -74,6 +75,98 @@ async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn streams_that_wait_share_statements_too() {
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let all = whole_log(&store).await;
+    let mut locker = locked(&log).await;
+    let reads = reads();
+    let before = store.stats().reads;
+    let answers = reads
+        .iter()
+        .map(|(query, options)| streamed(&store, query, *options));
+    let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
+    for ((query, options), answer) in reads.iter().zip(answers) {
+        let expected = expected(query, &all, *options);
+        assert_eq!(answer, expected, "{query:?} {options:?}");
+    }
+    let statements = store.stats().reads - before;
+    assert_eq!(statements as usize, 1 + (reads.len() - 1).div_ceil(SHARE));
+}
+
+/// Of a query with several tags or alternatives the server can't count what is in a short range.
+#[tokio::test(flavor = "multi_thread")]
+async fn counts_that_wait_share_statements() {
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let all = whole_log(&store).await;
+    let counts: Vec<_> = reads()
+        .into_iter()
+        .filter(|(query, options)| options.limit.is_none() && !query.is_all())
+        .collect();
+    let alone = counts
+        .iter()
+        .filter(|(query, _)| query.items().len() > 1 || query.items()[0].tags().len() > 1)
+        .count();
+    let mut locker = locked(&log).await;
+    let before = store.stats().reads;
+    let extents = counts.iter().map(|(query, options)| {
+        let after = options.after.expect("each range has an after");
+        store.extent(query, (Bound::Excluded(after), Bound::Unbounded))
+    });
+    let (extents, ()) = join(join_all(extents), locker.run("COMMIT")).await;
+    for ((query, options), extent) in counts.iter().zip(extents) {
+        let expected = expected(query, &all, *options);
+        let extent = extent.unwrap();
+        assert_eq!(extent.count, expected.len() as u64, "{query:?} {options:?}");
+        let last = extent.last.map(|last| last.get());
+        assert_eq!(last, expected.last().copied(), "{query:?} {options:?}");
+        assert_eq!(extent.head, Some(at(MANY as u64)));
+    }
+    let statements = (store.stats().reads - before) as usize;
+    let together = counts.len() - alone;
+    let most = 1 + alone + together.div_ceil(SHARE);
+    assert!(
+        together > 2 * SHARE / 3 && statements <= most,
+        "{statements} for {together} + {alone}"
+    );
+}
+
+/// Who takes events one by one is not to have more than a few of them in memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_events_are_not_kept_for_others() {
+    const LARGE: usize = 900_000;
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let large = |_| {
+        Event::builder("Drawn")
+            .data(vec![b'x'; LARGE])
+            .build()
+            .unwrap()
+    };
+    store
+        .append((0..10).map(large).collect::<Vec<_>>())
+        .await
+        .unwrap();
+    let after = ReadOptions::new().after(at(MANY as u64));
+    let mut locker = locked(&log).await;
+    let before = store.stats().reads;
+    let asked = (0..6).map(async |_| {
+        let mut events = store.query_stream(&Query::all(), after).await.unwrap();
+        let mut count = 0;
+        while let Some(event) = events.next().await {
+            assert_eq!(event.unwrap().data().len(), LARGE);
+            count += 1;
+        }
+        count
+    });
+    let (counts, ()) = join(join_all(asked), locker.run("COMMIT")).await;
+    assert_eq!(counts, [10; 6]);
+    // One alone, then all others together in vain, then each of them alone.
+    assert_eq!(store.stats().reads - before, 1 + 1 + 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn equal_reads_that_wait_are_read_once() {
     let log = fresh_log().await;
     let writer = reader(&log).await;
@@ -111,7 +204,7 @@ async fn a_read_sees_what_was_appended_before_it() {
             let own = own.build().unwrap();
             for round in 0..ROUNDS {
                 let tags = [format!("caller:{caller}")];
-                let event = dcb_core::Event::builder("Seen").tags(tags).build();
+                let event = Event::builder("Seen").tags(tags).build();
                 let appended = store.append([event.unwrap()]).await.unwrap();
                 let options = ReadOptions::new().from(appended.first());
                 let seen = queried(&store, &own, options).await;

@@ -1,5 +1,7 @@
-use std::future::ready;
+use std::future::{Future, ready};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use group_commit::{Limits, SubmitError};
 use tokio::sync::oneshot;
@@ -85,7 +87,8 @@ async fn a_deadline_in_line_withdraws() {
 #[tokio::test]
 async fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() {
     let queue = closed_queue(Limits::default());
-    let outcome = queue.submit_until(job(0), tokio::task::yield_now()).await;
+    let in_flight = until(|| !queue.committer().started().is_empty());
+    let outcome = queue.submit_until(job(0), in_flight).await;
     assert_eq!(outcome, Err(SubmitError::OutcomeUnknown), "as the leader");
 
     let (pass, passed) = oneshot::channel::<()>();
@@ -110,6 +113,33 @@ async fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() 
     queue.committer().let_through(1);
     queue.close().await;
     assert_eq!(queue.committer().written(), [0, 1]);
+}
+
+/// Where callers came together of late, the first one gives way before it commits: until then its
+/// request is in line as any other.
+#[tokio::test]
+async fn a_leader_that_gives_way_is_withdrawn() {
+    let queue = closed_queue(Limits::default());
+    let (leader, waiting) = arrive_behind(&queue, &[1, 2]).await;
+    queue.committer().let_through(2);
+    for caller in waiting.into_iter().chain([leader]) {
+        caller.await.unwrap().unwrap();
+    }
+
+    let outcome = queue.submit_until(job(0), tokio::task::yield_now()).await;
+    assert_eq!(outcome, Err(SubmitError::TimedOut));
+    assert!(pending_once(queue.submit(job(3))), "it gives way");
+    assert_eq!(queue.stats().withdrawn, 2);
+
+    queue.committer().let_through(1);
+    assert_eq!(queue.submit(job(4)).await, Ok(4));
+    assert_eq!(queue.committer().written(), [0, 1, 2, 4]);
+}
+
+/// Whether the future is not ready at once. It is dropped.
+fn pending_once(future: impl Future) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    pin!(future).poll(&mut cx).is_pending()
 }
 
 #[tokio::test]

@@ -55,15 +55,20 @@ async fn without_fill_yields_a_commit_starts_before_the_callers_of_the_last_are_
     assert_eq!(queue.stats().batches, 5);
 }
 
-/// Eight callers in a closed loop, on one thread: how many batches their requests made.
-async fn batches_of_a_closed_loop(fill_yields: u32) -> u64 {
+fn numbered(fill_yields: u32) -> Arc<Queue<Numbered>> {
     let limits = Limits {
         fill_yields,
         ..Limits::default()
     };
-    let queue = Arc::new(Queue::new(Numbered::default(), limits));
+    Arc::new(Queue::new(Numbered::default(), limits))
+}
+
+/// Eight callers in a closed loop of twenty rounds, on one thread: how many batches their requests
+/// made.
+async fn batches_of_a_closed_loop(queue: &Arc<Queue<Numbered>>) -> u64 {
+    let before = queue.stats().batches;
     let callers = [(); 8].map(|()| {
-        let queue = Arc::clone(&queue);
+        let queue = Arc::clone(queue);
         tokio::spawn(async move {
             for _ in 0..20 {
                 queue.submit(()).await.unwrap();
@@ -73,14 +78,14 @@ async fn batches_of_a_closed_loop(fill_yields: u32) -> u64 {
     for caller in callers {
         caller.await.unwrap();
     }
-    queue.stats().batches
+    queue.stats().batches - before
 }
 
 #[tokio::test]
 async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     let (at_once, filled) = (
-        batches_of_a_closed_loop(0).await,
-        batches_of_a_closed_loop(3).await,
+        batches_of_a_closed_loop(&numbered(0)).await,
+        batches_of_a_closed_loop(&numbered(3)).await,
     );
     assert!(
         filled < at_once,
@@ -88,11 +93,26 @@ async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     );
 }
 
-/// Each round of a closed loop is one batch.
+/// Each round of a closed loop is one batch: the writer waits for those whom it has answered.
 #[tokio::test]
 async fn the_writer_waits_for_those_whom_it_has_answered() {
     // The first caller commits alone, and is a round ahead of the others from then on.
-    assert_eq!(batches_of_a_closed_loop(1).await, 21);
+    assert_eq!(batches_of_a_closed_loop(&numbered(1)).await, 21);
+}
+
+/// As soon as callers have come together once, the first of them waits for the others too.
+#[tokio::test]
+async fn the_first_of_a_crowd_gives_way_to_the_others() {
+    let queue = numbered(1);
+    batches_of_a_closed_loop(&queue).await;
+    for _ in 0..3 {
+        assert_eq!(batches_of_a_closed_loop(&queue).await, 20);
+    }
+    // A caller that has been alone for a while has nobody to give way to.
+    for _ in 0..2 {
+        queue.submit(()).await.unwrap();
+    }
+    assert_eq!(batches_of_a_closed_loop(&queue).await, 21);
 }
 
 #[test]

@@ -124,3 +124,18 @@ fn the_last_event_is_likely_the_head_after_a_while_undisturbed() {
     recent.note(last(1_001), &[]);
     assert!(recent.likely_head().is_none());
 }
+
+#[test]
+fn a_batch_that_is_taken_back_was_never_noted() {
+    let mut recent = known(20);
+    recent.follow(120);
+    recent.note(last(121), &[key("hot"), key("new")]);
+    recent.note(last(122), &[key("hot"), key("new")]);
+    assert!(!settled(&recent, 120, &["hot"]) && !settled(&recent, 120, &["new"]));
+    recent.take_back();
+    assert!(settled(&recent, 120, &["hot"]) && settled(&recent, 120, &["new"]));
+    assert!(!settled(&recent, 119, &["hot"]));
+    assert_eq!(recent.likely_head(), Some(last(120)));
+    assert_eq!(recent.newer.tags, 40);
+    assert_eq!(recent.newer.last.len(), known(20).newer.last.len());
+}

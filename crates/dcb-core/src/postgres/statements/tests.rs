@@ -35,6 +35,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
         ("positions_by_id", &statements.positions_by_id),
         ("clear", &statements.clear),
         ("read_together", &statements.read_together),
+        ("extents_together", &statements.extents_together),
     ];
     let mut all: Vec<_> = single
         .map(|(name, sql)| (name.to_owned(), sql.clone()))
