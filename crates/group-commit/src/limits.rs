@@ -20,7 +20,8 @@ pub struct Limits {
     /// that is alone never gives way: it would take some ten microseconds. 1 by default.
     ///
     /// A writer that does not know whom to wait for, such as that of a
-    /// [`BlockingQueue`](crate::BlockingQueue), gives way so many times at most, and its first caller never.
+    /// [`BlockingQueue`](crate::BlockingQueue), gives way so many times at most, and its first caller
+    /// never.
     ///
     /// With 0 the next commit starts before the callers of the last one are answered, and their
     /// work overlaps it. That suits callers who come independently of each other. Callers who

@@ -53,8 +53,8 @@ fn reads() -> Vec<(Query, ReadOptions)> {
     reads.iter().cloned().chain(again).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
+/// Asks for all of [`reads`] at once.
+async fn share_statements(ask: impl AsyncFn(&PostgresStore, &Query, ReadOptions) -> Vec<u64>) {
     let log = fresh_log().await;
     let store = reader(&log).await;
     let all = whole_log(&store).await;
@@ -64,7 +64,7 @@ async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
     // All are asked before the first can be answered: that one has the connection, the others wait.
     let answers = reads
         .iter()
-        .map(|(query, options)| queried(&store, query, *options));
+        .map(|(query, options)| ask(&store, query, *options));
     let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
     for ((query, options), answer) in reads.iter().zip(answers) {
         let expected = expected(query, &all, *options);
@@ -75,23 +75,13 @@ async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reads_that_wait_share_statements_and_each_gets_its_own_answer() {
+    share_statements(queried).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn streams_that_wait_share_statements_too() {
-    let log = fresh_log().await;
-    let store = reader(&log).await;
-    let all = whole_log(&store).await;
-    let mut locker = locked(&log).await;
-    let reads = reads();
-    let before = store.stats().reads;
-    let answers = reads
-        .iter()
-        .map(|(query, options)| streamed(&store, query, *options));
-    let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
-    for ((query, options), answer) in reads.iter().zip(answers) {
-        let expected = expected(query, &all, *options);
-        assert_eq!(answer, expected, "{query:?} {options:?}");
-    }
-    let statements = store.stats().reads - before;
-    assert_eq!(statements as usize, 1 + (reads.len() - 1).div_ceil(SHARE));
+    share_statements(streamed).await;
 }
 
 /// Of a query with several tags or alternatives the server can't count what is in a short range.
