@@ -3,8 +3,8 @@
 //! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in one
 //! statement that commits by itself, in a log with the content of the row's: nobody writes between
 //! the appends of the row. The keys of the tags are made here, as the store does, so that the server
-//! hashes nothing. Where the events go is asked before the op, untimed; the store asks inside its
-//! statement, or knows from its last append.
+//! hashes nothing. Where the events go is asked once, in the set-up: of the writers to one database a
+//! row has no more than one.
 
 use super::log::Log;
 use super::raw::Connections;
@@ -91,22 +91,19 @@ fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
         let log = log.clone();
         async move {
             let database = log.database().await?;
+            let connections = Connections::open(database.url(), connections).await?;
+            let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
+                .fetch_one(&mut *connections.first().await)
+                .await?;
             Ok(Writer {
-                connections: Connections::open(database.url(), connections).await?,
-                next: AtomicI64::new(0),
+                connections,
+                next: AtomicI64::new(head.unwrap_or(0) + 1),
                 workload: rows::workload(),
                 _database: database,
             })
         }
     };
-    Op::setup(set_up).before(|writer, _op| async move {
-        let mut connection = writer.connections.first().await;
-        let head: Option<i64> = sqlx::query_scalar("SELECT max(position) FROM dcb.event")
-            .fetch_one(&mut *connection)
-            .await?;
-        writer.next.store(head.unwrap_or(0) + 1, Ordering::Relaxed);
-        Ok(())
-    })
+    Op::setup(set_up)
 }
 
 async fn insert_one(

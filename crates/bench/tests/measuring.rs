@@ -32,25 +32,39 @@ fn calls_per_second_are_those_of_all_callers() {
 }
 
 #[test]
-fn a_floor_takes_turns_with_the_row() {
-    let turns = Arc::new(Mutex::new(Vec::new()));
+fn floors_take_turns_with_the_row_and_nobody_always_follows_the_same() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
     let op = |name: &'static str| {
-        let turns = turns.clone();
+        let calls = calls.clone();
         Op::setup(|| async { Ok(()) }).call(move |_, _| {
-            turns.lock().unwrap().push(name);
+            calls.lock().unwrap().push(name);
             async { Ok(Outcome::Success) }
         })
     };
-    let floor = Floor::new("floor", "the same", &op("floor"));
-    let figures = figures(&Row::new("Row", "none").floor(&floor), &op("row")).unwrap();
-    let turns = turns.lock().unwrap();
-    assert!(turns.len() > 20);
-    let sides: Vec<&[&str]> = turns.chunk_by(|one, next| one == next).collect();
-    for both in sides.chunks(2) {
-        assert_eq!((both[0][0], both[1][0]), ("row", "floor"));
-        assert_eq!(both[0].len(), both[1].len(), "as many ops a turn");
+    let floors = ["first", "second"].map(|name| Floor::new(name, "the same", &op(name)));
+    let row = Row::new("Row", "none").floor(&floors[0]).floor(&floors[1]);
+    let figures = figures(&row, &op("row")).unwrap();
+    let calls = calls.lock().unwrap();
+    let of = |name: &str| calls.iter().filter(|call| **call == name).count();
+    assert!(of("row") > 20);
+    assert_eq!([of("first"), of("second")], [of("row"); 2]);
+    let follows = |one: &str, other: &str| {
+        let pairs = calls.windows(2);
+        pairs.filter(|pair| **pair == [one, other]).count()
+    };
+    let others = [
+        ("first", "second", "row"),
+        ("row", "second", "first"),
+        ("row", "first", "second"),
+    ];
+    for (one, other, after) in others {
+        let [one, other] = [follows(one, after), follows(other, after)];
+        assert!(
+            one.abs_diff(other) <= 3,
+            "{after} after one {one} times, {other} after the other"
+        );
     }
-    let ratio = figures.floor("floor").unwrap().ratio;
+    let ratio = figures.floor("first").unwrap().ratio;
     assert!(ratio.low <= ratio.value && ratio.value <= ratio.high);
 }
 

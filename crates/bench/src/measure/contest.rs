@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Waker};
 /// release of waiting threads stay below a percent.
 const SHORTEST_TIMED_NS: f64 = 5_000.0;
 const SHORTEST_TIMED_NS_THREADS: f64 = 2_000_000.0;
-/// A side goes on for so long before the next has its turn: it is to find the processor's caches as
-/// its own ops leave them, not as those of its floors do.
-const SHORTEST_TURN_NS: f64 = 1_000_000.0;
+/// A side goes on for so long, or for a whole sample, before the next has its turn: it is to find the
+/// caches of the processor and of the server as its own ops leave them, not as those of its floors do.
+const SHORTEST_TURN_NS: f64 = 10_000_000.0;
 
 /// A row and its floors after their set-up; they take turns, so that whatever slows the machine
 /// for a while slows all of them.
@@ -25,6 +25,8 @@ pub(super) struct Contest {
     block: u64,
     /// Ops of a turn.
     turn: u64,
+    /// Rounds of turns so far.
+    rounds: usize,
 }
 
 struct Side {
@@ -84,6 +86,7 @@ impl Contest {
             shortest_timed_ns,
             block: 1,
             turn: 1,
+            rounds: 0,
         })
     }
 
@@ -107,7 +110,8 @@ impl Contest {
         let mut left = ops;
         while left > 0 {
             let turn = self.turn.min(left);
-            for (side, seen) in self.sides.iter_mut().zip(&mut seen) {
+            for side in order(self.sides.len(), self.rounds) {
+                let (side, seen) = (&mut self.sides[side], &mut seen[side]);
                 let end = side.next_op + turn;
                 while side.next_op < end {
                     let block = self.block.min(end - side.next_op);
@@ -115,6 +119,7 @@ impl Contest {
                     side.next_op += block;
                 }
             }
+            self.rounds += 1;
             left -= turn;
         }
         let ops_per_latency = self.block.min(ops);
@@ -135,6 +140,17 @@ impl Contest {
         }
         self.turn = ops(SHORTEST_TURN_NS).max(self.block);
     }
+}
+
+/// The order of the sides in a round: rotated from one to the next, mirrored every other time round.
+/// The first op of a turn pays for what the turn before it left behind, so that no side is to follow
+/// the same one always: of three, each follows each as often.
+fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
+    let is_mirrored = (round / sides) % 2 == 1;
+    (0..sides).map(move |place| {
+        let side = (round + place) % sides;
+        if is_mirrored { sides - 1 - side } else { side }
+    })
 }
 
 /// Asynchronous work runs as one task on a worker thread, where a server's would run: from the

@@ -82,7 +82,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.extend(tables::MS.iter().flat_map(|detail| detail.sections(view)));
     page.push(heading(2, "Floors"));
     page.push(Section::Text(
-        "Each floor was measured anew beside every row that names it, op by op in turns.".into(),
+        "Each floor was measured anew beside every row that names it, in turns.".into(),
     ));
     page.push(Section::Table(floors_table(view)));
     page.push(heading(2, "Figures to reach"));

@@ -24,6 +24,8 @@ pub(super) struct Batch {
     /// Of each probe another key besides that of its row, NULL where it has no two tags. Only an
     /// optimistic append asks for it.
     probe_other: Column,
+    /// The key of each tag with the number of its event, before they go to their columns.
+    tags: Vec<(i64, i32)>,
 }
 
 /// The parameters of `dcb.append`, in its order.
@@ -52,15 +54,17 @@ impl Default for Batch {
         Self {
             columns: ELEMENTS.map(Column::new),
             probe_other: Column::new(Int8),
+            tags: Vec::new(),
         }
     }
 }
 
 impl Batch {
     /// Takes over the requests, and of those that the plan does not hold the events.
-    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &Recent) {
+    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &mut Recent) {
         self.columns.iter_mut().for_each(Column::clear);
         self.probe_other.clear();
+        self.tags.clear();
         if let Some(last) = recent.last() {
             self.add_last(last);
         }
@@ -81,6 +85,7 @@ impl Batch {
                 self.add_tracking(number, tracking);
             }
         }
+        self.add_tags();
     }
 
     /// The statement with the columns as its parameters.
@@ -125,17 +130,7 @@ impl Batch {
     }
 
     fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {
-        let [
-            request,
-            id,
-            event_type,
-            tags,
-            metadata,
-            data,
-            tag_event,
-            tag_key,
-            ..,
-        ] = &mut self.columns;
+        let [request, id, event_type, tags, metadata, data, ..] = &mut self.columns;
         request.push_int4(number);
         id.push(event_id.as_bytes());
         event_type.push(event.event_type().as_bytes());
@@ -147,8 +142,18 @@ impl Batch {
         }
         data.push(event.data());
         for same in tag_keys.chunk_by(|one, next| one == next) {
-            tag_event.push_int4(request.count());
-            tag_key.push_int8(same[0]);
+            self.tags.push((same[0], request.count()));
+        }
+    }
+
+    /// In the order of their index: the server inserts them one by one, and finds the pages that are
+    /// near each other in its caches.
+    fn add_tags(&mut self) {
+        let [_, _, _, _, _, _, event, key, ..] = &mut self.columns;
+        self.tags.sort_unstable();
+        for (tag, number) in self.tags.drain(..) {
+            event.push_int4(number);
+            key.push_int8(tag);
         }
     }
 
@@ -158,7 +163,7 @@ impl Batch {
         id.push(known_id.as_bytes());
     }
 
-    fn add_condition(&mut self, number: i32, condition: &AppendCondition, recent: &Recent) {
+    fn add_condition(&mut self, number: i32, condition: &AppendCondition, recent: &mut Recent) {
         let [
             ..,
             request,
@@ -181,7 +186,7 @@ impl Batch {
                 let keys = wanted_tags
                     .iter()
                     .map(|tag| tag_key::of_tag(tag.as_str()) | type_bits);
-                let glance = recent.glance(position, keys);
+                let glance = recent.glance(position, keys.clone());
                 request.push_int4(number);
                 event_type.push_optional_text(wanted_type);
                 tags.push_with(|buffer| {
@@ -192,6 +197,9 @@ impl Batch {
                 self.probe_other.push_optional_int8(glance.other);
                 if !glance.settled {
                     open.push_int4(request.count());
+                    if glance.other.is_some() {
+                        recent.asked(keys);
+                    }
                 }
             },
         );

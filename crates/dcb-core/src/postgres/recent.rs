@@ -14,6 +14,9 @@ use super::tag_key::{self, Keyed};
 /// Tags noted before the older half is forgotten: about 4,000 events with two tags.
 const TAGS_OF_A_HALF: usize = 8192;
 
+/// Keys whose asking is counted before the counts begin anew.
+const KEYS_ASKED: usize = 8192;
+
 /// After so many batches with nothing in the way, the next is taken to be one of them. The higher,
 /// the rarer is an attempt in vain.
 const UNDISTURBED: u32 = 16;
@@ -27,6 +30,8 @@ pub(super) struct Recent {
     /// How many batches came right behind the one before them since one was in vain.
     undisturbed: u32,
     before: Before,
+    /// How often a key was asked for together with others, by conditions that were not settled.
+    asked: Keyed<u32>,
 }
 
 /// What was known before the batch that was noted last.
@@ -47,9 +52,9 @@ pub(super) struct Last {
 /// What to ask the server for one alternative of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Glance {
-    /// The key that was met least lately, `None` where there is no tag.
+    /// The key that is likely the rarest, `None` where there is no tag.
     pub(super) key: Option<i64>,
-    /// The one before that, `None` where there are no two tags.
+    /// The next, `None` where there are no two tags.
     pub(super) other: Option<i64>,
     /// Whether no event since `after` can match, if the last event is still the last.
     pub(super) settled: bool,
@@ -128,14 +133,18 @@ impl Recent {
     }
 
     /// What to ask for one alternative with these keys, of which an event must carry all.
+    ///
+    /// The key that was met least lately is taken to be the rarest; of those that were not met, the
+    /// one that fewest conditions asked for: they share the tag of a tenant, but each has its own of
+    /// an order.
     pub(super) fn glance(&self, after: u64, keys: impl Iterator<Item = i64>) -> Glance {
-        let (mut least, mut other) = (None::<(u64, i64)>, None::<(u64, i64)>);
+        let (mut least, mut other) = (None::<(Rank, i64)>, None::<(Rank, i64)>);
         for key in keys {
-            let met = self.last_position(key);
-            if least.is_none_or(|(position, _)| met < position) {
-                other = least.replace((met, key));
-            } else if other.is_none_or(|(position, _)| met < position) {
-                other = Some((met, key));
+            let rank = self.rank(key);
+            if least.is_none_or(|(lowest, _)| rank < lowest) {
+                other = least.replace((rank, key));
+            } else if other.is_none_or(|(second, _)| rank < second) {
+                other = Some((rank, key));
             }
         }
         let known =
@@ -143,8 +152,27 @@ impl Recent {
         Glance {
             key: least.map(|(_, key)| key),
             other: other.map(|(_, key)| key),
-            settled: known && least.is_some_and(|(position, _)| position <= after),
+            settled: known && least.is_some_and(|(rank, _)| rank.met <= after),
         }
+    }
+
+    /// Counts that a condition asked for all of these keys and was not settled.
+    pub(super) fn asked(&mut self, keys: impl Iterator<Item = i64>) {
+        if self.asked.len() >= KEYS_ASKED {
+            self.asked.clear();
+        }
+        for key in keys {
+            *self.asked.entry(key).or_default() += 1;
+        }
+    }
+
+    fn rank(&self, key: i64) -> Rank {
+        let met = self.last_position(key);
+        let asked = match met {
+            0 => self.asked.get(&key).copied().unwrap_or(0),
+            _ => 0,
+        };
+        Rank { met, asked }
     }
 
     /// Where the key was noted last, 0 if it was not.
@@ -153,6 +181,14 @@ impl Recent {
         let mut found = halves.iter().filter_map(|half| half.last.get(&key));
         found.next().copied().unwrap_or(0)
     }
+}
+
+/// The lower, the rarer a key is likely to be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    met: u64,
+    /// Of keys that were not met.
+    asked: u32,
 }
 
 impl Half {

@@ -204,29 +204,21 @@ fn key_occurs() -> String {
 /// As [`key_occurs`]; of a probe with two keys, where an event has both. One of them must occur no
 /// more than ten times: else there may be such an event, and `dcb.append` has to look.
 fn key_or_pair_occurs() -> String {
-    let few = |key| {
-        format!(
-            "(SELECT t.key, t.position FROM {} {IN_ORDER} 11) t",
-            places_of(key)
-        )
-    };
-    let count = |key| format!("(SELECT count(*) FROM {})", few(key));
+    occurs_with("p.key", "p.other", &occurs_with("p.other", "p.key", "1"))
+}
+
+/// Not NULL where the key occurs with the other one; `often` where it occurs more than ten times.
+fn occurs_with(key: &str, other: &str, often: &str) -> String {
     // The low bits of a key are the type, the same for every tag of an event.
-    let with = |key, other| {
-        format!(
-            "(SELECT 1 FROM {} HAVING count(*) = 11 OR count( \
-                 (SELECT u.position FROM dcb.event_tag u WHERE u.position = t.position \
-                     AND u.key = {other} | (t.key & 16777215))) > 0)",
-            few(key)
-        )
-    };
     format!(
-        "CASE {} WHEN 0 THEN NULL \
-              WHEN 11 THEN CASE WHEN p.other IS NULL THEN 1 ELSE {} END \
-              ELSE CASE WHEN p.other IS NULL THEN 1 ELSE {} END END",
-        count("p.key"),
-        with("p.other", "p.key"),
-        with("p.key", "p.other"),
+        "(SELECT CASE WHEN count(*) = 0 THEN NULL \
+                      WHEN {other} IS NULL THEN 1 \
+                      WHEN count(*) = 11 THEN {often} \
+                      WHEN count((SELECT u.position FROM dcb.event_tag u \
+                                   WHERE u.position = t.position \
+                                     AND u.key = {other} | (t.key & 16777215))) > 0 THEN 1 END \
+            FROM (SELECT t.key, t.position FROM {} {IN_ORDER} 11) t)",
+        places_of(key)
     )
 }
 

@@ -45,7 +45,7 @@ impl PostgresStore {
         let requests = [Request::new(append)];
         let plan = Plan::of(&requests);
         let (mut batch, mut commands) = (Batch::default(), Commands::default());
-        batch.fill(&requests, &plan, &Recent::default());
+        batch.fill(&requests, &plan, &mut Recent::default());
         commands.fill(&requests, &plan);
         let statement = bind(&self.shared.statements, &batch, &commands);
         let rows = self.rows_in(transaction, statement).await?;

@@ -317,7 +317,7 @@ impl Commit for Writer {
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let plan = Plan::of(batch);
-        session.batch.fill(batch, &plan, &session.recent);
+        session.batch.fill(batch, &plan, &mut session.recent);
         session.commands.fill(batch, &plan);
         match self.send(session, &plan, batch).await {
             Ok(answer) => {

@@ -105,6 +105,30 @@ fn the_tags_met_least_lately_are_those_to_glance_at() {
 }
 
 #[test]
+fn of_tags_that_were_not_met_the_one_least_asked_for_comes_first() {
+    let mut recent = known(10);
+    let tags = |tags: [&'static str; 2]| tags.map(key).into_iter();
+    for student in ["student:1", "student:2"] {
+        recent.asked(tags(["campus:main", student]));
+    }
+    let first = |recent: &Recent, asked| recent.glance(0, tags(asked)).key;
+    let student = Some(key("student:3"));
+    assert_eq!(first(&recent, ["campus:main", "student:3"]), student);
+    assert_eq!(first(&recent, ["student:3", "campus:main"]), student);
+    let absent = Some(key("campus:main"));
+    assert_eq!(
+        first(&recent, ["campus:main", "hot"]),
+        absent,
+        "met counts first"
+    );
+    (0..KEYS_ASKED as i64).for_each(|other| recent.asked([other].into_iter()));
+    assert!(
+        recent.asked.len() <= KEYS_ASKED,
+        "what is counted is bounded"
+    );
+}
+
+#[test]
 fn the_last_event_is_likely_the_head_after_a_while_undisturbed() {
     let a_while = u64::from(UNDISTURBED);
     assert!(
