@@ -48,7 +48,7 @@ impl Connections {
         self.nth(call.worker).await
     }
 
-    /// The first connection, for what is done before an op.
+    /// The first connection, for what a set-up asks.
     pub(crate) async fn first(&self) -> MutexGuard<'_, PgConnection> {
         self.nth(0).await
     }
