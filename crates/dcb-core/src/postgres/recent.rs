@@ -162,7 +162,8 @@ impl Recent {
             self.asked.clear();
         }
         for key in keys {
-            *self.asked.entry(key).or_default() += 1;
+            let asked = self.asked.entry(key).or_default();
+            *asked = asked.saturating_add(1);
         }
     }
 
