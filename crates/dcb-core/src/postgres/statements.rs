@@ -142,6 +142,9 @@ fn append(pooled: bool, with_commands: bool) -> String {
 /// event: where others were appended since, the primary key has their positions and refuses these.
 /// It does not wait for the lock, with locks on the tables already: then another session appends,
 /// and nothing is written.
+///
+/// The arrays are taken apart in a list of columns: a function in FROM would have its rows stored
+/// before the first is read, which costs a batch of 100 events some 25 us.
 fn append_optimistic(look: Look) -> String {
     let nothing_found = match look {
         Look::Nothing => String::new(),
@@ -157,13 +160,15 @@ fn append_optimistic(look: Look) -> String {
             INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
             SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
                    u.id, u.type, u.tags::text[], u.metadata::json, u.data \
-              FROM unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::bytea[]) \
-                   WITH ORDINALITY u(id, type, tags, metadata, data, ordinal) \
+              FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
+                           unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
+                           unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
+                           unnest($7::bytea[]) AS data) u \
              WHERE (SELECT l.is_it FROM last l)), \
         inserted_tags AS ( \
             INSERT INTO dcb.event_tag (key, position) \
             SELECT u.key, ($1::bigint[])[1] + u.event \
-              FROM unnest($8::int[], $9::bigint[]) u(event, key) \
+              FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u \
              WHERE (SELECT l.is_it FROM last l)) \
         SELECT CASE WHEN l.is_it \
                      AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
