@@ -7,7 +7,7 @@
 //! - **Another process in between**: before each append another process appends an event, so that
 //!   the writer never knows where the log ends. In all other rows it does: it writes alone.
 //! - **In turn**: callers that append one event after the other. The other ops end with a barrier:
-//!   they pay for making a hundred tasks and for waiting until the last of them has ended, too.
+//!   they pay for waking a hundred tasks and for waiting until the last of them has answered, too.
 //!
 //! The log grows while a row is measured; its floors write by turns to a log of the same content.
 //! All of it is bound by fsync and by the tables' indexes: compare with the floors, not between

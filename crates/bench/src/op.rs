@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod blocking;
+mod callers;
 
 use crate::alloc::{Allocated, AllocationScope};
 use crate::error::BoxError;
@@ -54,8 +55,9 @@ pub struct Op {
 }
 
 impl Op {
-    /// An asynchronous operation, begun with its set-up. At concurrency C one op is C tasks that
-    /// each make one call, and ends when the last has returned; at 1 nothing is spawned.
+    /// An asynchronous operation, begun with its set-up. At concurrency C one op is one call by each
+    /// of C tasks, which wait for it already: it begins when they are let go together, and ends when
+    /// the last call has returned. At 1 nothing is spawned.
     pub fn setup<S, F, Fut>(setup: F) -> AsyncOp<S>
     where
         S: Send + Sync + 'static,

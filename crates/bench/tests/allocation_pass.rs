@@ -76,3 +76,15 @@ fn what_every_blocking_caller_allocates_is_counted() {
     let least = (CALLERS << 20) as f64;
     assert!(figures.bytes_per_op >= least, "{figures:?}");
 }
+
+#[test]
+fn tasks_are_made_and_taken_down_outside_the_op() {
+    let _alone = alone();
+    let op = Op::setup(|| async { Ok(()) }).call(|_, _| async {
+        tokio::task::yield_now().await;
+        Ok(Outcome::Success)
+    });
+    let figures = figures(&Row::new("Tasks", "none").concurrency(64), &op);
+    // The runtime may make a buffer for those that yield.
+    assert!(figures.allocations_per_op < 16.0, "{figures:?}");
+}

@@ -113,29 +113,51 @@ fn blocking_callers_run_at_the_same_time() {
     assert_eq!(figures.success_rate, 1.0);
 }
 
+type Spans = Arc<Mutex<HashMap<u64, (Instant, Instant)>>>;
+
+/// A call that takes a while, and notes when.
+fn spin(spans: &Spans, call: Call) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_micros(100) {}
+    let mut spans = spans.lock().unwrap();
+    let span = spans.entry(call.op).or_insert((begun, begun));
+    *span = (span.0.min(begun), span.1.max(Instant::now()));
+}
+
 /// The thread that takes the time is one more at the barrier, and need not be the first to leave it.
 #[test]
 fn the_time_of_a_blocking_op_holds_all_of_its_calls() {
-    type Span = (Instant, Instant);
-    let spans: Arc<Mutex<HashMap<u64, Span>>> = Arc::default();
-    let op = {
-        let spans = spans.clone();
-        Op::blocking(|| Ok(()))
-            .before(|(), _op| Ok(()))
-            .call(move |(), call| {
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_micros(100) {}
-                let mut spans = spans.lock().unwrap();
-                let span = spans.entry(call.op).or_insert((begun, begun));
-                *span = (span.0.min(begun), span.1.max(Instant::now()));
-                Ok(Outcome::Success)
-            })
-    };
+    let spans = Spans::default();
+    let op = Op::blocking(|| Ok(())).before(|(), _op| Ok(()));
+    let noted = spans.clone();
+    let op = op.call(move |(), call| {
+        spin(&noted, call);
+        Ok(Outcome::Success)
+    });
+    holds_all_of_its_calls(&op, &spans);
+}
+
+/// The task that takes the time is one more than those it lets go, and need not be the last to run.
+#[test]
+fn the_time_of_an_op_of_tasks_holds_all_of_its_calls() {
+    let spans = Spans::default();
+    let noted = spans.clone();
+    let op = Op::setup(|| async { Ok(()) }).call(move |_, call| {
+        let noted = noted.clone();
+        async move {
+            spin(&noted, call);
+            Ok(Outcome::Success)
+        }
+    });
+    holds_all_of_its_calls(&op, &spans);
+}
+
+fn holds_all_of_its_calls(op: &Op, spans: &Spans) {
     let place = Place::new();
     let mut settings = place.settings(FIRST);
     settings.profile.allocation_ops = 1;
     let saved = measure("toy", settings, |target| {
-        target.row(Row::new("Spin", "none").concurrency(16), &op);
+        target.row(Row::new("Spin", "none").concurrency(16), op);
         Ok(())
     });
     let saved = saved.unwrap();
@@ -167,6 +189,17 @@ fn a_blocking_caller_that_panics_ends_the_run() {
         error.to_string(),
         "row Panic/none/C2/E1 failed: a measured call panicked"
     );
+}
+
+#[test]
+fn a_task_that_panics_ends_the_run() {
+    let op = Op::setup(|| async { Ok(()) }).call(|_, call| async move {
+        assert!(call.worker != 1, "as the test wants");
+        Ok(Outcome::Success)
+    });
+    let error = figures(&Row::new("Panic", "none").concurrency(2), &op).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("row Panic/none/C2/E1 failed"), "{text}");
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use super::callers::Callers;
 use super::{BoxFuture, Call, Meter, Observed, Op, Outcome, Pass, Running, Shape};
 use crate::error::BoxError;
 use std::future::Future;
@@ -104,46 +105,55 @@ where
         if let Some(before) = &self.before {
             before(self.state.clone(), op).await?;
         }
-        let concurrency = self.shape.concurrency;
-        // Made before the meter starts, so that the op does not pay for the harness's own lists.
-        let mut running = Vec::with_capacity(concurrency);
-        let mut returned = Vec::with_capacity(concurrency);
         let mut seen = Observed {
             ops: 1,
             ..Observed::default()
         };
-
-        let meter = Meter::start(pass);
-        if let Some(first) = &self.first {
-            first(self.state.clone(), op).await?;
-        }
-        if concurrency == 1 {
-            returned.push(timed(self.call(op, 0)).await?);
+        let returned = if self.shape.concurrency == 1 {
+            let meter = Meter::start(pass);
+            self.first(op).await?;
+            let returned = timed(self.call(op, 0)).await?;
+            meter.finish(&mut seen);
+            vec![returned]
         } else {
-            running.extend((0..concurrency).map(|w| tokio::spawn(timed(self.call(op, w)))));
-            for task in running {
-                returned.push(task.await??);
-            }
-        }
-        meter.finish(&mut seen);
-
+            let calls = (0..self.shape.concurrency).map(|worker| timed(self.call(op, worker)));
+            let callers = Callers::gather(calls).await?;
+            let meter = Meter::start(pass);
+            self.first(op).await?;
+            callers.call().await?;
+            meter.finish(&mut seen);
+            callers.outcomes().await?
+        };
         for (outcome, latency_ns) in returned {
             seen.count(outcome);
             seen.latencies_ns.push(latency_ns);
         }
         self.shape
             .expect
-            .check(seen.successes, concurrency as u64)?;
+            .check(seen.successes, self.shape.concurrency as u64)?;
         Ok(seen)
     }
 
-    fn call(&self, op: u64, worker: usize) -> Fut {
+    async fn first(&self, op: u64) -> Result<(), BoxError> {
+        match &self.first {
+            Some(first) => first(self.state.clone(), op).await,
+            None => Ok(()),
+        }
+    }
+
+    fn call(
+        &self,
+        op: u64,
+        worker: usize,
+    ) -> impl Future<Output = Result<Outcome, BoxError>> + Send + use<S, F, Fut> {
         let call = Call {
             op,
             worker,
             concurrency: self.shape.concurrency,
         };
-        (self.call)(self.state.clone(), call)
+        let (make, state) = (self.call.clone(), self.state.clone());
+        // Made when it is due: what `first` leaves in the state is there by then.
+        async move { make(state, call).await }
     }
 }
 

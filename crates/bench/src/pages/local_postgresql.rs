@@ -54,14 +54,15 @@ Each table stands twice. **As in the seed** does the same op as the published pa
 answers, its shortcuts included. **On the dataset** does what the row's heading says: the dataset \
 is loaded, past events are there, conflicts conflict, streams are read to their end.
 
-One op at concurrency C is C tasks that make one call each; it ends when the last has returned.
+One op at concurrency C is one call by each of C tasks, which exist before the clock starts: they \
+are let go together, and the op ends when the last call has returned.
 - **Throughput (ops/sec)**: calls per elapsed second, C × barrier ops.
 - **Barrier ops/s**: ops per second, the reciprocal of the latency; what the published ns and \
 bytes tables print as ops/sec.
 - **Latency**: mean time of one op. **± (95 %)**: half-width of its bootstrap interval.
 - **Memory**, **Allocations**: of this process for one op, event building included, from a pass \
-of their own; at C > 1 each call adds one allocation for its task.
-- **p50**, **p99**: of single calls, from a task's first step to its answer.
+of their own.
+- **p50**, **p99**: of single calls, from the moment their task goes on to their answer.
 - **Events/s**: events of all calls per elapsed second. **Peak**: the most memory in use during \
 one op above that before it.
 - **× floor**: the row's time divided by its floor's, the median over samples in which both took \
