@@ -1,7 +1,6 @@
 //! An append from the caller's side: into the queue, and back with an answer.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::SubmitError;
@@ -25,7 +24,7 @@ impl PostgresStore {
 
     async fn commit_request(&self, mut request: Request) -> Result<Appended, Error> {
         let mut deadline = pin!(sleep(self.shared.config.append_timeout));
-        let ids = Arc::clone(&request.ids);
+        let ids = request.ids.clone();
         loop {
             match self
                 .shared

@@ -1,19 +1,32 @@
-use std::sync::Arc;
+use std::ops::Deref;
 
+use smallvec::SmallVec;
 use uuid::Uuid;
 
 use super::tag_key;
 use crate::{Append, Appended, Error, Event};
 
-/// An append on its way through the queue, its events all with an id. Small: it is moved often.
+/// An append on its way through the queue. One pointer: it is moved often.
 #[derive(Debug)]
-pub(super) struct Request {
-    pub(super) append: Box<Append>,
+pub(super) struct Request(Box<Contents>);
+
+/// What a request holds, its events all with an id.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) append: Append,
     /// The id of each event: the caller's own, or one made for it.
-    pub(super) ids: Arc<[Uuid]>,
+    pub(super) ids: SmallVec<[Uuid; 1]>,
     /// The keys of the events' tags, event after event, each event's in order. Made by the caller,
     /// so that the one who commits for all does not have to.
-    pub(super) tag_keys: Box<[i64]>,
+    pub(super) tag_keys: SmallVec<[i64; 4]>,
+}
+
+impl Deref for Request {
+    type Target = Contents;
+
+    fn deref(&self) -> &Contents {
+        &self.0
+    }
 }
 
 impl Request {
@@ -22,11 +35,11 @@ impl Request {
             .events
             .iter()
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
-        Self {
+        Self(Box::new(Contents {
             ids: ids.collect(),
-            tag_keys: tag_keys(&append.events).into(),
-            append: Box::new(append),
-        }
+            tag_keys: tag_keys(&append.events),
+            append,
+        }))
     }
 
     /// Each event with its id and the keys of its tags, in order: several tags may have the same.
@@ -42,12 +55,7 @@ impl Request {
 
     /// The request itself, for its caller; an empty one stays behind.
     pub(super) fn take(&mut self) -> Self {
-        let empty = Self {
-            append: Box::new(Append::new([])),
-            ids: Arc::default(),
-            tag_keys: Box::default(),
-        };
-        std::mem::replace(self, empty)
+        std::mem::replace(self, Self::new(Append::new([])))
     }
 
     /// The ids that the caller chose, which may be stored already.
@@ -64,8 +72,8 @@ impl Request {
     }
 }
 
-fn tag_keys(events: &[Event]) -> Vec<i64> {
-    let mut keys = Vec::with_capacity(events.iter().map(|event| event.tags().count()).sum());
+fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
+    let mut keys = SmallVec::with_capacity(events.iter().map(|event| event.tags().count()).sum());
     for event in events {
         let first = keys.len();
         let type_bits = tag_key::of_type(event.event_type());

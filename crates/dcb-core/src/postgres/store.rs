@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::Queue;
-use tracing::instrument;
+use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
 use super::counters::{Counters, Stats};
@@ -173,9 +173,10 @@ fn queue_limits(config: &Config) -> group_commit::Limits {
 }
 
 impl EventStore for PostgresStore {
-    #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
-    async fn submit(&self, append: Append) -> Result<Appended, Error> {
-        self.commit(append).await
+    /// No `async fn`: its future would keep the append three times, and is moved by every caller.
+    fn submit(&self, append: Append) -> impl Future<Output = Result<Appended, Error>> + Send {
+        let span = debug_span!("dcb.append", events = append.events.len());
+        self.commit(append).instrument(span)
     }
 
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
