@@ -37,10 +37,13 @@ const VERSIONS: [&[Object]; 1] = [&objects![
 
 /// Refuses a file that holds something else, before anything in it is changed.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
+    // Of one moment: another process may install the schema between the two.
+    let snapshot = Transaction::snapshot(connection)?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let objects: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    snapshot.commit()?;
     if application == APPLICATION_ID || (application == 0 && objects == 0) {
         return Ok(());
     }

@@ -1,3 +1,5 @@
+use std::sync::Barrier;
+
 use message_store::Error;
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use rusqlite::Connection;
@@ -45,6 +47,22 @@ fn a_newer_version_is_not_touched() {
             supported: 1
         }
     ));
+}
+
+/// Whoever looks at the file while another installs the schema sees it before or after.
+#[test]
+fn those_who_open_a_new_file_at_once_all_open_it() {
+    const OPENERS: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..300 {
+        let path = folder.path().join(format!("{round}.sqlite"));
+        let together = Barrier::new(OPENERS);
+        let opener = || {
+            together.wait();
+            open(&path).close();
+        };
+        std::thread::scope(|scope| (0..OPENERS).for_each(|_| drop(scope.spawn(opener))));
+    }
 }
 
 #[test]

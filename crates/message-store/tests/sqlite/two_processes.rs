@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::process::Child;
 
 use message_store::{
     Category, CategoryRead, Error, ExpectedVersion, GlobalPosition, RecordedMessage,
@@ -28,8 +29,8 @@ fn counter() {
     }
 }
 
-/// Pages the file until it has so many messages.
-fn page(path: &Path, wanted: u64) -> Vec<RecordedMessage> {
+/// Pages the file until it has so many messages, as long as none of its writers has failed.
+fn page(path: &Path, wanted: u64, writers: &mut [Child]) -> Vec<RecordedMessage> {
     let store = open(path);
     let (mut seen, mut next) = (Vec::new(), GlobalPosition::START);
     while (seen.len() as u64) < wanted {
@@ -39,11 +40,16 @@ fn page(path: &Path, wanted: u64) -> Vec<RecordedMessage> {
             .unwrap();
         match page.last() {
             Some(last) => next = last.global_position().next(),
-            None => std::thread::yield_now(),
+            None => writers.iter_mut().for_each(assert_not_failed),
         }
         seen.extend(page);
     }
     seen
+}
+
+fn assert_not_failed(worker: &mut Child) {
+    let ended = worker.try_wait().unwrap();
+    assert!(ended.is_none_or(|status| status.success()), "{ended:?}");
 }
 
 #[test]
@@ -52,7 +58,7 @@ fn several_processes_write_one_file() {
     let path = folder.path().join("messages.sqlite");
     // Nobody has made the file: those who open it at the same time install it once.
     let mut workers = [0, 1, 2].map(|_| start_worker("two_processes::counter", &path));
-    let seen = page(&path, 3 * WRITES);
+    let seen = page(&path, 3 * WRITES, &mut workers);
     for worker in &mut workers {
         assert!(worker.wait().unwrap().success());
     }
