@@ -1,6 +1,6 @@
 mod body;
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use body::Body;
 
+use crate::tag::write_text;
 use crate::text::{check, check_content, invalid};
 use crate::{Error, EventType, Position, Problem, Tag};
 
@@ -292,19 +293,18 @@ impl EventBuilder {
 
     /// Adds a tag; one that is there already is not added twice.
     pub fn tag(mut self, tag: impl Display) -> Self {
-        // Writing to a String fails only where the Display implementation itself does.
-        if write!(self.tags, "{tag}").is_err() {
-            let reason = "its Display implementation failed".to_owned();
-            self.problem
-                .get_or_insert(invalid("tags")(Problem::Malformed { reason }));
+        if let Err(problem) = write_text(&mut self.tags, tag) {
+            self.problem.get_or_insert(problem);
         }
         self.tag_ends.push(self.tags.len());
         self
     }
 
     /// Adds the tag `key:value`.
-    pub fn tag_pair(self, key: &str, value: impl Display) -> Self {
-        self.tag(format_args!("{key}:{value}"))
+    pub fn tag_pair(mut self, key: &str, value: impl Display) -> Self {
+        self.tags.push_str(key);
+        self.tags.push(':');
+        self.tag(value)
     }
 
     /// Adds these tags.

@@ -170,17 +170,13 @@ impl QueryBuilder {
     }
 
     /// Requires this tag in the current item.
-    pub fn tag(mut self, tag: impl Display) -> Self {
-        match Tag::new(tag.to_string()) {
-            Ok(tag) => self.tags.push(tag),
-            Err(problem) => self.note(problem),
-        }
-        self
+    pub fn tag(self, tag: impl Display) -> Self {
+        self.checked_tag(Tag::new(tag.to_string()))
     }
 
     /// Requires the tag `key:value` in the current item.
     pub fn tag_pair(self, key: &str, value: impl Display) -> Self {
-        self.tag(format_args!("{key}:{value}"))
+        self.checked_tag(Tag::pair(key, value))
     }
 
     /// Requires these tags in the current item.
@@ -210,6 +206,14 @@ impl QueryBuilder {
             Some(problem) => Err(problem),
             None => Query::new(built.items),
         }
+    }
+
+    fn checked_tag(mut self, tag: Result<Tag, Error>) -> Self {
+        match tag {
+            Ok(tag) => self.tags.push(tag),
+            Err(problem) => self.note(problem),
+        }
+        self
     }
 
     fn note(&mut self, problem: Error) {

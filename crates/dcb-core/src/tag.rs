@@ -1,7 +1,10 @@
-use std::fmt;
+use std::fmt::{self, Display, Write as _};
 
-use crate::Error;
 use crate::text::{check, invalid};
+use crate::{Error, Problem};
+
+/// Room for the value of a pair, a UUID for one.
+const VALUE_BYTES: usize = 40;
 
 /// What an event is about, for example `course_id:c1`: 1 to 1,024 characters, none of them NUL.
 ///
@@ -27,8 +30,12 @@ impl Tag {
     ///
     /// # Errors
     /// As [`Tag::new`].
-    pub fn pair(key: &str, value: impl fmt::Display) -> Result<Self, Error> {
-        Self::new(format!("{key}:{value}"))
+    pub fn pair(key: &str, value: impl Display) -> Result<Self, Error> {
+        let mut text = String::with_capacity(key.len() + 1 + VALUE_BYTES);
+        text.push_str(key);
+        text.push(':');
+        write_text(&mut text, value)?;
+        Self::new(text)
     }
 
     /// The tag's text.
@@ -37,8 +44,16 @@ impl Tag {
     }
 }
 
-impl fmt::Display for Tag {
+impl Display for Tag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// Adds what `text` displays as. That fails only where its Display implementation itself does.
+pub(crate) fn write_text(tags: &mut String, text: impl Display) -> Result<(), Error> {
+    write!(tags, "{text}").map_err(|_| {
+        let reason = "its Display implementation failed".to_owned();
+        invalid("tags")(Problem::Malformed { reason })
+    })
 }

@@ -1,5 +1,7 @@
 //! The one check that every name in the vocabulary goes through.
 
+use memchr::memchr;
+
 use crate::{Error, Problem};
 
 /// Refuses an empty text, one with a NUL character (no SQL database stores it in text) and one of
@@ -13,7 +15,7 @@ pub(crate) fn check(text: &str, max_chars: usize) -> Result<(), Problem> {
 
 /// As [`check`], for a text that may be empty.
 pub(crate) fn check_content(text: &str, max_chars: usize) -> Result<(), Problem> {
-    if text.contains('\0') {
+    if memchr(0, text.as_bytes()).is_some() {
         return Err(Problem::ContainsNul);
     }
     // A text has at most as many characters as bytes: the count is only taken where it may matter.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use memchr::memchr_iter;
+
 use crate::text::invalid;
 use crate::{Error, Problem};
 
@@ -65,6 +67,18 @@ impl Body {
             .expect("everything before the data was written from a str")
     }
 
+    /// The texts of a part: what stands behind each NUL.
+    fn entries(&self, part: Range<u32>) -> impl Iterator<Item = &str> {
+        let text = self.text(part);
+        let mut nuls = memchr_iter(0, text.as_bytes());
+        let mut nul = nuls.next();
+        std::iter::from_fn(move || {
+            let begin = nul? + 1;
+            nul = nuls.next();
+            Some(&text[begin..nul.unwrap_or(text.len())])
+        })
+    }
+
     pub(super) fn event_type(&self) -> &str {
         self.text(0..self.tags_at)
     }
@@ -82,16 +96,11 @@ impl Body {
     }
 
     pub(super) fn tags(&self) -> impl Iterator<Item = &str> {
-        self.text(self.tags_at..self.metadata_at)
-            .split('\0')
-            .skip(1)
+        self.entries(self.tags_at..self.metadata_at)
     }
 
     pub(super) fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut entries = self
-            .text(self.metadata_at..self.data_at)
-            .split('\0')
-            .skip(1);
+        let mut entries = self.entries(self.metadata_at..self.data_at);
         std::iter::from_fn(move || Some((entries.next()?, entries.next()?)))
     }
 

@@ -133,11 +133,36 @@ impl Recent {
     }
 
     /// What to ask for one alternative with these keys, of which an event must carry all.
-    ///
+    pub(super) fn glance(&self, after: u64, mut keys: impl Iterator<Item = i64> + Clone) -> Glance {
+        match keys.clone().find(|&key| self.is_absent_since(after, key)) {
+            Some(absent) => Glance {
+                key: Some(absent),
+                other: keys.find(|&key| key != absent),
+                settled: true,
+            },
+            None => self.rarest(keys),
+        }
+    }
+
+    /// Whether it is known that no event since `after` has the key.
+    fn is_absent_since(&self, after: u64, key: i64) -> bool {
+        let is_covered =
+            after >= self.older.base && self.last.is_some_and(|last| after <= last.position);
+        let is_met_in = |half: &Half| {
+            half.last
+                .get(&key)
+                .is_some_and(|&position| position > after)
+        };
+        // What the older half has is not after the base of the newer.
+        is_covered
+            && !is_met_in(&self.newer)
+            && (after >= self.newer.base || !is_met_in(&self.older))
+    }
+
     /// The key that was met least lately is taken to be the rarest; of those that were not met, the
     /// one that fewest conditions asked for: they share the tag of a tenant, but each has its own of
     /// an order.
-    pub(super) fn glance(&self, after: u64, keys: impl Iterator<Item = i64>) -> Glance {
+    fn rarest(&self, keys: impl Iterator<Item = i64>) -> Glance {
         let (mut least, mut other) = (None::<(Rank, i64)>, None::<(Rank, i64)>);
         for key in keys {
             let rank = self.rank(key);
@@ -147,12 +172,10 @@ impl Recent {
                 other = Some((rank, key));
             }
         }
-        let known =
-            self.last.is_some_and(|last| after <= last.position) && after >= self.older.base;
         Glance {
             key: least.map(|(_, key)| key),
             other: other.map(|(_, key)| key),
-            settled: known && least.is_some_and(|(rank, _)| rank.met <= after),
+            settled: false,
         }
     }
 

@@ -45,9 +45,15 @@ impl Request {
     /// Each event with its id and the keys of its tags, in order: several tags may have the same.
     pub(super) fn events(&self) -> impl Iterator<Item = (&Event, Uuid, &[i64])> {
         let mut rest = &*self.tag_keys;
-        let events = self.append.events.iter().zip(self.ids.iter());
-        events.map(move |(event, &id)| {
-            let (own, others) = rest.split_at(event.tags().count());
+        let events = self.append.events.iter().zip(self.ids.iter()).enumerate();
+        events.map(move |(index, (event, &id))| {
+            // The last one's are all that are left: those of a single event are not counted.
+            let count = if index + 1 == self.ids.len() {
+                rest.len()
+            } else {
+                event.tags().count()
+            };
+            let (own, others) = rest.split_at(count);
             rest = others;
             (event, id, own)
         })
@@ -73,7 +79,7 @@ impl Request {
 }
 
 fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
-    let mut keys = SmallVec::with_capacity(events.iter().map(|event| event.tags().count()).sum());
+    let mut keys = SmallVec::new();
     for event in events {
         let first = keys.len();
         let type_bits = tag_key::of_type(event.event_type());

@@ -38,14 +38,13 @@ fn hash(bytes: &[u8]) -> i64 {
     const POSTGRES: u32 = 3_923_095;
     let length = bytes.len() as u32;
     let [mut a, mut b, mut c] = [START.wrapping_add(length).wrapping_add(POSTGRES); 3];
-    let mut rounds = bytes.chunks_exact(12);
-    for round in &mut rounds {
-        a = a.wrapping_add(word(&round[..4]));
-        b = b.wrapping_add(word(&round[4..8]));
-        c = c.wrapping_add(word(&round[8..]));
+    let (rounds, rest) = bytes.as_chunks::<12>();
+    for &[a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] in rounds {
+        a = a.wrapping_add(u32::from_le_bytes([a0, a1, a2, a3]));
+        b = b.wrapping_add(u32::from_le_bytes([b0, b1, b2, b3]));
+        c = c.wrapping_add(u32::from_le_bytes([c0, c1, c2, c3]));
         [a, b, c] = mix(a, b, c);
     }
-    let rest = rounds.remainder();
     let part = |from: usize, to: usize| word(&rest[from.min(rest.len())..to.min(rest.len())]);
     a = a.wrapping_add(part(0, 4));
     b = b.wrapping_add(part(4, 8));

@@ -1,5 +1,7 @@
 //! The text forms in which arrays of texts and metadata travel to the server.
 
+use memchr::memchr2;
+
 use crate::Event;
 
 /// Writes texts as an array literal, `{"a:1","b\"c"}`.
@@ -10,12 +12,13 @@ pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut
             buffer.push(b',');
         }
         buffer.push(b'"');
-        for &byte in text.as_bytes() {
-            if matches!(byte, b'"' | b'\\') {
-                buffer.push(b'\\');
-            }
-            buffer.push(byte);
+        let mut rest = text.as_bytes();
+        while let Some(special) = memchr2(b'"', b'\\', rest) {
+            buffer.extend_from_slice(&rest[..special]);
+            buffer.extend_from_slice(&[b'\\', rest[special]]);
+            rest = &rest[special + 1..];
         }
+        buffer.extend_from_slice(rest);
         buffer.push(b'"');
     }
     buffer.push(b'}');
