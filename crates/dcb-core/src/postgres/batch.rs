@@ -79,7 +79,7 @@ impl Batch {
                 self.add_known_id(number, id);
             }
             if let Some(condition) = &request.append.condition {
-                self.add_condition(number, condition, recent);
+                self.add_condition(condition, &request.condition_keys, recent);
             }
             if let Some(tracking) = &request.append.tracking {
                 self.add_tracking(number, tracking);
@@ -88,7 +88,27 @@ impl Batch {
         self.add_tags();
     }
 
-    /// The statement with the columns as its parameters.
+    /// Adds what an optimistic append does without: whose each probe is, with its type and tags.
+    pub(super) fn complete(&mut self, requests: &[Request]) {
+        let [.., owner, types, tags, _, _, _, _, _, _, _, _] = &mut self.columns;
+        for (number, request) in (1..).zip(requests) {
+            let Some(condition) = &request.append.condition else {
+                continue;
+            };
+            for_each_probe(
+                &condition.fail_if_events_match,
+                |event_type, own_tags, _| {
+                    owner.push_int4(number);
+                    types.push_optional_text(event_type);
+                    tags.push_with(|buffer| {
+                        write_array(own_tags.iter().map(|tag| tag.as_str()), buffer);
+                    });
+                },
+            );
+        }
+    }
+
+    /// The statement with the columns as its parameters, after [`Batch::complete`].
     pub(super) fn bind(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
         self.columns.iter().fold(sqlx::query(append), Query::bind)
     }
@@ -163,40 +183,26 @@ impl Batch {
         id.push(known_id.as_bytes());
     }
 
-    fn add_condition(&mut self, number: i32, condition: &AppendCondition, recent: &mut Recent) {
-        let [
-            ..,
-            request,
-            event_type,
-            tags,
-            after,
-            key,
-            _,
-            _,
-            open,
-            _,
-            _,
-            _,
-        ] = &mut self.columns;
+    fn add_condition(
+        &mut self,
+        condition: &AppendCondition,
+        tag_keys: &[i64],
+        recent: &mut Recent,
+    ) {
+        let [.., after, key, _, _, open, _, _, _] = &mut self.columns;
         let position = Position::number_or_zero(condition.after);
         for_each_probe(
             &condition.fail_if_events_match,
-            |wanted_type, wanted_tags| {
-                let type_bits = wanted_type.map_or(0, tag_key::of_type);
-                let keys = wanted_tags
-                    .iter()
-                    .map(|tag| tag_key::of_tag(tag.as_str()) | type_bits);
+            |event_type, tags, tags_before| {
+                let type_bits = event_type.map_or(0, tag_key::of_type);
+                let own_keys = &tag_keys[tags_before..tags_before + tags.len()];
+                let keys = own_keys.iter().map(|key| key | type_bits);
                 let glance = recent.glance(position, keys.clone());
-                request.push_int4(number);
-                event_type.push_optional_text(wanted_type);
-                tags.push_with(|buffer| {
-                    write_array(wanted_tags.iter().map(|tag| tag.as_str()), buffer);
-                });
                 after.push_int8(i64::try_from(position).unwrap_or(i64::MAX));
                 key.push_optional_int8(glance.key);
                 self.probe_other.push_optional_int8(glance.other);
                 if !glance.settled {
-                    open.push_int4(request.count());
+                    open.push_int4(after.count());
                     if glance.other.is_some() {
                         recent.asked(keys);
                     }

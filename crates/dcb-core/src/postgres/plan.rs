@@ -6,6 +6,7 @@
 //! events are not. If the request that stands against it was committed, it is a conflict; if that
 //! one was refused itself, the held request is submitted again.
 
+use std::cmp;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
@@ -14,7 +15,7 @@ use uuid::Uuid;
 use super::recent::{Last, Recent};
 use super::request::Request;
 use super::tag_key::{self, Keyed};
-use crate::{Appended, Error, Position, QueryItem, Tag};
+use crate::{Appended, Error, Position, QueryItem};
 
 /// The answer of the server to a batch.
 #[derive(Debug, Default)]
@@ -248,16 +249,19 @@ impl<'a> Earlier<'a> {
             return (!self.events.is_empty()).then(|| Hold::Excluded(self.events.clone()));
         }
         let mut excluded = Vec::new();
+        let mut keys = &*request.condition_keys;
         for item in query.items() {
-            self.exclude(item, &mut excluded);
+            let (own, others) = keys.split_at(item.tags().len());
+            self.exclude(item, own, &mut excluded);
+            keys = others;
         }
         excluded.sort_unstable();
         excluded.dedup();
         (!excluded.is_empty()).then_some(Hold::Excluded(excluded))
     }
 
-    /// Adds the events that match the item.
-    fn exclude(&self, item: &QueryItem, excluded: &mut Vec<(usize, usize)>) {
+    /// Adds the events that match the item, whose tags have these keys.
+    fn exclude(&self, item: &QueryItem, keys: &[i64], excluded: &mut Vec<(usize, usize)>) {
         let matches = |&(request, number): &(usize, usize)| {
             let event = &self.batch[request].append.events[number];
             item.matches(
@@ -265,13 +269,16 @@ impl<'a> Earlier<'a> {
                 |wanted| event.has_tag(wanted),
             )
         };
-        let occurrences = |tag: &Tag| {
-            let key = tag_key::of_tag(tag.as_str());
-            self.by_tag.get(&key).copied().unwrap_or_default()
-        };
         // Of several tags the one that the fewest events have: all that match are among them.
-        let rarest = item.tags().iter().map(occurrences);
-        let Some(rarest) = rarest.min_by_key(|tag| tag.count) else {
+        let mut rarest = None::<&Occurrences>;
+        for key in keys {
+            let Some(tag) = self.by_tag.get(key) else {
+                return;
+            };
+            rarest =
+                Some(rarest.map_or(tag, |rarest| cmp::min_by_key(rarest, tag, |tag| tag.count)));
+        }
+        let Some(rarest) = rarest else {
             return excluded.extend(self.events.iter().filter(|event| matches(event)));
         };
         let mut next = rarest.last;

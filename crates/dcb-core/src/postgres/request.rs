@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use uuid::Uuid;
 
 use super::tag_key;
-use crate::{Append, Appended, Error, Event};
+use crate::{Append, AppendCondition, Appended, Error, Event};
 
 /// An append on its way through the queue. One pointer: it is moved often.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Contents {
     /// The keys of the events' tags, event after event, each event's in order. Made by the caller,
     /// so that the one who commits for all does not have to.
     pub(super) tag_keys: SmallVec<[i64; 4]>,
+    /// The tag's part of the key of each tag of the condition, item after item.
+    pub(super) condition_keys: SmallVec<[i64; 4]>,
 }
 
 impl Deref for Request {
@@ -38,6 +40,7 @@ impl Request {
         Self(Box::new(Contents {
             ids: ids.collect(),
             tag_keys: tag_keys(&append.events),
+            condition_keys: append.condition.iter().flat_map(condition_keys).collect(),
             append,
         }))
     }
@@ -87,6 +90,12 @@ fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
         keys[first..].sort_unstable();
     }
     keys
+}
+
+fn condition_keys(condition: &AppendCondition) -> impl Iterator<Item = i64> {
+    let items = condition.fail_if_events_match.items().iter();
+    let tags = items.flat_map(|item| item.tags());
+    tags.map(|tag| tag_key::of_tag(tag.as_str()))
 }
 
 /// What became of a request.

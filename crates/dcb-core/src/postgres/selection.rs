@@ -167,29 +167,31 @@ fn distinct_types(query: &Query) -> Column {
 /// The alternatives of a query that is not `all`: one for each item and type, in two columns.
 pub(super) fn probes(query: &Query) -> (Column, Column) {
     let (mut types, mut tags) = (Column::new(Element::Text), Column::new(Element::Text));
-    for_each_probe(query, |event_type, own_tags| {
+    for_each_probe(query, |event_type, own_tags, _| {
         types.push_optional_text(event_type);
         tags.push_with(|buffer| write_array(own_tags.iter().map(|tag| tag.as_str()), buffer));
     });
     (types, tags)
 }
 
-/// Calls `visit` with each alternative: a type (`None`: any) and the tags (none: any). The query
-/// `all` is one alternative with neither.
+/// Calls `visit` with each alternative: a type (`None`: any), the tags (none: any), and how many tags
+/// the items before have. The query `all` is one alternative with neither.
 pub(super) fn for_each_probe<'q>(
     query: &'q Query,
-    mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag]),
+    mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag], usize),
 ) {
     if query.is_all() {
-        visit(None, &[]);
+        visit(None, &[], 0);
     }
+    let mut tags_before = 0;
     for item in query.items() {
         if item.types().is_empty() {
-            visit(None, item.tags());
+            visit(None, item.tags(), tags_before);
         }
         for event_type in item.types() {
-            visit(Some(event_type.as_str()), item.tags());
+            visit(Some(event_type.as_str()), item.tags(), tags_before);
         }
+        tags_before += item.tags().len();
     }
 }
 

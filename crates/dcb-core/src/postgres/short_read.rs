@@ -44,7 +44,7 @@ impl ShortRead {
             _ => None,
         };
         let mut names = Vec::new();
-        for_each_probe(query, |event_type, _tags| names.push(event_type));
+        for_each_probe(query, |event_type, _tags, _| names.push(event_type));
         let names: Option<Vec<&str>> = names.into_iter().collect();
         Self {
             bounds,

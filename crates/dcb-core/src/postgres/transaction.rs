@@ -46,6 +46,7 @@ impl PostgresStore {
         let plan = Plan::of(&requests);
         let (mut batch, mut commands) = (Batch::default(), Commands::default());
         batch.fill(&requests, &plan, &mut Recent::default());
+        batch.complete(&requests);
         commands.fill(&requests, &plan);
         let statement = bind(&self.shared.statements, &batch, &commands);
         let rows = self.rows_in(transaction, statement).await?;

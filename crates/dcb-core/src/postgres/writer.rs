@@ -127,6 +127,7 @@ impl Writer {
             }
             session.recent.disturbed();
         }
+        session.batch.complete(requests);
         let append = bind(&self.statements, &session.batch, &session.commands);
         let answer = answer(&session.link.append(append).await?)?;
         plan.note_appended(requests, &answer, &mut session.recent);
