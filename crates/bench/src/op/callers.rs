@@ -3,7 +3,8 @@
 use crate::error::BoxError;
 use std::future::Future;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
 /// Tasks that wait to be let go together, so that neither making them nor taking them down is in the
@@ -13,11 +14,13 @@ pub(super) struct Callers<T> {
     tasks: Vec<JoinHandle<Result<T, BoxError>>>,
 }
 
-/// Each task gives a permit when it is ready and one when its call has ended; it takes one to go.
+/// Each task gives a permit when it is ready, and takes one to go. Only the last whose call ends
+/// wakes who waits for them: what the others do then is part of the op.
 struct Gate {
     ready: Semaphore,
     go: Semaphore,
-    ended: Semaphore,
+    running: AtomicUsize,
+    all_ended: Notify,
 }
 
 /// Says that the call has ended, even if it panicked: the others are not to wait for it.
@@ -25,20 +28,25 @@ struct Ending<'g>(&'g Gate);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.ended.add_permits(1);
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.all_ended.notify_one();
+        }
     }
 }
 
 impl<T: Send + 'static> Callers<T> {
     /// Makes a task for each call, and returns when all wait.
-    pub(super) async fn gather<Fut>(calls: impl Iterator<Item = Fut>) -> Result<Self, BoxError>
+    pub(super) async fn gather<Fut>(
+        calls: impl ExactSizeIterator<Item = Fut>,
+    ) -> Result<Self, BoxError>
     where
         Fut: Future<Output = Result<T, BoxError>> + Send + 'static,
     {
         let gate = Arc::new(Gate {
             ready: Semaphore::new(0),
             go: Semaphore::new(0),
-            ended: Semaphore::new(0),
+            running: AtomicUsize::new(calls.len()),
+            all_ended: Notify::new(),
         });
         let spawn = |call: Fut| {
             let gate = Arc::clone(&gate);
@@ -53,14 +61,15 @@ impl<T: Send + 'static> Callers<T> {
             tasks: calls.map(spawn).collect(),
             gate: Arc::clone(&gate),
         };
-        callers.all(&gate.ready).await?;
+        let count = u32::try_from(callers.tasks.len())?;
+        gate.ready.acquire_many(count).await?.forget();
         Ok(callers)
     }
 
     /// Lets all go, and returns when the last call has ended.
-    pub(super) async fn call(&self) -> Result<(), BoxError> {
+    pub(super) async fn call(&self) {
         self.gate.go.add_permits(self.tasks.len());
-        self.all(&self.gate.ended).await
+        self.gate.all_ended.notified().await;
     }
 
     /// What the calls came to.
@@ -70,11 +79,5 @@ impl<T: Send + 'static> Callers<T> {
             outcomes.push(task.await??);
         }
         Ok(outcomes)
-    }
-
-    async fn all(&self, given: &Semaphore) -> Result<(), BoxError> {
-        let count = u32::try_from(self.tasks.len())?;
-        given.acquire_many(count).await?.forget();
-        Ok(())
     }
 }
