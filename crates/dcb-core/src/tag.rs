@@ -51,8 +51,8 @@ impl Display for Tag {
 }
 
 /// Adds what `text` displays as. That fails only where its Display implementation itself does.
-pub(crate) fn write_text(tags: &mut String, text: impl Display) -> Result<(), Error> {
-    write!(tags, "{text}").map_err(|_| {
+pub(crate) fn write_text(to: &mut String, text: impl Display) -> Result<(), Error> {
+    write!(to, "{text}").map_err(|_| {
         let reason = "its Display implementation failed".to_owned();
         invalid("tags")(Problem::Malformed { reason })
     })

@@ -196,3 +196,24 @@ fn positions_begin_at_one() {
     assert_eq!(Position::number_or_zero(None), 0);
     assert_eq!(Position::new(7).unwrap().to_string(), "7");
 }
+
+/// A value that can't be displayed.
+struct Unspeakable;
+
+impl std::fmt::Display for Unspeakable {
+    fn fmt(&self, _formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Err(std::fmt::Error)
+    }
+}
+
+#[test]
+fn a_pair_whose_value_can_not_be_displayed_is_malformed() {
+    let malformed = || Problem::Malformed {
+        reason: "its Display implementation failed".to_owned(),
+    };
+    assert_invalid(Tag::pair("key", Unspeakable), "tags", malformed());
+    let event = Event::builder("Happened").tag_pair("key", Unspeakable);
+    assert_invalid(event.build(), "tags", malformed());
+    let query = Query::builder().tag_pair("key", Unspeakable);
+    assert_invalid(query.build(), "tags", malformed());
+}
