@@ -22,7 +22,13 @@ const SETTINGS: [&str; 7] = [
     "max_connections",
 ];
 
-/// A durable server with the defaults of `initdb`, but for `max_connections`.
+/// A durable server with the defaults of `initdb`, but for `max_connections` and this. To copy a log
+/// is to write much WAL: with the default a checkpoint starts between the copy for a row and the one
+/// for its floor, and from then on the first change of each page is dearer, on one side of the
+/// comparison only.
+const MAX_WAL_SIZE: (&str, &str) = ("max_wal_size", "4GB");
+
+/// The server of a target's rows, and the logs on it that rows share.
 pub(crate) struct Server {
     // Dropped before the server that they are on.
     templates: Mutex<HashMap<Content, Arc<Database>>>,
@@ -33,7 +39,7 @@ pub(crate) struct Server {
 impl Server {
     /// The server of the rows that name none, from the first source that has one.
     pub(crate) fn local(target: &mut Target) -> Result<Arc<Self>, BoxError> {
-        let server = target.block_on(Self::start(Options::default()))?;
+        let server = target.block_on(async { Ok(Self::start(None).await?) })?;
         server.tell(target, "PostgreSQL")?;
         let facts = target.facts();
         facts.set(
@@ -57,14 +63,10 @@ impl Server {
 
     /// A container beside it, or why there is none.
     pub(crate) fn docker(target: &mut Target) -> Result<Result<Arc<Self>, String>, BoxError> {
-        let options = Options {
-            source: Some(Source::Container),
-            ..Options::default()
-        };
-        let started = target.block_on(async { Ok(LocalPostgres::start(options).await) })?;
+        let container = Some(Source::Container);
+        let started = target.block_on(async { Ok(Self::start(container).await) })?;
         match started {
-            Ok(postgres) => {
-                let server = Self::of(postgres);
+            Ok(server) => {
                 server.tell(target, "PostgreSQL in Docker")?;
                 Ok(Ok(server))
             }
@@ -73,16 +75,18 @@ impl Server {
         }
     }
 
-    async fn start(options: Options) -> Result<Arc<Self>, BoxError> {
-        Ok(Self::of(LocalPostgres::start(options).await?))
-    }
-
-    fn of(postgres: LocalPostgres) -> Arc<Self> {
-        Arc::new(Self {
+    async fn start(source: Option<Source>) -> Result<Arc<Self>, local_postgres::Error> {
+        let (name, value) = MAX_WAL_SIZE;
+        let options = Options {
+            source,
+            settings: vec![(name.to_owned(), value.to_owned())],
+            ..Options::default()
+        };
+        Ok(Arc::new(Self {
             templates: Mutex::default(),
             shared: Mutex::default(),
-            postgres,
-        })
+            postgres: LocalPostgres::start(options).await?,
+        }))
     }
 
     /// Keeps it until the last row has been measured, and says in the facts what it is.

@@ -112,11 +112,11 @@ where
         let returned = if self.shape.concurrency == 1 {
             let meter = Meter::start(pass);
             self.first(op).await?;
-            let returned = timed(self.call(op, 0)).await?;
+            let returned = self.call(op, 0).await?;
             meter.finish(&mut seen);
             vec![returned]
         } else {
-            let calls = (0..self.shape.concurrency).map(|worker| timed(self.call(op, worker)));
+            let calls = (0..self.shape.concurrency).map(|worker| self.call(op, worker));
             let callers = Callers::gather(calls).await?;
             let meter = Meter::start(pass);
             self.first(op).await?;
@@ -141,11 +141,12 @@ where
         }
     }
 
+    /// What a call came to, and how long it took in nanoseconds.
     fn call(
         &self,
         op: u64,
         worker: usize,
-    ) -> impl Future<Output = Result<Outcome, BoxError>> + Send + use<S, F, Fut> {
+    ) -> impl Future<Output = Result<(Outcome, u64), BoxError>> + Send + use<S, F, Fut> {
         let call = Call {
             op,
             worker,
@@ -153,16 +154,12 @@ where
         };
         let (make, state) = (self.call.clone(), self.state.clone());
         // Made when it is due: what `first` leaves in the state is there by then.
-        async move { make(state, call).await }
+        async move {
+            let begun = Instant::now();
+            let outcome = make(state, call).await?;
+            Ok((outcome, begun.elapsed().as_nanos() as u64))
+        }
     }
-}
-
-async fn timed(
-    call: impl Future<Output = Result<Outcome, BoxError>>,
-) -> Result<(Outcome, u64), BoxError> {
-    let begun = Instant::now();
-    let outcome = call.await?;
-    Ok((outcome, begun.elapsed().as_nanos() as u64))
 }
 
 impl<S, F, Fut> Running for Tasks<S, F>

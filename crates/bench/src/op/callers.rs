@@ -50,11 +50,13 @@ impl<T: Send + 'static> Callers<T> {
         });
         let spawn = |call: Fut| {
             let gate = Arc::clone(&gate);
+            // Where it is made it stays: a task moves what it holds when it begins and when it ends.
+            let mut call = Box::pin(call);
             tokio::spawn(async move {
                 gate.ready.add_permits(1);
                 gate.go.acquire().await?.forget();
                 let _ending = Ending(&gate);
-                call.await
+                call.as_mut().await
             })
         };
         let callers = Self {
