@@ -32,6 +32,15 @@ pub(super) struct Contest {
 struct Side {
     running: Box<dyn Running>,
     next_op: u64,
+    /// Its ops for each of the row's, at most one: what is slower gets as much time, not as many ops.
+    share: f64,
+}
+
+impl Side {
+    /// Its part of a turn that has so many ops of the row.
+    fn ops_of(&self, turn: u64) -> u64 {
+        ((turn as f64 * self.share).round() as u64).max(1)
+    }
 }
 
 /// What one sample saw of the row and of its floors.
@@ -69,6 +78,7 @@ impl Contest {
                 sides.push(Side {
                     running: side.await?,
                     next_op: 0,
+                    share: 1.0,
                 });
             }
             Ok(sides)
@@ -90,7 +100,7 @@ impl Contest {
         })
     }
 
-    /// Runs `ops` ops of the row and as many of each floor.
+    /// Runs `ops` ops of the row, and as many of each floor as it has time for meanwhile.
     pub(super) fn run(
         self,
         bench: &Bench<'_>,
@@ -100,7 +110,7 @@ impl Contest {
         let blocking = self.blocking;
         let (mut contest, sample) = drive(bench, blocking, self.take_turns(ops, pass))?;
         if pass == Pass::Timing {
-            contest.fit(sample.row());
+            contest.fit(&sample);
         }
         Ok((contest, sample))
     }
@@ -112,7 +122,7 @@ impl Contest {
             let turn = self.turn.min(left);
             for side in order(self.sides.len(), self.rounds) {
                 let (side, seen) = (&mut self.sides[side], &mut seen[side]);
-                let end = side.next_op + turn;
+                let end = side.next_op + side.ops_of(turn);
                 while side.next_op < end {
                     let block = self.block.min(end - side.next_op);
                     seen.add(side.running.run(side.next_op, block, pass).await?);
@@ -132,8 +142,11 @@ impl Contest {
         ))
     }
 
-    fn fit(&mut self, row: &Observed) {
-        let row_ns = row.ns_per_op().max(0.1);
+    fn fit(&mut self, sample: &Sample) {
+        let row_ns = sample.row().ns_per_op().max(0.1);
+        for (side, seen) in self.sides.iter_mut().zip(&sample.sides) {
+            side.share = (row_ns / seen.ns_per_op().max(0.1)).min(1.0);
+        }
         let ops = |least_ns: f64| ((least_ns / row_ns).ceil() as u64).max(1);
         if self.sides.iter().all(|side| side.running.runs_in_blocks()) {
             self.block = ops(self.shortest_timed_ns);
