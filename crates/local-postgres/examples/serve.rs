@@ -6,6 +6,8 @@ use local_postgres::{LocalPostgres, Options};
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Listened for before there is a URL: who reads that may send Ctrl-C at once.
+    let stopped = tokio::spawn(tokio::signal::ctrl_c());
     let server = match LocalPostgres::start(Options::default()).await {
         Ok(server) => server,
         Err(error) => {
@@ -14,7 +16,7 @@ async fn main() -> ExitCode {
         }
     };
     println!("{}", server.url());
-    match tokio::signal::ctrl_c().await {
+    match stopped.await.unwrap_or_else(|failed| Err(failed.into())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
