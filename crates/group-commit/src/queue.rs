@@ -86,16 +86,18 @@ impl<C: Commit> Queue<C> {
         deadline: impl Future<Output = ()>,
     ) -> Outcome<C> {
         let mut deadline = pin!(deadline);
-        if poll_fn(|cx| Poll::Ready(deadline.as_mut().poll(cx)))
-            .await
-            .is_ready()
-        {
-            return Err(SubmitError::TimedOut);
-        }
         let mut submit = Submit::new(&self.shared, request, Manners::Wait);
-        poll_fn(|cx| match Pin::new(&mut submit).poll(cx) {
-            Poll::Pending => deadline.as_mut().poll(cx).map(|()| submit.expire()),
-            decided => decided,
+        poll_fn(|cx| {
+            // What is late must not arrive. This look has the task woken at the deadline, too.
+            let is_first = !submit.has_arrived();
+            if is_first && deadline.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(SubmitError::TimedOut));
+            }
+            match Pin::new(&mut submit).poll(cx) {
+                Poll::Pending if is_first => Poll::Pending,
+                Poll::Pending => deadline.as_mut().poll(cx).map(|()| submit.expire()),
+                decided => decided,
+            }
         })
         .await
     }

@@ -45,6 +45,11 @@ impl<'q, C: Commit> Submit<'q, C> {
         }
     }
 
+    /// Whether it was polled before.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.request.is_none()
+    }
+
     /// Stops waiting. Nothing was written if the request was still queued.
     pub(crate) fn expire(&mut self) -> Outcome<C> {
         match std::mem::replace(&mut self.place, Place::Outside) {

@@ -168,7 +168,8 @@ struct Earlier<'a> {
     batch: &'a [Request],
     /// Request and number of each event.
     events: Vec<(usize, usize)>,
-    /// Whether a later condition of the batch can ask for a tag.
+    /// Whether a later condition of the batch can ask for an event, and whether for a tag.
+    notes_events: bool,
     notes_tags: bool,
     /// Where each tag occurs, whatever the type.
     by_tag: Keyed<Occurrences>,
@@ -192,6 +193,7 @@ impl<'a> Earlier<'a> {
             .iter()
             .skip(1)
             .filter_map(|r| r.append.condition.as_ref());
+        let notes_events = conditions.clone().next().is_some();
         let notes_tags = conditions.any(|condition| !condition.fail_if_events_match.is_all());
         let tags = if notes_tags {
             batch.iter().map(|request| request.tag_keys.len()).sum()
@@ -201,6 +203,7 @@ impl<'a> Earlier<'a> {
         Self {
             batch,
             events: Vec::new(),
+            notes_events,
             notes_tags,
             by_tag: Keyed::with_capacity_and_hasher(tags, BuildHasherDefault::default()),
             occurrences: Vec::with_capacity(tags),
@@ -211,11 +214,13 @@ impl<'a> Earlier<'a> {
 
     fn add(&mut self, index: usize) {
         let request = &self.batch[index];
-        for (number, (_, _, tag_keys)) in request.events().enumerate() {
-            if self.notes_tags {
-                self.add_tags(tag_keys);
+        if self.notes_events {
+            for (number, (_, _, tag_keys)) in request.events().enumerate() {
+                if self.notes_tags {
+                    self.add_tags(tag_keys);
+                }
+                self.events.push((index, number));
             }
-            self.events.push((index, number));
         }
         self.ids.extend(request.known_ids());
         self.sources.extend(
