@@ -7,26 +7,31 @@ use super::{content, raw};
 use bench::{BoxError, Facts, Target};
 use course_enrollment::DatasetSize;
 use local_postgres::{Database, LocalPostgres, Options, Source};
+use sqlx::Connection as _;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// Read back from the server, whatever was asked for.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "fsync",
     "synchronous_commit",
     "full_page_writes",
     "wal_sync_method",
     "shared_buffers",
     "max_wal_size",
+    "min_wal_size",
     "max_connections",
 ];
 
-/// A durable server with the defaults of `initdb`, but for `max_connections` and this. To copy a log
-/// is to write much WAL: with the default a checkpoint starts between the copy for a row and the one
-/// for its floor, and from then on the first change of each page is dearer, on one side of the
-/// comparison only.
-const MAX_WAL_SIZE: (&str, &str) = ("max_wal_size", "4GB");
+/// A durable server with the defaults of `initdb`, but for `max_connections` and these. To copy a
+/// log is to write much WAL: with the default of the first a checkpoint starts between the copy for
+/// a row and the one for its floor, and from then on the first change of each page is dearer, on one
+/// side of the comparison only. The second keeps the files that [`Server::lay_in_wal`] makes.
+const WAL: [(&str, &str); 2] = [("max_wal_size", "4GB"), ("min_wal_size", "2GB")];
+
+/// What [`Server::lay_in_wal`] makes: 2 GB, as its name in [`WAL`] says.
+const WAL_FILES: i32 = 128;
 
 /// The server of a target's rows, and the logs on it that rows share.
 pub(crate) struct Server {
@@ -40,7 +45,7 @@ impl Server {
     /// The server of the rows that name none, from the first source that has one.
     pub(crate) fn local(target: &mut Target) -> Result<Arc<Self>, BoxError> {
         let server = target.block_on(async { Ok(Self::start(None).await?) })?;
-        server.tell(target, "PostgreSQL")?;
+        server.make_ready(target, "PostgreSQL")?;
         let facts = target.facts();
         facts.set(
             "Connections",
@@ -67,7 +72,7 @@ impl Server {
         let started = target.block_on(async { Ok(Self::start(container).await) })?;
         match started {
             Ok(server) => {
-                server.tell(target, "PostgreSQL in Docker")?;
+                server.make_ready(target, "PostgreSQL in Docker")?;
                 Ok(Ok(server))
             }
             Err(local_postgres::Error::Unavailable(missing)) => Ok(Err(missing.reason)),
@@ -76,10 +81,10 @@ impl Server {
     }
 
     async fn start(source: Option<Source>) -> Result<Arc<Self>, local_postgres::Error> {
-        let (name, value) = MAX_WAL_SIZE;
+        let settings = WAL.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let options = Options {
             source,
-            settings: vec![(name.to_owned(), value.to_owned())],
+            settings: settings.into(),
             ..Options::default()
         };
         Ok(Arc::new(Self {
@@ -89,8 +94,25 @@ impl Server {
         }))
     }
 
-    /// Keeps it until the last row has been measured, and says in the facts what it is.
-    fn tell(self: &Arc<Self>, target: &mut Target, name: &str) -> Result<(), BoxError> {
+    /// Makes the files that the rows' WAL goes into. A server that has run for a while writes over
+    /// those it has; a new one fills 16 MB with zeros first, and the commit in whose way that is
+    /// waits 10 to 30 ms for it, about once a row.
+    async fn lay_in_wal(&self) -> Result<(), BoxError> {
+        let mut connection = raw::connect(self.postgres.url()).await?;
+        // Only a file with something in it is left for the next one.
+        let files = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal() \
+                     FROM generate_series(1, $1)";
+        sqlx::query(files)
+            .bind(WAL_FILES)
+            .execute(&mut connection)
+            .await?;
+        // From here on they are there to be written over.
+        sqlx::query("CHECKPOINT").execute(&mut connection).await?;
+        Ok(connection.close().await?)
+    }
+
+    /// Gets it ready, keeps it until the last row has been measured, and says in the facts what it is.
+    fn make_ready(self: &Arc<Self>, target: &mut Target, name: &str) -> Result<(), BoxError> {
         target.keep(Arc::clone(self));
         let facts = target.facts();
         let postgres = &self.postgres;
@@ -101,6 +123,13 @@ impl Server {
             Source::Download => "downloaded binaries",
         };
         facts.set(name, format!("{} from {source}", postgres.version()));
+        let wal_files = if postgres.source() == Source::Url {
+            "as the server had them"
+        } else {
+            target.block_on(self.lay_in_wal())?;
+            "2 GB made before the first row, then written over"
+        };
+        facts.set(format!("WAL files of {name}"), wal_files);
         let settings = target.block_on(self.settings())?;
         facts.set(format!("Settings of {name}"), settings);
         Ok(())
