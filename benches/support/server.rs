@@ -27,11 +27,8 @@ const SETTINGS: [&str; 8] = [
 /// A durable server with the defaults of `initdb`, but for `max_connections` and these. To copy a
 /// log is to write much WAL: with the default of the first a checkpoint starts between the copy for
 /// a row and the one for its floor, and from then on the first change of each page is dearer, on one
-/// side of the comparison only. The second keeps the files that [`Server::lay_in_wal`] makes.
+/// side of the comparison only. The second is what [`Server::lay_in_wal`] makes, and keeps it there.
 const WAL: [(&str, &str); 2] = [("max_wal_size", "4GB"), ("min_wal_size", "2GB")];
-
-/// What [`Server::lay_in_wal`] makes: 2 GB, as its name in [`WAL`] says.
-const WAL_FILES: i32 = 128;
 
 /// The server of a target's rows, and the logs on it that rows share.
 pub(crate) struct Server {
@@ -94,21 +91,24 @@ impl Server {
         }))
     }
 
-    /// Makes the files that the rows' WAL goes into. A server that has run for a while writes over
+    /// Makes the files that the rows' WAL goes into, and tells their size. A server that has run for a while writes over
     /// those it has; a new one fills 16 MB with zeros first, and the commit in whose way that is
     /// waits 10 to 30 ms for it, about once a row.
-    async fn lay_in_wal(&self) -> Result<(), BoxError> {
+    async fn lay_in_wal(&self) -> Result<String, BoxError> {
         let mut connection = raw::connect(self.postgres.url()).await?;
         // Only a file with something in it is left for the next one.
         let files = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal() \
-                     FROM generate_series(1, $1)";
-        sqlx::query(files)
-            .bind(WAL_FILES)
-            .execute(&mut connection)
+                     FROM generate_series(1, pg_size_bytes(current_setting('min_wal_size')) \
+                     / pg_size_bytes(current_setting('wal_segment_size')))";
+        // After the checkpoint they are there to be written over.
+        for statement in [files, "CHECKPOINT"] {
+            sqlx::query(statement).execute(&mut connection).await?;
+        }
+        let size = sqlx::query_scalar("SELECT pg_size_pretty(sum(size)) FROM pg_ls_waldir()")
+            .fetch_one(&mut connection)
             .await?;
-        // From here on they are there to be written over.
-        sqlx::query("CHECKPOINT").execute(&mut connection).await?;
-        Ok(connection.close().await?)
+        connection.close().await?;
+        Ok(size)
     }
 
     /// Gets it ready, keeps it until the last row has been measured, and says in the facts what it is.
@@ -124,10 +124,10 @@ impl Server {
         };
         facts.set(name, format!("{} from {source}", postgres.version()));
         let wal_files = if postgres.source() == Source::Url {
-            "as the server had them"
+            "as the server had them".to_owned()
         } else {
-            target.block_on(self.lay_in_wal())?;
-            "2 GB made before the first row, then written over"
+            let size = target.block_on(self.lay_in_wal())?;
+            format!("{size}, made before the first row")
         };
         facts.set(format!("WAL files of {name}"), wal_files);
         let settings = target.block_on(self.settings())?;
