@@ -40,6 +40,7 @@ const ELEMENTS: [Element; 21] = [
 
 /// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
 const EVENTS_AND_TAGS: Range<usize> = 1..8;
+const ID: usize = 1;
 const KNOWN: usize = 8;
 const PROBE_AFTER: usize = 13;
 const PROBE_KEY: usize = 14;
@@ -137,7 +138,9 @@ impl Batch {
             (_, false) => (Look::Keys, &PROBES[..]),
             (_, true) => (Look::Pairs, &PROBES[..]),
         };
-        let append = sqlx::query(statements.append_optimistic(look));
+        let is_lone = self.columns[ID].count() == 1 && self.columns[OPEN].count() <= 1;
+        let lone = is_lone.then(|| statements.append_lone(look)).flatten();
+        let append = sqlx::query(lone.unwrap_or_else(|| statements.append_optimistic(look)));
         let parameters = [LAST_POSITION, LAST_ID].into_iter().chain(EVENTS_AND_TAGS);
         let query = parameters
             .chain(probes.iter().copied())

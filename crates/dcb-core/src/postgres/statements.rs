@@ -11,6 +11,8 @@ pub(super) struct Statements {
     pub(super) append: SqlStr,
     /// For a batch of which nothing is likely to be refused.
     append_optimistic: [SqlStr; Look::ALL.len()],
+    /// As those, for a lone event.
+    append_lone: [SqlStr; Look::OF_LONE.len()],
     /// As `append`, with commands.
     pub(super) append_with_commands: SqlStr,
     pub(super) commands: SqlStr,
@@ -45,6 +47,8 @@ pub(super) enum Look {
 
 impl Look {
     const ALL: [Self; 3] = [Self::Nothing, Self::Keys, Self::Pairs];
+    /// Those with a statement of its own for a lone event.
+    const OF_LONE: [Self; 2] = [Self::Nothing, Self::Keys];
 }
 
 /// The columns of an event, in the order that [`super::row`] decodes them.
@@ -62,6 +66,7 @@ impl Statements {
         Self {
             append: sql(append(pooled, false)),
             append_optimistic: Look::ALL.map(|look| sql(append_optimistic(look))),
+            append_lone: Look::OF_LONE.map(|look| sql(append_lone(look))),
             append_with_commands: sql(append(pooled, true)),
             commands: sql(
                 "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
@@ -107,6 +112,12 @@ impl Statements {
         self.append_optimistic[look as usize].clone()
     }
 
+    /// As [`Statements::append_optimistic`], with the same parameters, for one event and no more than
+    /// one probe that is open; `None` where that look has no such statement.
+    pub(super) fn append_lone(&self, look: Look) -> Option<SqlStr> {
+        self.append_lone.get(look as usize).cloned()
+    }
+
     /// Reads events, a row each. `$1` and `$2` bound the position, both exclusive; `$3` is the
     /// limit, NULL for none; `$4` and `$5` are what the shape needs. Before the events comes a row
     /// with nothing but a position, the head of the same snapshot, NULL of an empty log.
@@ -148,9 +159,46 @@ fn append(pooled: bool, with_commands: bool) -> String {
 fn append_optimistic(look: Look) -> String {
     let nothing_found = match look {
         Look::Nothing => String::new(),
-        Look::Keys => nothing_found("", &key_occurs()),
+        Look::Keys => nothing_found("", &key_occurs("p.key", "p.after")),
         Look::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
     };
+    insert_if(
+        &nothing_found,
+        "SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
+                u.id, u.type, u.tags::text[], u.metadata::json, u.data \
+           FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
+                        unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
+                        unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
+                        unnest($7::bytea[]) AS data) u",
+        "SELECT u.key, ($1::bigint[])[1] + u.event \
+           FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u",
+    )
+}
+
+/// As [`append_optimistic`], with nothing to take apart but the tags' keys. What the server need not
+/// set up counts more here than in a batch: a lone append waits for the disk before, and then finds
+/// the processor's caches cold.
+fn append_lone(look: Look) -> String {
+    let nothing_found = match look {
+        Look::Keys => format!(
+            "AND ($11::bigint[])[($10::int[])[1]] <= ($1::bigint[])[1] AND {} IS NULL",
+            key_occurs(
+                "($12::bigint[])[($10::int[])[1]]",
+                "($11::bigint[])[($10::int[])[1]]"
+            )
+        ),
+        Look::Nothing | Look::Pairs => String::new(),
+    };
+    insert_if(
+        &nothing_found,
+        "SELECT ($1::bigint[])[1] + 1, statement_timestamp(), ($3::uuid[])[1], ($4::text[])[1], \
+                ($5::text[])[1]::text[], ($6::text[])[1]::json, ($7::bytea[])[1]",
+        "SELECT unnest($9::bigint[]), ($1::bigint[])[1] + 1",
+    )
+}
+
+/// Inserts these events and tags if the last event is the one expected and nothing is found.
+fn insert_if(nothing_found: &str, events: &str, tags: &str) -> String {
     format!(
         "WITH last AS MATERIALIZED ( \
             SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
@@ -158,18 +206,10 @@ fn append_optimistic(look: Look) -> String {
                        = ($2::uuid[])[1] {nothing_found} AS is_it), \
         inserted AS ( \
             INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
-            SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
-                   u.id, u.type, u.tags::text[], u.metadata::json, u.data \
-              FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
-                           unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
-                           unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
-                           unnest($7::bytea[]) AS data) u \
-             WHERE (SELECT l.is_it FROM last l)), \
+            {events} WHERE (SELECT l.is_it FROM last l)), \
         inserted_tags AS ( \
             INSERT INTO dcb.event_tag (key, position) \
-            SELECT u.key, ($1::bigint[])[1] + u.event \
-              FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u \
-             WHERE (SELECT l.is_it FROM last l)) \
+            {tags} WHERE (SELECT l.is_it FROM last l)) \
         SELECT CASE WHEN l.is_it \
                      AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
                THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
@@ -189,20 +229,20 @@ fn nothing_found(other: &str, can_match: &str) -> String {
     )
 }
 
-/// The places where the key occurs after the probe's `after`, in order; a key without a type stands
+/// The places where the key occurs after that position, in order; a key without a type stands
 /// for all that the tag can have.
-fn places_of(key: &str) -> String {
+fn places_of(key: &str, after: &str) -> String {
     format!(
-        "dcb.event_tag t WHERE (t.key, t.position) > ({key}, p.after) \
+        "dcb.event_tag t WHERE (t.key, t.position) > ({key}, {after}) \
            AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END"
     )
 }
 
 const IN_ORDER: &str = "ORDER BY t.key, t.position LIMIT";
 
-/// Not NULL where the probe's key occurs.
-fn key_occurs() -> String {
-    let places = places_of("p.key");
+/// Not NULL where the key occurs after that position.
+fn key_occurs(key: &str, after: &str) -> String {
+    let places = places_of(key, after);
     format!("(SELECT t.position FROM {places} {IN_ORDER} 1)")
 }
 
@@ -223,7 +263,7 @@ fn occurs_with(key: &str, other: &str, often: &str) -> String {
                                    WHERE u.position = t.position \
                                      AND u.key = {other} | (t.key & 16777215))) > 0 THEN 1 END \
             FROM (SELECT t.key, t.position FROM {} {IN_ORDER} 11) t)",
-        places_of(key)
+        places_of(key, "p.after")
     )
 }
 

@@ -42,6 +42,8 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
         .into();
     for (look, name) in LOOKS {
         all.push((name.to_owned(), statements.append_optimistic(look)));
+        let lone = statements.append_lone(look);
+        all.extend(lone.map(|sql| (name.replace("optimistic", "lone"), sql)));
     }
     for (shape, name) in SHAPES {
         all.push((format!("read_{name}"), statements.read(shape, false)));
