@@ -91,9 +91,9 @@ impl Server {
         }))
     }
 
-    /// Makes the files that the rows' WAL goes into, and tells their size. A server that has run for a while writes over
-    /// those it has; a new one fills 16 MB with zeros first, and the commit in whose way that is
-    /// waits 10 to 30 ms for it, about once a row.
+    /// Makes the files that the rows' WAL goes into, and tells their size. A server that has run for
+    /// a while writes over those it has; a new one fills 16 MB with zeros first, and the commit in
+    /// whose way that is waits 10 to 30 ms for it, about once a row.
     async fn lay_in_wal(&self) -> Result<String, BoxError> {
         let mut connection = raw::connect(self.postgres.url()).await?;
         // Only a file with something in it is left for the next one.
