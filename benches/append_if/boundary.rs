@@ -111,14 +111,12 @@ impl Boundary {
 
     /// The op of that row.
     pub(crate) fn op(self, set_up: AsyncOp<Appender>, content: Content, turns: usize) -> Op {
-        set_up
-            .before(|appender, _op| async move { appender.look_for_head().await })
-            .call(move |appender, call| async move {
-                for _ in 1..turns {
-                    self.append(&appender, content, call.worker).await?;
-                }
-                self.append(&appender, content, call.worker).await
-            })
+        set_up.call(move |appender, call| async move {
+            for _ in 1..turns {
+                self.append(&appender, content, call.worker).await?;
+            }
+            self.append(&appender, content, call.worker).await
+        })
     }
 
     async fn append(
@@ -131,7 +129,11 @@ impl Boundary {
         let query = self.asked.query(content, &course, worker)?;
         let after = self.near.then(|| appender.behind_head(BEHIND)).flatten();
         let condition = AppendCondition::fail_if(query).after(after);
-        outcome(appender.store.events.append_if(course, condition).await)
+        let appended = appender.store.events.append_if(course, condition).await;
+        if let Ok(appended) = &appended {
+            appender.saw(appended);
+        }
+        outcome(appended)
     }
 }
 

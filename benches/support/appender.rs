@@ -16,7 +16,7 @@ pub(crate) struct Appender {
     pub(crate) workload: Workload,
     /// What all calls of an op append or ask for, where they contend.
     shared: Mutex<Option<(Event, AppendCondition)>>,
-    /// The last position before the op, 0 where nobody looked.
+    /// The last position, as far as the store was told: nobody else appends to the log but `other`.
     head: AtomicU64,
 }
 
@@ -26,7 +26,7 @@ impl Appender {
         let log = log.clone();
         Op::setup(move || {
             let log = log.clone();
-            async move { Self::on(Store::connect(log.renewed().await?).await?) }
+            async move { Self::on(Store::connect(log.renewed().await?).await?).await }
         })
     }
 
@@ -41,7 +41,7 @@ impl Appender {
                 let other = Some(Store::connect(database.clone()).await?);
                 Ok(Self {
                     other,
-                    ..Self::on(Store::connect(database).await?)?
+                    ..Self::on(Store::connect(database).await?).await?
                 })
             }
         };
@@ -57,17 +57,18 @@ impl Appender {
         let log = log.clone();
         Op::setup(move || {
             let log = log.clone();
-            async move { Self::on(Store::connect(log.database().await?).await?) }
+            async move { Self::on(Store::connect(log.database().await?).await?).await }
         })
     }
 
-    fn on(store: Store) -> Result<Self, BoxError> {
+    async fn on(store: Store) -> Result<Self, BoxError> {
+        let head = Position::number_or_zero(store.events.head().await?);
         Ok(Self {
             store,
             other: None,
             workload: rows::workload(),
             shared: Mutex::default(),
-            head: AtomicU64::new(0),
+            head: AtomicU64::new(head),
         })
     }
 
@@ -92,14 +93,14 @@ impl Appender {
         shared.clone().ok_or_else(|| "no course is shared".into())
     }
 
-    /// Looks where the log ends, for [`behind_head`](Self::behind_head).
-    pub(crate) async fn look_for_head(&self) -> Result<(), BoxError> {
-        let head = Position::number_or_zero(self.store.events.head().await?);
-        self.head.store(head, Ordering::Relaxed);
-        Ok(())
+    /// Keeps where the log ends now, for [`behind_head`](Self::behind_head). To ask the server before
+    /// an op would leave it with colder caches than the op's floor finds.
+    pub(crate) fn saw(&self, appended: &Appended) {
+        self.head
+            .fetch_max(appended.last().get(), Ordering::Relaxed);
     }
 
-    /// The position so many events behind the head last looked for.
+    /// The position so many events behind the last that was appended.
     pub(crate) fn behind_head(&self, events: u64) -> Option<Position> {
         Position::new(self.head.load(Ordering::Relaxed).saturating_sub(events))
     }
