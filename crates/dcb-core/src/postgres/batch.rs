@@ -39,13 +39,16 @@ const ELEMENTS: [Element; 21] = [
 ];
 
 /// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
-const EVENTS_AND_TAGS: Range<usize> = 1..8;
+const EVENTS: Range<usize> = 1..6;
+const TAGS: Range<usize> = 6..8;
 const ID: usize = 1;
+const TAG_KEY: usize = 7;
 const KNOWN: usize = 8;
 const PROBE_AFTER: usize = 13;
 const PROBE_KEY: usize = 14;
 const LAST_POSITION: usize = 15;
 const LAST_ID: usize = 16;
+const LAST: [usize; 2] = [LAST_POSITION, LAST_ID];
 const OPEN: usize = 17;
 const PROBES: [usize; 3] = [OPEN, PROBE_AFTER, PROBE_KEY];
 const TRACKING: usize = 18;
@@ -133,15 +136,22 @@ impl Batch {
         statements: &Statements,
         pairs: bool,
     ) -> Query<'_, Postgres, PgArguments> {
-        let (look, probes) = match (self.columns[OPEN].count(), pairs) {
-            (0, _) => (Look::Nothing, &[][..]),
-            (_, false) => (Look::Keys, &PROBES[..]),
-            (_, true) => (Look::Pairs, &PROBES[..]),
+        let look = match (self.columns[OPEN].count(), pairs) {
+            (0, _) => Look::Nothing,
+            (_, false) => Look::Keys,
+            (_, true) => Look::Pairs,
         };
-        let is_lone = self.columns[ID].count() == 1 && self.columns[OPEN].count() <= 1;
-        let lone = is_lone.then(|| statements.append_lone(look)).flatten();
-        let append = sqlx::query(lone.unwrap_or_else(|| statements.append_optimistic(look)));
-        let parameters = [LAST_POSITION, LAST_ID].into_iter().chain(EVENTS_AND_TAGS);
+        if self.is_lone()
+            && let Some(append) = statements.append_lone(look)
+        {
+            return self.bind_lone(append);
+        }
+        let append = sqlx::query(statements.append_optimistic(look));
+        let probes = match look {
+            Look::Nothing => &[][..],
+            Look::Keys | Look::Pairs => &PROBES[..],
+        };
+        let parameters = LAST.into_iter().chain(EVENTS).chain(TAGS);
         let query = parameters
             .chain(probes.iter().copied())
             .fold(append, |query, column| query.bind(&self.columns[column]));
@@ -150,6 +160,33 @@ impl Batch {
         } else {
             query
         }
+    }
+
+    /// Whether it is one event, which has tags, with no more than one probe that is open.
+    fn is_lone(&self) -> bool {
+        let count = |column: usize| self.columns[column].count();
+        count(ID) == 1 && count(TAG_KEY) > 0 && count(OPEN) <= 1
+    }
+
+    /// A statement for a lone event with its parameters.
+    fn bind_lone(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
+        let value = |column: usize, index| self.columns[column].value(index);
+        let query = LAST
+            .into_iter()
+            .chain(EVENTS)
+            .fold(sqlx::query(append), |query, column| {
+                query.bind(value(column, 0))
+            })
+            .bind(&self.columns[TAG_KEY]);
+        if self.columns[OPEN].count() == 0 {
+            return query;
+        }
+        let probe = value(OPEN, 0)
+            .int4()
+            .map_or(0, |number| number as usize - 1);
+        query
+            .bind(value(PROBE_AFTER, probe))
+            .bind(value(PROBE_KEY, probe))
     }
 
     fn add_event(&mut self, number: i32, event: &Event, event_id: uuid::Uuid, tag_keys: &[i64]) {

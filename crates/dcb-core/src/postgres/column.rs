@@ -69,6 +69,31 @@ impl Column {
         self.nulls
     }
 
+    /// The element at this index, from 0, as a value of its own.
+    ///
+    /// Walks over those before it.
+    ///
+    /// # Panics
+    /// Where there are no more than `index` elements.
+    pub(super) fn value(&self, index: usize) -> Value<'_> {
+        let mut rest = &self.elements[..];
+        let mut next = || {
+            let (length, others) = rest.split_first_chunk().expect("an element is there");
+            // Of NULL it is -1.
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+            let (bytes, others) = others.split_at(length.unwrap_or(0));
+            rest = others;
+            length.map(|_| bytes)
+        };
+        for _ in 0..index {
+            next();
+        }
+        Value {
+            element: self.element,
+            bytes: next(),
+        }
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.push_with(|elements| elements.extend_from_slice(bytes));
     }
@@ -110,6 +135,41 @@ impl Column {
         // Events are bounded to 4 GiB, and the server refuses a parameter of more than 1 GiB.
         let length = (self.elements.len() - length_at - 4) as i32;
         self.elements[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// A parameter that is not an array: one element of a column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value<'c> {
+    element: Element,
+    /// `None` for NULL.
+    bytes: Option<&'c [u8]>,
+}
+
+impl Value<'_> {
+    /// The number of an [`Element::Int4`].
+    pub(super) fn int4(self) -> Option<i32> {
+        Some(i32::from_be_bytes(self.bytes?.try_into().ok()?))
+    }
+}
+
+impl Type<Postgres> for Value<'_> {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_oid(Oid(Element::Text.oids().0))
+    }
+}
+
+impl Encode<'_, Postgres> for Value<'_> {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        let Some(bytes) = self.bytes else {
+            return Ok(IsNull::Yes);
+        };
+        buffer.extend_from_slice(bytes);
+        Ok(IsNull::No)
+    }
+
+    fn produces(&self) -> Option<PgTypeInfo> {
+        Some(PgTypeInfo::with_oid(Oid(self.element.oids().0)))
     }
 }
 

@@ -119,18 +119,19 @@ impl Link {
         open.ask(self.begin.as_ref(), self.limit, statement).await
     }
 
-    /// The row of a statement that is committed by itself.
-    pub(super) async fn execute(&mut self, statement: Bound<'_>) -> Result<PgRow, sqlx::Error> {
+    /// How many rows an INSERT that is committed by itself has inserted.
+    pub(super) async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        in_time(self.limit, statement.fetch_one(&mut open.connection)).await
+        let inserted = in_time(self.limit, statement.execute(&mut open.connection)).await?;
+        Ok(inserted.rows_affected())
     }
 
     /// The row of an append, committed.
     pub(super) async fn append(&mut self, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
-        let Some(begin) = &self.begin else {
-            return self.execute(append).await;
-        };
         let open = self.open.as_mut().ok_or_else(no_answer)?;
+        let Some(begin) = &self.begin else {
+            return in_time(self.limit, append.fetch_one(&mut open.connection)).await;
+        };
         in_time(self.limit, open.transact(begin, append)).await
     }
 

@@ -105,15 +105,17 @@ impl Statements {
     }
 
     /// Inserts what `append` would, if the event of `$1` and `$2` is the log's last and what is looked
-    /// for is not there; answers whether it did. `$3` to `$9` are the events and their tags; with a
-    /// look, `$10` are the probes that are open, `$11` and `$12` after and key of all probes; with
-    /// pairs, `$13` is another key that an event of the probe has, NULL where there is none.
+    /// for is not there; answers with no row, inserted or not. `$3` to `$9` are the events and their
+    /// tags; with a look, `$10` are the probes that are open, `$11` and `$12` after and key of all
+    /// probes; with pairs, `$13` is another key that an event of the probe has, NULL where there is
+    /// none.
     pub(super) fn append_optimistic(&self, look: Look) -> SqlStr {
         self.append_optimistic[look as usize].clone()
     }
 
-    /// As [`Statements::append_optimistic`], with the same parameters, for one event and no more than
-    /// one probe that is open; `None` where that look has no such statement.
+    /// As [`Statements::append_optimistic`], for one event that has tags and no more than one probe
+    /// that is open; `None` where that look has no such statement. `$1` to `$7` are single values,
+    /// `$8` the keys of the event's tags; with a look, `$9` and `$10` are the probe's after and key.
     pub(super) fn append_lone(&self, look: Look) -> Option<SqlStr> {
         self.append_lone.get(look as usize).cloned()
     }
@@ -162,16 +164,22 @@ fn append_optimistic(look: Look) -> String {
         Look::Keys => nothing_found("", &key_occurs("p.key", "p.after")),
         Look::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
     };
-    insert_if(
-        &nothing_found,
-        "SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
-                u.id, u.type, u.tags::text[], u.metadata::json, u.data \
-           FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
-                        unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
-                        unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
-                        unnest($7::bytea[]) AS data) u",
-        "SELECT u.key, ($1::bigint[])[1] + u.event \
-           FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u",
+    let may_insert = may_insert("($1::bigint[])[1]", "($2::uuid[])[1]", &nothing_found);
+    format!(
+        "WITH last AS MATERIALIZED (SELECT {may_insert} AS is_it), \
+        inserted_tags AS ( \
+            INSERT INTO dcb.event_tag (key, position) \
+            SELECT u.key, ($1::bigint[])[1] + u.event \
+              FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u \
+             WHERE (SELECT l.is_it FROM last l)) \
+        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
+        SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
+               u.id, u.type, u.tags::text[], u.metadata::json, u.data \
+          FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
+                       unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
+                       unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
+                       unnest($7::bytea[]) AS data) u \
+         WHERE (SELECT l.is_it FROM last l)"
     )
 }
 
@@ -181,40 +189,32 @@ fn append_optimistic(look: Look) -> String {
 fn append_lone(look: Look) -> String {
     let nothing_found = match look {
         Look::Keys => format!(
-            "AND ($11::bigint[])[($10::int[])[1]] <= ($1::bigint[])[1] AND {} IS NULL",
-            key_occurs(
-                "($12::bigint[])[($10::int[])[1]]",
-                "($11::bigint[])[($10::int[])[1]]"
-            )
+            "AND $9::bigint <= $1::bigint AND {} IS NULL",
+            key_occurs("$10::bigint", "$9::bigint")
         ),
         Look::Nothing | Look::Pairs => String::new(),
     };
-    insert_if(
-        &nothing_found,
-        "SELECT ($1::bigint[])[1] + 1, statement_timestamp(), ($3::uuid[])[1], ($4::text[])[1], \
-                ($5::text[])[1]::text[], ($6::text[])[1]::json, ($7::bytea[])[1]",
-        "SELECT unnest($9::bigint[]), ($1::bigint[])[1] + 1",
+    let may_insert = may_insert("$1::bigint", "$2::uuid", &nothing_found);
+    format!(
+        "WITH inserted AS ( \
+            INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
+            SELECT $1::bigint + 1, statement_timestamp(), \
+                   $3::uuid, $4::text, $5::text::text[], $6::text::json, $7::bytea \
+             WHERE {may_insert} \
+            RETURNING position) \
+        INSERT INTO dcb.event_tag (key, position) \
+        SELECT unnest($8::bigint[]), i.position FROM inserted i"
     )
 }
 
-/// Inserts these events and tags if the last event is the one expected and nothing is found.
-fn insert_if(nothing_found: &str, events: &str, tags: &str) -> String {
+/// Whether the last event is this one and nothing is found. If so, whoever listens is notified.
+fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String {
     format!(
-        "WITH last AS MATERIALIZED ( \
-            SELECT pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
-                   AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) \
-                       = ($2::uuid[])[1] {nothing_found} AS is_it), \
-        inserted AS ( \
-            INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
-            {events} WHERE (SELECT l.is_it FROM last l)), \
-        inserted_tags AS ( \
-            INSERT INTO dcb.event_tag (key, position) \
-            {tags} WHERE (SELECT l.is_it FROM last l)) \
-        SELECT CASE WHEN l.is_it \
-                     AND NOT pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
-               THEN pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL \
-               ELSE l.is_it END \
-          FROM last l"
+        "CASE WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
+                   AND (SELECT e.id FROM dcb.event e WHERE e.position = {last_position}) \
+                       = {last_id} {nothing_found} \
+              THEN pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
+                   OR pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL END"
     )
 }
 

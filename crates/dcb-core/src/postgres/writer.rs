@@ -163,8 +163,8 @@ impl Writer {
             let insert = batch.bind_optimistic(&self.statements, pairs);
             // It is noted while the server is at work, as if it had been appended.
             let noting = async { plan.note_appended(requests, expected, recent) };
-            let (row, ()) = join(link.execute(insert), noting).await;
-            if is_inserted(row)? {
+            let (inserted, ()) = join(link.insert(insert), noting).await;
+            if is_inserted(inserted)? {
                 session.pairs = if has_pairs { pairs } else { session.pairs };
                 return Ok(true);
             }
@@ -213,9 +213,10 @@ impl Writer {
 }
 
 /// Whether an optimistic append was in time.
-fn is_inserted(row: Result<PgRow, sqlx::Error>) -> Result<bool, sqlx::Error> {
-    match row {
-        Ok(row) => Ok(row.try_get::<Option<bool>, _>(0)?.unwrap_or(false)),
+/// Whether there are rows that were inserted.
+fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> {
+    match inserted {
+        Ok(rows) => Ok(rows > 0),
         Err(failed) if is_position_taken(&failed) => Ok(false),
         Err(failed) => Err(failed),
     }

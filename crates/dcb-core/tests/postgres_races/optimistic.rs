@@ -30,7 +30,7 @@ async fn alone(store: &PostgresStore) {
 async fn was_optimistic(log: &Config, sql: &mut Sql) -> bool {
     // How they begin: the server shows no more of a long statement.
     let (insert, ask) = (
-        format!("WITH last AS %\"{}\".event", log.schema),
+        format!("pg_try_advisory_xact_lock(%\"{}\".event", log.schema),
         format!("FROM \"{}\".append(", log.schema),
     );
     let last = format!(
@@ -147,6 +147,37 @@ async fn what_was_there_long_before_is_found() {
         matches!(refused, Err(Error::AfterBeyondHead { .. })),
         "{refused:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_alternatives_the_one_that_is_open_is_looked_for() {
+    let log = fresh_log().await;
+    let own = connect(&log).await;
+    alone(&own).await;
+    let read = head(&own).await;
+    let met = own.append(tagged("met")).await.unwrap().last();
+    for types in [["Absent", "Happened"], ["Happened", "Never"]] {
+        let query = Query::builder().event_types(types).tag("met").build();
+        let condition = AppendCondition::fail_if(query.unwrap());
+        alone(&own).await;
+        let seen = refused(&own, condition.clone().after(at(read))).await;
+        assert_eq!(seen, Some(met.get()));
+        assert_eq!(refused(&own, condition.after(met)).await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_without_tags_is_appended_once() {
+    let log = fresh_log().await;
+    let mut sql = Sql::connect(&log.url).await;
+    let own = connect(&log).await;
+    alone(&own).await;
+    for position in A_WHILE + 1..A_WHILE + 4 {
+        let appended = own.append(event("Bare", &[])).await.unwrap();
+        assert!(was_optimistic(&log, &mut sql).await);
+        assert_eq!(appended.last().get(), position);
+    }
+    assert_eq!(head(&own).await, A_WHILE + 3);
 }
 
 /// A condition on two tags asks for an event with both, of whichever tag few events carry.
