@@ -1,4 +1,5 @@
-//! A parameter that is an array, written element by element in PostgreSQL's binary form.
+//! A parameter that is an array, written element by element in PostgreSQL's binary form; and one that
+//! is an element of such an array.
 //!
 //! An array without any value, empty or all NULL, travels as NULL: `unnest` of several arrays fills
 //! the shorter ones with NULL, and one that is NULL costs the server nothing.

@@ -140,13 +140,16 @@ async fn what_was_there_long_before_is_found() {
         // And once more, by a writer that asks.
         assert_eq!(refused(&own, condition).await, expected);
     }
-    alone(&own).await;
-    let beyond = unless("a").after(at(10_000));
-    let refused = own.append_if(tagged("late"), beyond).await;
-    assert!(
-        matches!(refused, Err(Error::AfterBeyondHead { .. })),
-        "{refused:?}"
-    );
+    for beyond in [unless("a"), query(&["Old"], &["a"])] {
+        alone(&own).await;
+        let refused = own
+            .append_if(tagged("late"), beyond.after(at(10_000)))
+            .await;
+        assert!(
+            matches!(refused, Err(Error::AfterBeyondHead { .. })),
+            "{refused:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
