@@ -181,9 +181,10 @@ impl Batch {
         if self.columns[OPEN].count() == 0 {
             return query;
         }
-        let probe = value(OPEN, 0)
-            .int4()
-            .map_or(0, |number| number as usize - 1);
+        let number = value(OPEN, 0).int4();
+        let probe = number
+            .and_then(|number| usize::try_from(number - 1).ok())
+            .expect("probes are numbered from 1");
         query
             .bind(value(PROBE_AFTER, probe))
             .bind(value(PROBE_KEY, probe))

@@ -105,17 +105,18 @@ impl Statements {
     }
 
     /// Inserts what `append` would, if the event of `$1` and `$2` is the log's last and what is looked
-    /// for is not there; answers with no row, inserted or not. `$3` to `$9` are the events and their
-    /// tags; with a look, `$10` are the probes that are open, `$11` and `$12` after and key of all
-    /// probes; with pairs, `$13` is another key that an event of the probe has, NULL where there is
-    /// none.
+    /// for is not there; whether it did is told by the number of rows inserted, here the events, and 0
+    /// if not. `$3` to `$9` are the events and their tags; with a look, `$10` are the probes that are
+    /// open, `$11` and `$12` after and key of all probes; with pairs, `$13` is another key that an
+    /// event of the probe has, NULL where there is none.
     pub(super) fn append_optimistic(&self, look: Look) -> SqlStr {
         self.append_optimistic[look as usize].clone()
     }
 
     /// As [`Statements::append_optimistic`], for one event that has tags and no more than one probe
-    /// that is open; `None` where that look has no such statement. `$1` to `$7` are single values,
-    /// `$8` the keys of the event's tags; with a look, `$9` and `$10` are the probe's after and key.
+    /// that is open; `None` where that look has no such statement. The rows counted are its tags.
+    /// `$1` to `$7` are single values, `$8` the keys of the event's tags; with a look, `$9` and `$10`
+    /// are the probe's after and key.
     pub(super) fn append_lone(&self, look: Look) -> Option<SqlStr> {
         self.append_lone.get(look as usize).cloned()
     }

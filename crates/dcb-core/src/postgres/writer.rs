@@ -212,8 +212,7 @@ impl Writer {
     }
 }
 
-/// Whether an optimistic append was in time.
-/// Whether there are rows that were inserted.
+/// Whether an optimistic append was in time: then there are rows that it inserted.
 fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> {
     match inserted {
         Ok(rows) => Ok(rows > 0),
