@@ -1,0 +1,92 @@
+//! The events interface, as its clients see it.
+
+mod append;
+mod append_ids;
+mod cleanup;
+mod malformed;
+mod postgres;
+mod project;
+mod read;
+mod read_events;
+mod subscribe;
+mod test_data;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client};
+
+/// An event of this type with these tags; its data tells its number.
+fn event(event_type: &str, tags: &[&str], number: usize) -> Value {
+    json!({ "type": event_type, "data": format!("{{\"n\": {number}}}"), "tags": tags })
+}
+
+/// The query of one item.
+fn query(types: &[&str], tags: &[&str]) -> Value {
+    json!({ "items": [{ "types": types, "tags": tags }] })
+}
+
+/// Appends without a condition.
+async fn append(client: &Client, events: Value) {
+    let answer = client
+        .post("/dcb/append", &json!({ "events": events }))
+        .await;
+    assert_eq!(answer.ok()["appendConditionFailed"], false, "{answer:?}");
+}
+
+/// So many events of type `Counted`, all tagged `all`, those of even number `even` too.
+async fn append_many(client: &Client, count: usize) {
+    for start in (0..count).step_by(1000) {
+        let events = (start..count.min(start + 1000)).map(|number| {
+            let tags: &[&str] = if number % 2 == 0 {
+                &["all", "even"]
+            } else {
+                &["all"]
+            };
+            event("Counted", tags, number)
+        });
+        append(client, events.collect()).await;
+    }
+}
+
+/// `GET /dcb/read`.
+async fn read(client: &Client, query: &Value, options: &Value) -> Vec<Value> {
+    let path = format!(
+        "/dcb/read?query={}&options={}",
+        encoded(query),
+        encoded(options)
+    );
+    let answer = client.get(&path).await.ok();
+    answer.as_array().expect("an array").clone()
+}
+
+/// The positions of what [`read`] gives.
+async fn positions(client: &Client, query: &Value, options: &Value) -> Vec<u64> {
+    let events = read(client, query, options).await;
+    let position = |event: &Value| event["position"].as_u64().expect("a number");
+    events.iter().map(position).collect()
+}
+
+/// JSON as a URL takes it.
+fn encoded(json: &Value) -> String {
+    let percent = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    json.to_string().bytes().map(percent).collect()
+}
+
+/// An answer of 400 that names the field.
+#[track_caller]
+fn assert_invalid(answer: &Answer, field: &str) {
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text());
+    let body = answer.json();
+    assert_eq!(body["code"], "INVALID_REQUEST", "{body}");
+    assert_eq!(body["details"]["field"], field, "{body}");
+    assert!(
+        body["error"]
+            .as_str()
+            .is_some_and(|error| error.contains(field)),
+        "{body}"
+    );
+}

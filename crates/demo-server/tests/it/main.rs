@@ -1,0 +1,10 @@
+//! The tests of the HTTP interfaces, in one executable so that they are linked once.
+
+mod auth;
+mod dcb;
+mod messages;
+mod observe;
+mod page;
+mod series;
+mod server;
+mod support;

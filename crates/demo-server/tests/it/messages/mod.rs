@@ -1,0 +1,8 @@
+//! The messages interface over HTTP.
+
+mod calls;
+mod import;
+mod invalid;
+mod postgres;
+mod races;
+mod subscribe;

@@ -1,0 +1,216 @@
+//! What the server measures of itself.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use demo_server::Settings;
+use serde_json::{Value, json};
+
+use crate::support::Client;
+
+/// The value of a line of `/metrics`.
+fn value(text: &str, series: &str) -> Option<f64> {
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_route_and_class() {
+    let client = Client::start().await;
+    client.get("/api/v1/label/one/values").await.ok();
+    client.get("/api/v1/label/two/values").await.ok();
+    client.get("/api/v1/query").await;
+    client.get("/nowhere").await;
+    let answer = client.get("/metrics").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(
+        answer.headers["content-type"],
+        "text/plain; version=0.0.4; charset=utf-8"
+    );
+    let text = answer.text();
+    for (labels, count) in [
+        (
+            r#"interface="series",route="/api/v1/label/{name}/values",status="2xx""#,
+            2.0,
+        ),
+        (
+            r#"interface="series",route="/api/v1/query",status="4xx""#,
+            1.0,
+        ),
+        (r#"interface="server",route="other",status="4xx""#, 1.0),
+    ] {
+        let series = format!("registrar_http_requests_total{{{labels}}}");
+        assert_eq!(value(&text, &series), Some(count), "{series}\n{text}");
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn durations_are_a_histogram() {
+    let client = Client::start().await;
+    for _ in 0..7 {
+        client.get("/health").await.ok();
+    }
+    let text = client.get("/metrics").await.text();
+    const NAME: &str = "registrar_http_request_duration_seconds";
+    let buckets = text.lines().filter(|line| {
+        line.starts_with(&format!("{NAME}_bucket")) && line.contains(r#"route="/health""#)
+    });
+    let buckets: Vec<(f64, f64)> = buckets
+        .map(|line| {
+            let (labels, count) = line.rsplit_once(' ').expect("a count");
+            let bound = labels
+                .split("le=\"")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next());
+            let bound = bound.expect("a bound").replace("+Inf", "inf");
+            (
+                bound.parse().expect("a number"),
+                count.parse().expect("a number"),
+            )
+        })
+        .collect();
+    let mut sorted = buckets.clone();
+    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    assert!(buckets.len() > 20, "{text}");
+    assert!(
+        sorted.windows(2).all(|pair| pair[0].1 <= pair[1].1),
+        "{sorted:?}"
+    );
+    assert_eq!(sorted.last(), Some(&(f64::INFINITY, 7.0)));
+    let labels = r#"{interface="server",route="/health"}"#;
+    assert_eq!(value(&text, &format!("{NAME}_count{labels}")), Some(7.0));
+    assert!(value(&text, &format!("{NAME}_sum{labels}")) > Some(0.0));
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn every_metric_is_described_and_every_description_has_values() {
+    let client = Client::start().await;
+    client.get("/health").await.ok();
+    let text = client.get("/metrics").await.text();
+    let described: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .collect();
+    let measured: BTreeSet<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split(['{', ' ']).next())
+        .map(|name| {
+            let histogram = name.starts_with("registrar_http_request_duration_seconds_");
+            if histogram {
+                "registrar_http_request_duration_seconds"
+            } else {
+                name
+            }
+        })
+        .collect();
+    assert_eq!(described, measured);
+    assert_eq!(described.len(), 25);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_that_are_refused_are_counted() {
+    let client = Client::with(Settings {
+        max_body_bytes: 100,
+        ..Settings::in_memory()
+    })
+    .await;
+    client.post_bytes("/series/write", vec![b' '; 101]).await;
+    let text = client.get("/metrics").await.text();
+    assert_eq!(
+        value(&text, "registrar_http_bodies_refused_total"),
+        Some(1.0)
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn points_and_queries_are_counted() {
+    let client = Client::start().await;
+    client.post_bytes("/write", "cpu usage=1,idle=2 1").await;
+    client.get("/api/v1/query?query=cpu_usage").await.ok();
+    let text = client.get("/metrics").await.text();
+    assert_eq!(value(&text, "registrar_points_written_total"), Some(2.0));
+    assert_eq!(value(&text, "registrar_series_queries_total"), Some(1.0));
+    assert!(value(&text, "registrar_series ") >= Some(2.0));
+    client.stop().await;
+}
+
+/// Queries until there is an answer.
+async fn eventually(client: &Client, query: &str) -> Value {
+    for _ in 0..100 {
+        let answer = client
+            .get(&format!("/api/v1/query?query={query}"))
+            .await
+            .ok();
+        let result = &answer["data"]["result"];
+        if result.as_array().is_some_and(|found| !found.is_empty()) {
+            return result.clone();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{query} has no answer");
+}
+
+#[tokio::test]
+async fn the_server_s_measurements_are_series_of_its_own() {
+    let client = Client::start().await;
+    // The queries are requests themselves.
+    for query in [
+        "registrar_http_request_rate%7Binterface=%22series%22%7D%20%3E%200",
+        "registrar_http_latency_p50_seconds%7Binterface=%22series%22%7D%20%3E%200",
+        "registrar_http_latency_p99_seconds%7Binterface=%22series%22%7D%20%3E%200",
+        "registrar_http_requests_total%7Broute=%22/api/v1/query%22,status=%222xx%22%7D%20%3E%200",
+        "registrar_events_rate",
+        "registrar_messages_rate",
+        "registrar_points_rate",
+    ] {
+        let found = eventually(&client, query).await;
+        if !query.contains("%3E") {
+            assert_eq!(found[0]["metric"]["job"], "registrar", "{query}");
+        }
+    }
+    let quantile = "histogram_quantile(0.9,sum%20by%20(le)(rate(\
+                    registrar_http_request_duration_seconds_bucket%7Binterface=%22series%22%7D[1m])))%20%3E%200";
+    let found = eventually(&client, quantile).await;
+    let seconds = found[0]["value"][1].as_str().expect("a value");
+    assert!(
+        seconds.parse::<f64>().is_ok_and(|seconds| seconds < 60.0),
+        "{seconds}"
+    );
+    let metadata = client
+        .get("/api/v1/metadata?metric=registrar_http_requests_total")
+        .await
+        .ok();
+    assert_eq!(
+        metadata["data"]["registrar_http_requests_total"][0]["type"],
+        "counter"
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn rates_are_of_what_was_written() {
+    let client = Client::start().await;
+    eventually(&client, "registrar_points_rate").await;
+    client
+        .post(
+            "/series/write",
+            &json!([{"metric": "cpu", "timestamp": 1, "value": 1}]),
+        )
+        .await
+        .ok();
+    let found = eventually(
+        &client,
+        "max_over_time(registrar_points_rate[1m])%20%3E%200",
+    )
+    .await;
+    let rate = found[0]["value"][1].as_str().expect("a value");
+    let rate: f64 = rate.parse().expect("a number");
+    assert!(rate > 0.0 && rate.is_finite(), "{rate}");
+    client.stop().await;
+}

@@ -1,0 +1,369 @@
+//! The page's files, its board, and the rush.
+
+use std::collections::HashSet;
+
+use axum::http::{StatusCode, header};
+use demo_server::Settings;
+use local_postgres::{Database, Durability};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client};
+
+/// A server on a PostgreSQL, with its database.
+async fn on_postgres() -> (Client, Database) {
+    let server = local_postgres::shared_with(Durability::Relaxed).await;
+    let server = server.expect("a PostgreSQL");
+    let database = server.create_database("page").await.expect("a database");
+    let client = Client::with(Settings {
+        database_url: Some(database.url().to_owned()),
+        ..Settings::in_memory()
+    });
+    (client.await, database)
+}
+
+async fn enroll(client: &Client, student: &Value, course: &Value) -> Answer {
+    let wish = json!({ "student": student, "course": course });
+    client.post("/demo/enroll", &wish).await
+}
+
+async fn offer(client: &Client) -> Value {
+    client.post("/demo/courses", &Value::Null).await.ok()
+}
+
+/// The course with the fewest seats.
+fn smallest(board: &Value) -> &Value {
+    let courses = board["courses"].as_array().expect("courses");
+    let seats = |course: &&Value| course["capacity"].as_u64();
+    courses.iter().min_by_key(seats).expect("a course")
+}
+
+#[track_caller]
+fn assert_refused(answer: &Answer, status: StatusCode, code: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text());
+    assert_eq!(answer.json()["code"], code);
+}
+
+#[tokio::test]
+async fn the_page_has_all_that_it_loads_and_asks_nobody_else() {
+    let client = Client::start().await;
+    let mut waiting = vec!["/".to_owned()];
+    let mut seen = HashSet::new();
+    while let Some(path) = waiting.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let answer = client.get(&path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}");
+        let policy = &answer.headers[header::CONTENT_SECURITY_POLICY];
+        let policy = policy.to_str().expect("text");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"));
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(answer.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+        assert_eq!(answer.headers[header::REFERRER_POLICY], "no-referrer");
+        let text = answer.text();
+        let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
+        assert!(
+            !elsewhere.contains("http:") && !elsewhere.contains("https:"),
+            "{path}"
+        );
+        let quoted = text.split(['"', '\'']);
+        waiting.extend(quoted.filter_map(|part| match part.strip_prefix("./") {
+            Some(module) => Some(format!("/page/{module}")),
+            None => part.starts_with("/page/").then(|| part.to_owned()),
+        }));
+    }
+    assert_eq!(seen.len(), 11, "{seen:?}");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn each_file_has_its_type() {
+    let client = Client::start().await;
+    for (path, wanted) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/page/style.css", "text/css; charset=utf-8"),
+        ("/page/main.js", "text/javascript; charset=utf-8"),
+        ("/page/icon.svg", "image/svg+xml"),
+    ] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.headers[header::CONTENT_TYPE], wanted, "{path}");
+    }
+    assert_refused(
+        &client.get("/page/other.js").await,
+        StatusCode::NOT_FOUND,
+        "NOT_FOUND",
+    );
+    let posted = client.post("/", &Value::Null).await;
+    assert_refused(
+        &posted,
+        StatusCode::METHOD_NOT_ALLOWED,
+        "METHOD_NOT_ALLOWED",
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn an_empty_log_has_an_empty_board() {
+    let client = Client::start().await;
+    let board = client.get("/demo/state").await.ok();
+    assert_eq!(
+        board,
+        json!({ "position": 0, "courses": [], "students": [] })
+    );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn an_enrollment_takes_a_seat_on_the_board() {
+    let client = Client::start().await;
+    let offered = offer(&client).await;
+    let (student, course) = (&offered["students"][0], &offered["courses"][0]);
+    assert_eq!(course["taken"], 0);
+
+    let seat = enroll(&client, &student["id"], &course["id"]).await.ok();
+    assert_eq!(seat["attempts"], 1);
+    let position = offered["position"].as_u64().expect("a position") + 1;
+    assert_eq!(seat["position"], position);
+
+    let board = client.get("/demo/state").await.ok();
+    assert_eq!(board["position"], position);
+    assert_eq!(board["courses"][0]["taken"], 1);
+    assert_eq!(board["students"][0]["courses"], json!([course["id"]]));
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn new_courses_begin_empty_and_the_log_keeps_the_old_ones() {
+    let client = Client::start().await;
+    let before = offer(&client).await;
+    let (student, course) = (&before["students"][0]["id"], &before["courses"][0]["id"]);
+    enroll(&client, student, course).await.ok();
+
+    let after = offer(&client).await;
+    assert_ne!(&after["courses"][0]["id"], course);
+    assert_eq!(after["courses"][0]["taken"], 0);
+    assert_eq!(after["students"][0]["courses"], json!([]));
+    assert_eq!(client.get("/demo/state").await.ok(), after);
+
+    let again = enroll(&client, student, course).await;
+    assert_refused(&again, StatusCode::CONFLICT, "ALREADY_ENROLLED");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn each_rule_refuses_with_its_code() {
+    let client = Client::start().await;
+    let board = offer(&client).await;
+    let ids = |of: &str| -> Vec<Value> {
+        let all = board[of].as_array().expect("a list").iter();
+        all.map(|own| own["id"].clone()).collect()
+    };
+    let (students, courses) = (ids("students"), ids("courses"));
+
+    let small = smallest(&board);
+    let seats = small["capacity"].as_u64().expect("seats") as usize;
+    for student in &students[1..=seats] {
+        enroll(&client, student, &small["id"]).await.ok();
+    }
+    let full = enroll(&client, &students[0], &small["id"]).await;
+    assert_refused(&full, StatusCode::CONFLICT, "COURSE_FULL");
+
+    let free: Vec<_> = courses.iter().filter(|id| **id != small["id"]).collect();
+    let most = board["students"][0]["maxCourses"]
+        .as_u64()
+        .expect("a number") as usize;
+    for course in &free[..most] {
+        enroll(&client, &students[0], course).await.ok();
+    }
+    let again = enroll(&client, &students[0], free[0]).await;
+    assert_refused(&again, StatusCode::CONFLICT, "ALREADY_ENROLLED");
+    let too_many = enroll(&client, &students[0], free[most]).await;
+    assert_refused(&too_many, StatusCode::CONFLICT, "TOO_MANY_COURSES");
+
+    let unknown = enroll(&client, &json!("nobody"), &courses[0]).await;
+    assert_refused(&unknown, StatusCode::NOT_FOUND, "STUDENT_UNKNOWN");
+    let unknown = enroll(&client, &students[1], &json!("nothing")).await;
+    assert_refused(&unknown, StatusCode::NOT_FOUND, "COURSE_UNKNOWN");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_malformed_wish_is_told_what_is_wrong_with_it() {
+    let client = Client::start().await;
+    for (body, named) in [
+        ("{", "EOF"),
+        ("", "EOF"),
+        (r#"{"student":"s"}"#, "`course`"),
+        (r#"{"student":"s","course":7}"#, "expected a string"),
+        (r#"{"student":"s","course":"c","seat":1}"#, "`seat`"),
+    ] {
+        let refused = client.post_bytes("/demo/enroll", body).await;
+        assert_refused(&refused, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
+        let message = refused.json()["error"].to_string();
+        assert!(message.contains(named), "{message}");
+    }
+    let nul = enroll(&client, &json!("a\0"), &json!("c")).await;
+    assert_refused(&nul, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
+    assert_eq!(nul.json()["details"]["field"], "tags");
+    let got = client.get("/demo/enroll").await;
+    assert_refused(&got, StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
+    client.stop().await;
+}
+
+/// Every number of a rush agrees with the others, with the condition holds, and without it more
+/// students are let in than there are seats.
+async fn assert_rush(client: &Client, students: u64, seats: u64) {
+    let asked = json!({ "students": students, "seats": seats });
+    let rush = client.post("/demo/rush", &asked).await.ok();
+    let number = |kind: &str, name: &str| rush[kind][name].as_u64().expect("a number");
+    assert_eq!(number("dcb", "enrolled"), seats, "{rush}");
+    assert!(number("naive", "enrolled") > seats, "{rush}");
+    assert_eq!(number("naive", "conflicts"), 0, "{rush}");
+    assert!(number("dcb", "conflicts") > 0, "{rush}");
+    for kind in ["dcb", "naive"] {
+        let [enrolled, refused] = ["enrolled", "refused"].map(|name| number(kind, name));
+        let [appends, conflicts] = ["appends", "conflicts"].map(|name| number(kind, name));
+        assert_eq!(enrolled + refused, students, "{rush}");
+        assert_eq!(appends, enrolled + conflicts, "{rush}");
+        assert_eq!(seats_in_log(client, &rush[kind]["course"]).await, enrolled);
+    }
+}
+
+/// The seats that the log itself has, by the events interface.
+async fn seats_in_log(client: &Client, course: &Value) -> u64 {
+    let course = course.as_str().expect("a course");
+    let item = json!({ "types": ["EnrollmentCompleted"], "tags": [format!("course_id:{course}")] });
+    let query = json!({ "query": { "items": [item] } });
+    let read = client.post("/dcb/read", &query).await.ok();
+    read["numberOfMatchingEvents"].as_u64().expect("a number")
+}
+
+#[tokio::test]
+async fn the_last_seats_are_sold_once_in_sqlite() {
+    let client = Client::start().await;
+    assert_rush(&client, 100, 10).await;
+    assert_rush(&client, 60, 1).await;
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn the_last_seats_are_sold_once_in_postgres() {
+    let (client, _database) = on_postgres().await;
+    assert_rush(&client, 100, 10).await;
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_rush_with_enough_seats_turns_nobody_away() {
+    let client = Client::start().await;
+    let asked = json!({ "students": 20, "seats": 30 });
+    let rush = client.post("/demo/rush", &asked).await.ok();
+    for kind in ["dcb", "naive"] {
+        assert_eq!(rush[kind]["enrolled"], 20, "{rush}");
+        assert_eq!(rush[kind]["refused"], 0, "{rush}");
+    }
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn the_largest_rush_ends() {
+    let client = Client::start().await;
+    assert_rush(&client, 500, 100).await;
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_rush_leaves_the_board_alone() {
+    let client = Client::start().await;
+    let before = offer(&client).await;
+    let asked = json!({ "students": 5, "seats": 2 });
+    client.post("/demo/rush", &asked).await.ok();
+    let after = client.get("/demo/state").await.ok();
+    assert_eq!(after["courses"], before["courses"]);
+    assert_eq!(after["students"], before["students"]);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn rushes_are_bounded_and_one_at_a_time() {
+    let client = Client::start().await;
+    for (students, seats, field) in [
+        (0, 1, "students"),
+        (501, 1, "students"),
+        (1, 0, "seats"),
+        (1, 101, "seats"),
+    ] {
+        let asked = json!({ "students": students, "seats": seats });
+        let refused = client.post("/demo/rush", &asked).await;
+        assert_refused(&refused, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
+        assert_eq!(refused.json()["details"]["field"], field);
+    }
+    let malformed = client.post("/demo/rush", &json!({ "students": 1 })).await;
+    assert_refused(&malformed, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
+
+    let asked = json!({ "students": 500, "seats": 100 });
+    let (first, second) = tokio::join!(
+        client.post("/demo/rush", &asked),
+        client.post("/demo/rush", &asked),
+    );
+    let (done, refused) = if first.status == StatusCode::OK {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    done.ok();
+    assert_refused(&refused, StatusCode::CONFLICT, "RUSH_UNDER_WAY");
+    client.post("/demo/rush", &asked).await.ok();
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_log_of_others_has_no_board_and_keeps_its_events() {
+    let client = Client::start().await;
+    let event = json!({ "type": "DemoStarted", "data": "{}", "tags": ["demo:page"] });
+    client
+        .post("/dcb/append", &json!({ "events": event }))
+        .await
+        .ok();
+    let board = client.get("/demo/state").await.ok();
+    assert_eq!(
+        board,
+        json!({ "position": 1, "courses": [], "students": [] })
+    );
+    assert_eq!(offer(&client).await["courses"][0]["taken"], 0);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_bound_is_refused() {
+    let client = Client::with(Settings {
+        max_body_bytes: 64,
+        ..Settings::in_memory()
+    })
+    .await;
+    let large = client.post_bytes("/demo/rush", vec![b' '; 65]).await;
+    assert_refused(&large, StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn where_all_ask_for_a_token_the_files_are_open_and_the_rest_is_not() {
+    let settings = Settings {
+        require_token: true,
+        token: Some("a-token-for-tests".to_owned()),
+        ..Settings::in_memory()
+    };
+    let client = Client::with_token(settings, "a-token-for-tests").await;
+    for open in ["/", "/page/main.js"] {
+        assert_eq!(client.get(open).await.status, StatusCode::OK, "{open}");
+    }
+    let closed = client.get("/demo/state").await;
+    assert_refused(&closed, StatusCode::UNAUTHORIZED, "AUTH_REQUIRED");
+    for path in ["/demo/courses", "/demo/enroll", "/demo/rush"] {
+        let closed = client.post(path, &Value::Null).await;
+        assert_refused(&closed, StatusCode::UNAUTHORIZED, "AUTH_REQUIRED");
+    }
+    let with_one = client.get("/demo/state?token=a-token-for-tests").await;
+    assert_eq!(with_one.ok()["position"], 0);
+    client.stop().await;
+}

@@ -1,0 +1,9 @@
+//! The series over HTTP.
+
+mod bounds;
+mod grafana;
+mod json;
+mod line_protocol;
+mod lists;
+mod promql;
+mod remote_write;

@@ -1,0 +1,165 @@
+//! A server in this process, and a client that holds every answer against the description.
+
+pub(crate) mod rpc;
+
+use axum::http::request::Builder;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use bytes::Bytes;
+use demo_server::{Server, Settings};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+/// A server on a free port, and a client for it. [`Client::stop`] ends it in order.
+pub(crate) struct Client {
+    server: Server,
+    http: hyper_util::client::legacy::Client<HttpConnector, Full<Bytes>>,
+    document: Value,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|failed| panic!("{failed}: {}", self.text()))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON of an answer of 200.
+    #[track_caller]
+    pub(crate) fn ok(&self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.text());
+        self.json()
+    }
+}
+
+impl Client {
+    /// In memory, in test mode.
+    pub(crate) async fn start() -> Self {
+        Self::with(Settings::in_memory()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Self {
+        Self::with_token(settings, "").await
+    }
+
+    /// With the token that the description asks for, where everything does.
+    pub(crate) async fn with_token(settings: Settings, token: &str) -> Self {
+        let server = Server::start(settings).await.expect("the server starts");
+        let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
+        let mut client = Self {
+            document: Value::Null,
+            server,
+            http,
+        };
+        let document = client.request(Method::GET, &format!("/openapi.json?token={token}"));
+        let document = client.exchange(document.body(Full::default())).await;
+        client.document = document.ok();
+        client
+    }
+
+    /// What the server shows who started it.
+    pub(crate) fn greeting(&self) -> String {
+        self.server.greeting()
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.server.address())
+    }
+
+    /// The head of a request, for [`Client::send`] or [`Client::open`].
+    pub(crate) fn request(&self, method: Method, path: &str) -> Builder {
+        Request::builder().method(method).uri(self.url(path))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path), "").await
+    }
+
+    /// Posts JSON.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        let request = self.request(Method::POST, path);
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        self.send(request, body.to_string()).await
+    }
+
+    /// Posts bytes.
+    pub(crate) async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Answer {
+        self.send(self.request(Method::POST, path), body).await
+    }
+
+    /// Sends a request, and checks that the description has its path, method and status.
+    pub(crate) async fn send(&self, request: Builder, body: impl Into<Bytes>) -> Answer {
+        let request = request.body(Full::new(body.into()));
+        let asked = request.as_ref().expect("a request");
+        let (method, path) = (asked.method().clone(), asked.uri().path().to_owned());
+        let answer = self.exchange(request).await;
+        self.check_documented(&method, &path, answer.status);
+        answer
+    }
+
+    /// Sends a request whose answer does not end: its head and its body, frame by frame.
+    pub(crate) async fn open(&self, request: Builder) -> axum::http::Response<Incoming> {
+        let request = request.body(Full::default()).expect("a request");
+        self.http.request(request).await.expect("an answer")
+    }
+
+    async fn exchange(&self, request: axum::http::Result<Request<Full<Bytes>>>) -> Answer {
+        let response = self.http.request(request.expect("a request")).await;
+        let (head, body) = response.expect("an answer").into_parts();
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body: body.collect().await.expect("a body").to_bytes(),
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.server.stop().await;
+    }
+
+    fn check_documented(&self, method: &Method, path: &str, status: StatusCode) {
+        let paths = self.document["paths"].as_object().expect("paths");
+        let Some((template, item)) = paths.iter().find(|(template, _)| fits(template, path)) else {
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path} is not described");
+            return;
+        };
+        let method = method.as_str().to_lowercase();
+        let Some(operation) = item.get(&method) else {
+            assert_eq!(
+                status,
+                StatusCode::METHOD_NOT_ALLOWED,
+                "{method} {template} is not described"
+            );
+            return;
+        };
+        assert!(
+            operation["responses"].get(status.as_str()).is_some(),
+            "{method} {template} answers {status}, which is not described"
+        );
+    }
+}
+
+/// Whether a path is one of a template: `/label/{name}/values`.
+fn fits(template: &str, path: &str) -> bool {
+    let (mut template, mut path) = (template.split('/'), path.split('/'));
+    loop {
+        match (template.next(), path.next()) {
+            (None, None) => return true,
+            (Some(part), Some(own)) if part == own || part.starts_with('{') => {}
+            _ => return false,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Calls of the messages interface, and the events that it sends.
+
+use axum::http::{Method, header};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client};
+
+/// Calls a method; without a token where it is empty.
+pub(crate) async fn rpc(client: &Client, token: &str, call: Value) -> Answer {
+    let mut request = client.request(Method::POST, "/rpc");
+    if !token.is_empty() {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    client.send(request, call.to_string()).await
+}
+
+/// Calls a method in test mode; what it returns.
+#[track_caller]
+pub(crate) fn call(client: &Client, call: Value) -> impl Future<Output = Value> {
+    let caller = std::panic::Location::caller();
+    async move {
+        let answer = rpc(client, "", call).await;
+        assert!(answer.status.is_success(), "{caller}: {}", answer.text());
+        answer.json()
+    }
+}
+
+/// Writes a message whose data is this number.
+pub(crate) async fn write(client: &Client, stream: &str, number: usize) -> Value {
+    let message = json!({ "type": "Happened", "data": number });
+    call(client, json!(["stream.write", stream, message])).await
+}
+
+#[track_caller]
+pub(crate) fn assert_refused(answer: &Answer, status: u16, code: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text());
+    let error = &answer.json()["error"];
+    assert_eq!(error["code"], code, "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty())
+    );
+}
+
+/// Refused because of this field.
+#[track_caller]
+pub(crate) fn assert_invalid(answer: &Answer, field: &str) {
+    assert_refused(answer, 400, "INVALID_REQUEST");
+    let error = &answer.json()["error"];
+    assert_eq!(error["details"]["field"], field, "{error}");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains(field), "{message}");
+}
+
+/// Server-sent events as they arrive.
+pub(crate) struct Events {
+    body: Incoming,
+    text: String,
+}
+
+impl Events {
+    /// Subscribes in test mode.
+    pub(crate) async fn subscribe(client: &Client, query: &str) -> Self {
+        let request = client.request(Method::GET, &format!("/subscribe?{query}"));
+        let response = client.open(request).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(
+            response.headers()[header::CONTENT_TYPE],
+            "text/event-stream"
+        );
+        Self::of(response)
+    }
+
+    pub(crate) fn of(response: Response<Incoming>) -> Self {
+        Self {
+            body: response.into_body(),
+            text: String::new(),
+        }
+    }
+
+    /// The name and the data of the next event, `None` at the end. Comments are passed over.
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                let parsed = field("data: ").map(|data| {
+                    let data = serde_json::from_str(data).expect("data is JSON");
+                    (field("event: ").unwrap_or_default().to_owned(), data)
+                });
+                self.text = rest.to_owned();
+                match parsed {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
+            }
+            let frame = self.body.frame().await?.expect("the body goes on");
+            let data = frame.into_data().expect("data");
+            self.text
+                .push_str(std::str::from_utf8(&data).expect("text"));
+        }
+    }
+
+    /// The data of the next so many pokes.
+    pub(crate) async fn pokes(&mut self, count: usize) -> Vec<Value> {
+        let mut pokes = Vec::with_capacity(count);
+        while pokes.len() < count {
+            let (name, data) = self.next().await.expect("more events");
+            assert_eq!(name, "poke", "{data}");
+            pokes.push(data);
+        }
+        pokes
+    }
+}
