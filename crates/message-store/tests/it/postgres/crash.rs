@@ -1,0 +1,416 @@
+//! What is left after the server, a client or a connection has died.
+//!
+//! Killing a process shows nothing about fsync: the operating system keeps what was written. That
+//! commits are flushed is told by the settings, which are read back.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use message_store::postgres::{Config, PostgresStore};
+use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, Written};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use uuid::Uuid;
+
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{
+    connect, effort, fresh_store, message, server_of_its_own, stream_name, wait_until,
+    whole_category,
+};
+
+/// A batch and what the store answered.
+struct Sent {
+    stream: String,
+    messages: Vec<Message>,
+    answer: Result<Vec<Written>, Error>,
+}
+
+/// Callers that write until they are stopped, each to a stream of its own and to a shared one.
+struct Load {
+    stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
+    callers: Vec<JoinHandle<Vec<Sent>>>,
+}
+
+impl Load {
+    fn start(store: &PostgresStore, callers: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let caller = |number| {
+            let (store, stop) = (store.clone(), Arc::clone(&stop));
+            let acknowledged = Arc::clone(&acknowledged);
+            tokio::spawn(async move {
+                let mut sent = Vec::new();
+                while !stop.load(Ordering::SeqCst) {
+                    let one = send(&store, number, sent.len()).await;
+                    match one.answer {
+                        Ok(_) => drop(acknowledged.fetch_add(1, Ordering::SeqCst)),
+                        // A server that is down refuses at once.
+                        Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                    }
+                    sent.push(one);
+                }
+                sent
+            })
+        };
+        Self {
+            callers: (0..callers).map(caller).collect(),
+            stop,
+            acknowledged,
+        }
+    }
+
+    /// Waits until so many more batches were acknowledged.
+    async fn wait_for(&self, batches: u64) {
+        let enough = self.acknowledged.load(Ordering::SeqCst) + batches;
+        wait_until("batches are acknowledged", async || {
+            self.acknowledged.load(Ordering::SeqCst) >= enough
+        })
+        .await;
+    }
+
+    async fn stop(self) -> Vec<Sent> {
+        self.stop.store(true, Ordering::SeqCst);
+        let mut sent = Vec::new();
+        for caller in self.callers {
+            sent.extend(caller.await.expect("no caller panics"));
+        }
+        sent
+    }
+}
+
+/// One to three messages, with ids that the caller chose.
+async fn send(store: &PostgresStore, caller: usize, round: usize) -> Sent {
+    let name = match round % 2 {
+        0 => format!("own{caller}-1"),
+        _ => "shared-1".to_owned(),
+    };
+    let messages = (0..=round % 3).map(|number| message(number as u64).with_id(Uuid::now_v7()));
+    let messages: Vec<Message> = messages.collect();
+    let any = ExpectedVersion::Any;
+    let answer = store
+        .write_batch(&stream_name(&name), messages.clone(), any)
+        .await;
+    Sent {
+        stream: name,
+        messages,
+        answer,
+    }
+}
+
+/// The store has what was acknowledged, where it was said to be; nothing of what failed; of what is
+/// unknown all or nothing. Streams have no gap, and their versions are right.
+async fn check(store: &PostgresStore, sent: &[Sent]) {
+    let all = whole_category(store, "").await;
+    let mut versions: HashMap<&str, u64> = HashMap::new();
+    let mut places = HashMap::new();
+    for message in &all {
+        let next = versions.entry(message.stream_name()).or_default();
+        assert_eq!(message.position().get(), *next, "{message:?}");
+        *next += 1;
+        let place = Written {
+            position: message.position(),
+            global_position: message.global_position(),
+        };
+        places.insert(message.id(), place);
+    }
+    for (name, count) in versions {
+        let version = store.stream_version(&stream_name(name)).await.unwrap();
+        assert_eq!(version.map(Position::get), Some(count - 1));
+    }
+    for Sent {
+        messages, answer, ..
+    } in sent
+    {
+        let found: Vec<Written> = messages
+            .iter()
+            .filter_map(|message| places.get(&message.id().expect("each has one")).copied())
+            .collect();
+        match answer {
+            Ok(written) => assert_eq!(&found, written, "acknowledged"),
+            Err(Error::OutcomeUnknown { .. }) => {
+                assert!(found.is_empty() || found.len() == messages.len(), "torn");
+            }
+            Err(error) => assert!(found.is_empty(), "answered {error}, and stored"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acknowledged_writes_survive_a_killed_server() {
+    let server = server_of_its_own().await;
+    let store = connect(Config::new(server.url())).await;
+    let health = store.health().await.unwrap();
+    assert!(health.is_durable, "{health:?}");
+    assert!(
+        health.durability.iter().all(|(_, value)| value == "on"),
+        "{health:?}"
+    );
+    let load = Load::start(&store, 8);
+    for round in 0..effort(6) as u64 {
+        load.wait_for(5 + round * 7 % 20).await;
+        server.kill_hard().unwrap();
+        server.restart().await.unwrap();
+    }
+    load.wait_for(10).await;
+    let sent = load.stop().await;
+    check(&store, &sent).await;
+    // What was unknown is settled by writing it again.
+    for Sent {
+        stream: name,
+        messages,
+        answer,
+    } in &sent
+    {
+        if matches!(answer, Err(Error::OutcomeUnknown { .. })) {
+            let (name, messages) = (stream_name(name), messages.clone());
+            let again = store.write_batch(&name, messages, ExpectedVersion::Any);
+            again.await.expect("it is found or written");
+        }
+    }
+    check(&store, &sent).await;
+    store.close().await;
+}
+
+/// The writer's server process is ended again and again; to the callers nothing happens.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminated_writer_is_replaced_unnoticed() {
+    let (database, store) = fresh_store().await;
+    let mut sql = Sql::connect(database.url()).await;
+    let load = Load::start(&store, 8);
+    for _ in 0..effort(20) {
+        load.wait_for(10).await;
+        sql.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE datname = current_database() AND query LIKE '%.write_batch(%'
+                AND pid <> pg_backend_pid()",
+        )
+        .await;
+    }
+    let sent = load.stop().await;
+    check(&store, &sent).await;
+    let failed = sent.iter().filter(|sent| sent.answer.is_err()).count();
+    assert_eq!(failed, 0);
+    assert!(store.stats().lost_connections > 0);
+    store.close().await;
+}
+
+/// A server that has restarted is told to be there, also where nobody has written since.
+#[tokio::test(flavor = "multi_thread")]
+async fn health_does_not_depend_on_a_connection_that_is_gone() {
+    let (database, store) = fresh_store().await;
+    store.health().await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .await;
+    store.health().await.unwrap();
+    store.health().await.unwrap();
+    store.close().await;
+}
+
+/// What is not sent twice fails by one connection that is gone, not by each.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_dead_connection_tells_of_the_others() {
+    let (database, store) = fresh_store().await;
+    let mut reads = JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        reads.spawn(async move { store.info().await });
+    }
+    reads.join_all().await;
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .await;
+    let first = store.delete_checkpoint("mailer").await;
+    assert!(matches!(first, Err(Error::Unavailable { .. })), "{first:?}");
+    assert!(!store.delete_checkpoint("mailer").await.unwrap());
+    store.close().await;
+}
+
+/// Stands between a store and its server, and breaks connections.
+struct Proxy {
+    url: String,
+    weather: Arc<Mutex<Weather>>,
+}
+
+#[derive(Clone, Copy)]
+enum Weather {
+    Fair,
+    /// Whoever sends this text is cut off.
+    CutAt(&'static str),
+    /// As well, and from then on nobody is let in.
+    DownAt(&'static str),
+    Down,
+}
+
+impl Proxy {
+    async fn before(url: &str) -> Self {
+        let (before, rest) = url.split_once('@').expect("a user");
+        let (server, database) = rest.split_once('/').expect("a database");
+        let server = server.to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let weather = Arc::new(Mutex::new(Weather::Fair));
+        let passed = Arc::clone(&weather);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if !matches!(*passed.lock().unwrap(), Weather::Down)
+                    && let Ok(upstream) = TcpStream::connect(&server).await
+                {
+                    tokio::spawn(pass_on(client, upstream, Arc::clone(&passed)));
+                }
+            }
+        });
+        Self {
+            url: format!("{before}@127.0.0.1:{port}/{database}"),
+            weather,
+        }
+    }
+
+    fn set(&self, weather: Weather) {
+        *self.weather.lock().unwrap() = weather;
+    }
+}
+
+async fn pass_on(mut client: TcpStream, mut server: TcpStream, weather: Arc<Mutex<Weather>>) {
+    let (mut from_client, mut from_server) = ([0; 16384], [0; 16384]);
+    loop {
+        tokio::select! {
+            read = client.read(&mut from_client) => {
+                let Ok(count @ 1..) = read else { return };
+                let sent = String::from_utf8_lossy(&from_client[..count]).into_owned();
+                let now = *weather.lock().unwrap();
+                match now {
+                    Weather::CutAt(text) if sent.contains(text) => return,
+                    Weather::DownAt(text) if sent.contains(text) => {
+                        *weather.lock().unwrap() = Weather::Down;
+                        return;
+                    }
+                    _ => {}
+                }
+                let Ok(()) = server.write_all(&from_client[..count]).await else { return };
+            }
+            read = server.read(&mut from_server) => {
+                let Ok(count @ 1..) = read else { return };
+                let Ok(()) = client.write_all(&from_server[..count]).await else { return };
+            }
+        }
+    }
+}
+
+/// The connection by which the session of a lost one is to be ended may be lost, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_go_on_after_a_second_loss() {
+    let (database, other) = fresh_store().await;
+    let proxy = Proxy::before(database.url()).await;
+    let mut config = Config::new(&proxy.url);
+    config.write_timeout = Duration::from_millis(300);
+    let store = connect(config).await;
+    let write = async |number| {
+        let (name, any) = (stream_name("a-1"), ExpectedVersion::Any);
+        store.write_message(&name, message(number), any).await
+    };
+    proxy.set(Weather::DownAt("write_batch"));
+    let first = write(1).await;
+    assert!(
+        matches!(first, Err(Error::OutcomeUnknown { .. })),
+        "{first:?}"
+    );
+    let is_unavailable = async || matches!(write(2).await, Err(Error::Unavailable { .. }));
+    wait_until("nobody asks for the outcome any more", is_unavailable).await;
+    proxy.set(Weather::CutAt("pg_terminate_backend"));
+    assert!(is_unavailable().await);
+    proxy.set(Weather::Fair);
+    write(3).await.unwrap();
+    assert_eq!(whole_category(&other, "").await.len(), 1);
+    store.close().await;
+    other.close().await;
+}
+
+const URL: &str = "REGISTRAR_TEST_URL";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_client_was_told_is_stored() {
+    let (database, store) = fresh_store().await;
+    let mut told: Vec<(Uuid, u64)> = Vec::new();
+    for _ in 0..effort(3) {
+        let mut client = tokio::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "postgres::crash::client",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(URL, database.url())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("a test can run itself");
+        let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
+        let mut count = 0;
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let Some((id, position)) = line
+                .strip_prefix("@told ")
+                .and_then(|rest| rest.split_once(' '))
+            else {
+                continue;
+            };
+            told.push((id.parse().unwrap(), position.parse().unwrap()));
+            count += 1;
+            if count == 100 {
+                client.kill().await.unwrap();
+            }
+        }
+        assert!(count >= 100);
+    }
+    let all = whole_category(&store, "").await;
+    let stored: HashMap<Uuid, u64> = all
+        .iter()
+        .map(|message| (message.id(), message.position().get()))
+        .collect();
+    for (id, position) in told {
+        assert_eq!(stored.get(&id), Some(&position));
+    }
+    check(&store, &[]).await;
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "another test runs it as a process of its own"]
+async fn client() {
+    let Ok(url) = std::env::var(URL) else {
+        return;
+    };
+    let store = connect(Config::new(url)).await;
+    println!();
+    let callers: Vec<_> = (0..8)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for round in 0.. {
+                    let sent = send(&store, number, round).await;
+                    let written = sent.answer.expect("the server is there");
+                    let mut output = std::io::stdout().lock();
+                    for (message, place) in sent.messages.iter().zip(written) {
+                        let id = message.id().expect("each has one");
+                        let _ = writeln!(output, "@told {id} {}", place.position);
+                    }
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}

@@ -1,0 +1,12 @@
+//! The store in a real PostgreSQL.
+
+mod clients;
+mod conformance;
+mod crash;
+mod interface;
+mod namespaces;
+mod order;
+mod plans;
+mod replica;
+mod schema;
+mod writes;

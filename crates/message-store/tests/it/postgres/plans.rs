@@ -1,0 +1,243 @@
+//! What reads and writes cost in a table of a million messages of 1,000 categories, under generic
+//! plans, with and without statistics. Rows are counted, not time.
+
+use local_postgres::Database;
+use message_store::postgres::{Config, PostgresStore};
+use message_store::{
+    CategoryRead, ConsumerGroup, ExpectedVersion, GlobalPosition, ListStreams, MessageStore,
+    StreamRead,
+};
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
+
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{category, connect, fresh_store, message, stream_name, wait_until};
+
+const MESSAGES: i64 = 1_000_000;
+const LIMIT: u64 = 10;
+/// Each call is repeated, past the executions that have plans of their own.
+const REPEATS: i64 = 8;
+
+/// The table, for one test at a time: all look at the same counters.
+struct Million {
+    database: Database,
+}
+
+impl Million {
+    async fn get() -> MutexGuard<'static, Self> {
+        static MILLION: OnceCell<Mutex<Million>> = OnceCell::const_new();
+        let million = MILLION.get_or_init(|| async { Mutex::new(Self::load().await) });
+        million.await.lock().await
+    }
+
+    /// Message i is in category i % 1,000, except that every second is in `hot`.
+    async fn load() -> Self {
+        let (database, store) = fresh_store().await;
+        store.close().await;
+        let mut sql = Sql::connect(database.url()).await;
+        sql.run(
+            "ALTER TABLE message_store.messages SET (autovacuum_enabled = off);
+             DROP INDEX message_store.messages_id, message_store.messages_stream,
+                        message_store.messages_category",
+        )
+        .await;
+        sql.run(&format!(
+            "INSERT INTO message_store.messages (stream_name, position, type, data, metadata)
+             SELECT CASE i % 2 WHEN 0 THEN 'hot-' || i % 100 ELSE 'cold' || i % 1000 || '-1' END,
+                    CASE i % 2 WHEN 0 THEN i / 100 ELSE i / 1000 END, 'T', '{{}}',
+                    CASE WHEN i % 10000 = 0 THEN '{{\"correlationStreamName\": \"rare-1\"}}'::jsonb END
+               FROM generate_series(1, {MESSAGES}::bigint) i"
+        ))
+        .await;
+        for index in ["messages_id", "messages_stream", "messages_category"] {
+            let path = format!(
+                "{}/schema/postgres/indexes/{index}.sql",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            sql.run(&std::fs::read_to_string(path).expect("the index"))
+                .await;
+        }
+        Self { database }
+    }
+
+    /// How many rows and index entries of the table `work` looks at.
+    async fn cost(&self, work: impl AsyncFnOnce(&PostgresStore)) -> i64 {
+        let mut sql = Sql::connect(self.database.url()).await;
+        let before = sql.number(COUNTERS).await;
+        let store = connect(Config::new(self.database.url())).await;
+        work(&store).await;
+        store.close().await;
+        // A session's counters are complete when it has ended.
+        wait_until("the store's sessions have ended", async || {
+            let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                         AND application_name = 'message-store'";
+            sql.number(open).await == 0
+        })
+        .await;
+        sql.number(COUNTERS).await - before
+    }
+}
+
+const COUNTERS: &str = "\
+    SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'message_store')
+         + (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))
+              FROM pg_stat_user_tables WHERE schemaname = 'message_store')";
+
+/// Both without and with the statistics of the table.
+async fn check(what: &str, most_rows: i64, work: impl AsyncFn(&PostgresStore)) {
+    let million = Million::get().await;
+    let mut sql = Sql::connect(million.database.url()).await;
+    for preparation in [
+        "DELETE FROM pg_statistic WHERE starelid IN
+           (SELECT oid FROM pg_class WHERE relnamespace = 'message_store'::regnamespace);
+         UPDATE pg_class SET reltuples = -1, relpages = 0
+          WHERE relnamespace = 'message_store'::regnamespace AND relkind IN ('r', 'i')",
+        "ANALYZE message_store.messages",
+    ] {
+        sql.run(preparation).await;
+        let cost = million
+            .cost(async |store| {
+                for _ in 0..REPEATS {
+                    work(store).await;
+                }
+            })
+            .await;
+        let each = cost / REPEATS;
+        assert!(each <= most_rows, "{what}: {each} rows after {preparation}");
+    }
+}
+
+/// Of each message the row and its index entry.
+const PER_MESSAGE: i64 = 2;
+/// And what connecting costs, shared by the repeats.
+const FEW: i64 = LIMIT as i64 * PER_MESSAGE + 12;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_category_is_read_by_its_index() {
+    for (name, from) in [
+        ("hot", 1),
+        ("hot", 999_000),
+        ("cold7", 1),
+        ("cold7", 990_000),
+        ("none", 1),
+    ] {
+        check(&format!("{name} from {from}"), FEW, async |store| {
+            let read = CategoryRead::new()
+                .position(GlobalPosition::new(from))
+                .batch_size(LIMIT);
+            let page = store
+                .get_category_messages(&category(name), read)
+                .await
+                .unwrap();
+            assert!(page.len() as u64 <= LIMIT);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_filter_leaves_out_is_of_the_category_alone() {
+    check("a member of two", 10 * FEW, async |store| {
+        let group = ConsumerGroup::new(0, 2).unwrap();
+        let read = CategoryRead::new().batch_size(LIMIT).consumer_group(group);
+        store
+            .get_category_messages(&category("hot"), read)
+            .await
+            .unwrap();
+    })
+    .await;
+    // 1,000 messages: each one is looked at, in the index.
+    check("correlation", 2200, async |store| {
+        let read = CategoryRead::new()
+            .batch_size(LIMIT)
+            .correlation(category("rare"));
+        store
+            .get_category_messages(&category("cold7"), read)
+            .await
+            .unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_else_finds_its_rows_too() {
+    check("all messages", FEW, async |store| {
+        let read = CategoryRead::new()
+            .position(GlobalPosition::new(500_000))
+            .batch_size(LIMIT);
+        store
+            .get_category_messages(&category(""), read)
+            .await
+            .unwrap();
+    })
+    .await;
+    check("a stream", FEW, async |store| {
+        let read = StreamRead::new().batch_size(LIMIT);
+        store
+            .get_stream_messages(&stream_name("hot-4"), read)
+            .await
+            .unwrap();
+    })
+    .await;
+    check("a version", 12, async |store| {
+        store.stream_version(&stream_name("hot-4")).await.unwrap();
+    })
+    .await;
+    check("the last message", 12, async |store| {
+        store
+            .get_last_stream_message(&stream_name("hot-4"), None)
+            .await
+            .unwrap();
+    })
+    .await;
+    check("the head", 12, async |store| {
+        store.head().await.unwrap();
+    })
+    .await;
+    check("a page of streams", 100, async |store| {
+        let list = ListStreams::new().prefix("cold").limit(LIMIT);
+        assert_eq!(store.list_streams(list).await.unwrap().len() as u64, LIMIT);
+    })
+    .await;
+    check("a write", 24, async |store| {
+        let name = stream_name("cold7-1");
+        let known = message(1).with_id(uuid::Uuid::now_v7());
+        store
+            .write_message(&name, known, ExpectedVersion::Any)
+            .await
+            .unwrap();
+    })
+    .await;
+}
+
+/// The functions of the interface plan for themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_interface_reads_a_category_by_its_index() {
+    let million = Million::get().await;
+    for mode in ["force_generic_plan", "force_custom_plan"] {
+        for call in [
+            "get_category_messages('hot', 900000, 10)",
+            "get_category_messages('cold7', 900000, 10)",
+            "get_category_messages('none', 1, 10)",
+            "get_stream_messages('hot-4', 10, 10)",
+            "get_last_stream_message('hot-4')",
+        ] {
+            let mut counted = Sql::connect(million.database.url()).await;
+            let before = counted.number(COUNTERS).await;
+            let mut sql = Sql::connect(million.database.url()).await;
+            sql.run(&format!("SET plan_cache_mode = {mode}")).await;
+            for _ in 0..REPEATS {
+                sql.run(&format!("SELECT * FROM message_store.{call}"))
+                    .await;
+            }
+            let own = sql.number("SELECT pg_backend_pid()").await;
+            sql.close().await;
+            let open = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {own}");
+            wait_until("the session has ended", async || {
+                counted.number(&open).await == 0
+            })
+            .await;
+            let each = (counted.number(COUNTERS).await - before) / REPEATS;
+            assert!(each <= FEW, "{mode}: {call}: {each} rows");
+        }
+    }
+}

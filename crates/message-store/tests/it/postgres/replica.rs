@@ -1,0 +1,172 @@
+//! Reads from a streaming replica.
+
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use message_store::postgres::Config;
+use message_store::{
+    ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, Subscription,
+};
+use sqlx::Connection as _;
+
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{
+    category, connect, message, server_of_its_own, stream_name, wait_until, whole_category,
+    whole_stream,
+};
+
+/// A replica of a server, started by the same binaries under the same user.
+struct Replica {
+    process: Child,
+    folder: PathBuf,
+    url: String,
+}
+
+impl Replica {
+    async fn of(url: &str) -> Self {
+        let mut sql = Sql::connect(url).await;
+        let binaries = sql
+            .value("SELECT setting FROM pg_config() WHERE name = 'BINDIR'")
+            .await;
+        let data = sql.value("SHOW data_directory").await;
+        let owner = std::fs::metadata(&data).expect("the server is on this machine");
+        let (user, group) = (owner.uid(), owner.gid());
+        let folder = Path::new(&data).with_file_name(format!("replica{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder beside the server's");
+        chown(&folder, Some(user), Some(group)).expect("it is given to the server's user");
+        let command = |name: &str| {
+            let mut command = Command::new(Path::new(&binaries).join(name));
+            command.uid(user).gid(group).current_dir("/");
+            command.arg("-D").arg(&folder);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        let copied = command("pg_basebackup")
+            .args(["-R", "-X", "stream", "-c", "fast", "-d", url])
+            .status();
+        assert!(
+            copied.expect("it runs").success(),
+            "the server can't be copied"
+        );
+        set_mode(&folder, 0o700);
+        let port = free_port();
+        let process = command("postgres")
+            .args(["-p", &port.to_string(), "-k", ""])
+            .args(["-c", "listen_addresses=127.0.0.1"])
+            .spawn()
+            .expect("it runs");
+        let (before, rest) = url.split_once('@').expect("a user");
+        let (_, database) = rest.split_once('/').expect("a database");
+        let replica = Self {
+            process,
+            folder,
+            url: format!("{before}@127.0.0.1:{port}/{database}"),
+        };
+        wait_until("the replica answers", async || {
+            sqlx::PgConnection::connect(&replica.url).await.is_ok()
+        })
+        .await;
+        replica
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        // Whatever is left of it goes with the server's folder.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn set_mode(folder: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(folder, permissions).expect("the folder is ours");
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_position_reads_it_from_the_replica() {
+    let server = server_of_its_own().await;
+    // Installed first: a replica can't be written to.
+    connect(Config::new(server.url())).await.close().await;
+    let replica = Replica::of(server.url()).await;
+    let mut config = Config::new(server.url()).replica_url(&replica.url);
+    config.read_timeout = Duration::from_millis(500);
+    let store = connect(config).await;
+    let name = stream_name("a-1");
+    let mut on_replica = Sql::connect(&replica.url).await;
+    on_replica.run("SELECT pg_wal_replay_pause()").await;
+    let written = store
+        .write_message(&name, message(1), ExpectedVersion::Any)
+        .await;
+    let written = written.unwrap();
+    // Behind, and known to be.
+    assert!(whole_stream(&store, "a-1").await.is_empty());
+    let behind = store.wait_for(written.global_position).await;
+    assert!(
+        matches!(
+            behind,
+            Err(Error::Timeout {
+                operation: "read",
+                ..
+            })
+        ),
+        "{behind:?}"
+    );
+    // All messages, what an id stands for and the head come from the server itself.
+    assert_eq!(whole_category(&store, "").await.len(), 1);
+    assert_eq!(store.head().await.unwrap(), Some(written.global_position));
+    on_replica.run("SELECT pg_wal_replay_resume()").await;
+    store.wait_for(written.global_position).await.unwrap();
+    assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
+    assert_eq!(whole_category(&store, "a").await.len(), 1);
+    // A position that nobody has: all that is committed by now is there.
+    for number in 2..20 {
+        store
+            .write_message(&name, message(number), ExpectedVersion::Any)
+            .await
+            .unwrap();
+        store
+            .wait_for(written.global_position.next().next().next())
+            .await
+            .unwrap();
+    }
+    store.wait_for(GlobalPosition::new(1 << 40)).await.unwrap();
+    assert_eq!(whole_stream(&store, "a-1").await.len(), 19);
+    store.close().await;
+}
+
+/// A member passes what others of its group read, up to the head. What the replica does not have yet
+/// is not passed with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_of_a_group_misses_nothing_that_the_replica_has_late() {
+    let server = server_of_its_own().await;
+    connect(Config::new(server.url())).await.close().await;
+    let replica = Replica::of(server.url()).await;
+    let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;
+    let mut on_replica = Sql::connect(&replica.url).await;
+    on_replica.run("SELECT pg_wal_replay_pause()").await;
+    let written = store
+        .write_message(&stream_name("a-1"), message(1), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    let alone = ConsumerGroup::new(0, 1).unwrap();
+    let mut member =
+        Subscription::to_group(store.clone(), category("a"), alone, GlobalPosition::START);
+    let mut seen = Vec::new();
+    seen.extend(member.try_next().await.unwrap());
+    on_replica.run("SELECT pg_wal_replay_resume()").await;
+    store.wait_for(written.global_position).await.unwrap();
+    seen.extend(member.try_next().await.unwrap());
+    assert_eq!(seen.len(), 1);
+    store.close().await;
+}

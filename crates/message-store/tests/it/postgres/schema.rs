@@ -1,0 +1,221 @@
+//! Installing, verifying, configuring.
+
+use std::time::Duration;
+
+use message_store::postgres::{Config, PostgresStore};
+use message_store::{Error, ExpectedVersion, MessageStore};
+
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{connect, fresh_database, fresh_store, message, stream_name, write};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_processes_install_at_once() {
+    let database = fresh_database().await;
+    let connecting: Vec<_> = (0..6)
+        .map(|_| tokio::spawn(PostgresStore::connect(Config::new(database.url()))))
+        .collect();
+    for (number, store) in connecting.into_iter().enumerate() {
+        let store = store.await.unwrap().unwrap();
+        write(&store, "a-1", number as u64).await;
+        store.close().await;
+    }
+    let mut sql = Sql::connect(database.url()).await;
+    assert_eq!(
+        sql.number("SELECT count(*) FROM message_store.migration")
+            .await,
+        1
+    );
+    assert_eq!(
+        sql.number("SELECT count(*) FROM message_store.messages")
+            .await,
+        6
+    );
+}
+
+#[tokio::test]
+async fn what_differs_is_named() {
+    for (change, difference) in [
+        (
+            "DROP INDEX message_store.messages_category",
+            "index messages_category is missing",
+        ),
+        (
+            "DROP VIEW message_store.type_summary",
+            "view type_summary is missing",
+        ),
+        (
+            "ALTER TABLE message_store.messages ALTER COLUMN type DROP NOT NULL",
+            "column messages.type differs from what was installed",
+        ),
+        (
+            "CREATE OR REPLACE FUNCTION message_store.announce() RETURNS void \
+             LANGUAGE plpgsql AS 'BEGIN END'",
+            "function announce differs from what was installed",
+        ),
+        (
+            "UPDATE message_store.migration SET checksum = 'other'",
+            "migration 1 differs from the installed one",
+        ),
+    ] {
+        let (database, store) = fresh_store().await;
+        store.close().await;
+        Sql::connect(database.url()).await.run(change).await;
+        match PostgresStore::connect(Config::new(database.url())).await {
+            Err(Error::SchemaMismatch { differences }) => assert_eq!(differences, [difference]),
+            other => panic!("{change}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_names_are_looked_up_makes_no_difference() {
+    let (database, store) = fresh_store().await;
+    store.close().await;
+    let name = database.name();
+    let sql = format!("ALTER DATABASE {name} SET search_path TO message_store, public");
+    Sql::connect(database.url()).await.run(&sql).await;
+    connect(Config::new(database.url())).await.close().await;
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_left_alone() {
+    let (database, store) = fresh_store().await;
+    store.close().await;
+    let mut sql = Sql::connect(database.url()).await;
+    sql.run("INSERT INTO message_store.migration (version, checksum) VALUES (7, '')")
+        .await;
+    let refused = PostgresStore::connect(Config::new(database.url())).await;
+    assert!(
+        matches!(
+            refused,
+            Err(Error::SchemaTooNew {
+                found: 7,
+                supported: 1
+            })
+        ),
+        "{refused:?}"
+    );
+}
+
+/// Who may not create roles installs the rest.
+#[tokio::test]
+async fn an_owner_without_the_right_to_create_roles_installs() {
+    let database = fresh_database().await;
+    let mut sql = Sql::connect(database.url()).await;
+    let name = database.name();
+    let owner = format!("owner_{name}");
+    sql.run(&format!(
+        "CREATE ROLE {owner} LOGIN; GRANT CREATE ON DATABASE {name} TO {owner}"
+    ))
+    .await;
+    let (before, rest) = database.url().split_once("://").expect("a scheme");
+    let (_, host) = rest.split_once('@').expect("a user");
+    let store = connect(Config::new(format!("{before}://{owner}@{host}"))).await;
+    write(&store, "a-1", 1).await;
+    assert!(store.head().await.unwrap().is_some());
+    store.close().await;
+}
+
+#[tokio::test]
+async fn bad_configuration_is_refused_by_the_name_of_its_field() {
+    let database = fresh_database().await;
+    let url = database.url();
+    let configs = [
+        ("url", Config::new("mysql://localhost/x")),
+        ("url", Config::new("")),
+        ("replica_url", Config::new(url).replica_url("localhost")),
+        ("schema", Config::new(url).schema("a\"b")),
+        ("schema", Config::new(url).schema("pg_x")),
+        ("schema", Config::new(url).schema("1")),
+        ("schema", Config::new(url).schema("")),
+        ("schema", Config::new(url).schema("s".repeat(64))),
+    ];
+    for (expected, config) in configs {
+        match PostgresStore::connect(config.clone()).await {
+            Err(Error::Invalid { field, .. }) => assert_eq!(field, expected),
+            other => panic!("{config:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_can_not_have_its_lock_times_out_and_writes_nothing() {
+    let database = fresh_database().await;
+    let mut config = Config::new(database.url());
+    config.write_timeout = Duration::from_millis(400);
+    let store = connect(config).await;
+    let mut open = Sql::connect(database.url()).await;
+    open.run("BEGIN").await;
+    open.write("a-1").await;
+    let refused = store
+        .write_message(&stream_name("a-1"), message(1), ExpectedVersion::Any)
+        .await;
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Timeout {
+                operation: "write",
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    open.run("ROLLBACK").await;
+    assert_eq!(
+        store.stream_version(&stream_name("a-1")).await.unwrap(),
+        None
+    );
+    write(&store, "a-1", 1).await;
+    store.close().await;
+}
+
+#[tokio::test]
+async fn health_tells_the_durability_of_the_servers_settings() {
+    let (_database, store) = fresh_store().await;
+    let health = store.health().await.unwrap();
+    assert_eq!(health.backend, "PostgreSQL");
+    // The server of the tests is a fast one.
+    assert!(!health.is_durable);
+    assert_eq!(health.durability[0], ("fsync", "off".to_owned()));
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_takes_no_more_writes_than_configured() {
+    let database = fresh_database().await;
+    let mut config = Config::new(database.url());
+    config.max_batch_requests = 3;
+    let store = connect(config).await;
+    let writing: Vec<_> = (0..20)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { write(&store, &format!("a-{number}"), 1).await })
+        })
+        .collect();
+    for write in writing {
+        write.await.unwrap();
+    }
+    let stats = store.stats();
+    assert!(stats.commits >= 7 && stats.largest_batch <= 3, "{stats:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn other_processes_are_notified_once_a_commit() {
+    let (database, store) = fresh_store().await;
+    let mut quiet = Config::new(database.url());
+    quiet.notify = false;
+    let quiet = connect(quiet).await;
+    let reader = connect(Config::new(database.url())).await;
+    let mut hints = reader.notifications();
+    // The first comes when the connection listens.
+    hints.changed().await;
+    write(&store, "a-1", 1).await;
+    hints.changed().await;
+    write(&quiet, "a-1", 1).await;
+    let silence = tokio::time::timeout(Duration::from_millis(300), hints.changed()).await;
+    assert!(silence.is_err(), "a store that does not notify did");
+    for store in [store, quiet, reader] {
+        store.close().await;
+    }
+}

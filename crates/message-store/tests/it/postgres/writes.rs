@@ -1,0 +1,298 @@
+//! Writes of the crate and of clients to the same streams.
+
+use std::time::Duration;
+
+use message_store::postgres::Config;
+use message_store::{
+    Error, ExpectedVersion, Message, MessageStore, Position, Problem, StreamWrite,
+};
+use uuid::Uuid;
+
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{
+    connect, effort, fresh_store, message, stream_name, whole_stream, write,
+};
+
+/// In each round all expect the same version; one of them may write.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_clients_and_callers_with_one_expected_version_one_wins() {
+    let (database, store) = fresh_store().await;
+    let other = connect(Config::new(database.url())).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(Sql::connect(database.url()).await);
+    }
+    for round in 0..effort(50) as i64 {
+        let expected = ExpectedVersion::from_number(Some(round - 1)).unwrap();
+        let callers: Vec<_> = [&store, &other, &store, &store]
+            .into_iter()
+            .map(|store| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    let written = store
+                        .write_message(&stream_name("a-1"), message(0), expected)
+                        .await;
+                    match written {
+                        Ok(written) => {
+                            assert_eq!(written.position.get(), round.unsigned_abs());
+                            true
+                        }
+                        Err(Error::WrongExpectedVersion { actual, .. }) => {
+                            assert_eq!(actual, Some(Position::new(round.unsigned_abs())));
+                            false
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                })
+            })
+            .collect();
+        let mut winners = 0;
+        let raced: Vec<_> = clients
+            .drain(..)
+            .map(|mut sql| {
+                tokio::spawn(async move {
+                    let write = format!(
+                        "SELECT message_store.write_message(gen_random_uuid()::varchar, 'a-1', \
+                         'T', '{{}}', NULL, {})",
+                        round - 1
+                    );
+                    let written = sql.try_run(&write).await;
+                    (sql, written)
+                })
+            })
+            .collect();
+        for client in raced {
+            let (sql, written) = client.await.unwrap();
+            clients.push(sql);
+            match written {
+                Ok(()) => winners += 1,
+                Err(refused) => assert_eq!(refused.code, "P0001", "{refused:?}"),
+            }
+        }
+        for caller in callers {
+            winners += i32::from(caller.await.unwrap());
+        }
+        assert_eq!(winners, 1, "round {round}");
+    }
+    store.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn what_a_client_wrote_is_found_by_its_id() {
+    let (database, store) = fresh_store().await;
+    let mut sql = Sql::connect(database.url()).await;
+    let id = Uuid::now_v7();
+    sql.run(&format!(
+        "SELECT message_store.write_message('{id}', 'a-1', 'T', '{{\"n\": 1.0, \"m\": [1]}}')"
+    ))
+    .await;
+    let message = |data: &str| {
+        let message = Message::builder("T").id(id).data_json(data).build();
+        message.expect("the message is valid")
+    };
+    let again = store
+        .write_message(
+            &stream_name("a-1"),
+            message(r#"{"m":[1],"n":1}"#),
+            ExpectedVersion::NoStream,
+        )
+        .await
+        .unwrap();
+    assert_eq!((again.position.get(), again.global_position.get()), (0, 1));
+    let name = stream_name("a-1");
+    let other = store.write_message(&name, message("{}"), ExpectedVersion::Any);
+    assert!(matches!(other.await, Err(Error::IdConflict { id: taken }) if taken == id));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_the_crate_wrote_is_taken_for_a_client() {
+    let (database, store) = fresh_store().await;
+    let id = Uuid::now_v7();
+    let written = message(1).with_id(id);
+    store
+        .write_message(&stream_name("a-1"), written, ExpectedVersion::Any)
+        .await
+        .unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let write = format!("SELECT message_store.write_message('{id}', 'a-1', 'T', '1')");
+    assert_eq!(sql.refused(&write).await.code, "23505");
+    assert_eq!(sql.write("a-1").await, 1);
+    let rows = sql
+        .rows("SELECT type, data FROM message_store.get_stream_messages('a-1')")
+        .await;
+    assert_eq!(rows, [["Happened", "1"], ["ByClient", "{}"]]);
+    store.close().await;
+}
+
+/// Two stores write one id at once, to two categories, so that no lock keeps them apart.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_id_at_once_in_two_processes_is_stored_once() {
+    let (database, store) = fresh_store().await;
+    let other = connect(Config::new(database.url())).await;
+    for round in 0..effort(50) {
+        let id = Uuid::now_v7();
+        let (one, two) = (format!("a-{round}"), format!("b-{round}"));
+        let (one, two) = (stream_name(&one), stream_name(&two));
+        let writes = tokio::join!(
+            store.write_message(&one, message(1).with_id(id), ExpectedVersion::Any),
+            other.write_message(&two, message(1).with_id(id), ExpectedVersion::Any),
+        );
+        let stored = [&writes.0, &writes.1].map(|written| match written {
+            Ok(_) => true,
+            Err(Error::IdConflict { .. }) => false,
+            Err(error) => panic!("{error}"),
+        });
+        assert!(stored[0] != stored[1], "{writes:?}");
+    }
+    store.close().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn json_that_the_database_can_not_store_is_refused_by_its_path() {
+    let (_database, store) = fresh_store().await;
+    let name = stream_name("a-1");
+    let with = |data: &str, metadata: &str| {
+        let message = Message::builder("T")
+            .data_json(data)
+            .metadata_json(metadata);
+        message.build().expect("it is JSON")
+    };
+    let nul = r#"{"a":"\u0000"}"#;
+    let field = |refused: Error| match refused {
+        Error::Invalid {
+            field,
+            problem: Problem::ContainsNul,
+        } => field,
+        error => panic!("{error}"),
+    };
+    let any = ExpectedVersion::Any;
+    let one = store.write_message(&name, with(nul, "1"), any).await;
+    assert_eq!(field(one.unwrap_err()), "data");
+    let batch = vec![with("1", "1"), with("1", nul)];
+    let several = store.write_batch(&name, batch.clone(), any).await;
+    assert_eq!(field(several.unwrap_err()), "messages[1].metadata");
+    let streams = vec![StreamWrite::new(name.clone(), batch)];
+    let streams = store.write_streams(streams).await;
+    assert_eq!(
+        field(streams.unwrap_err()),
+        "streams[0].messages[1].metadata"
+    );
+    let half = store
+        .write_message(&name, with(r#""\ud800""#, "1"), any)
+        .await;
+    assert!(
+        matches!(&half, Err(Error::Invalid { field, problem: Problem::Malformed { .. } }) if field == "data"),
+        "{half:?}"
+    );
+    assert_eq!(store.stream_version(&name).await.unwrap(), None);
+    store.close().await;
+}
+
+/// What the driver can't know beforehand reaches its own caller alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_beyond_the_databases_fails_nobody_else() {
+    let (_database, store) = fresh_store().await;
+    let callers: Vec<_> = (0..40)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let data = if number == 17 { "1e999999" } else { "1" };
+                let message = Message::builder("T").data_json(data).build().unwrap();
+                let name = stream_name(&format!("a-{number}"));
+                store
+                    .write_message(&name, message, ExpectedVersion::Any)
+                    .await
+            })
+        })
+        .collect();
+    for (number, caller) in callers.into_iter().enumerate() {
+        let written = caller.await.unwrap();
+        match number {
+            17 => assert!(
+                matches!(written, Err(Error::Database { .. })),
+                "{written:?}"
+            ),
+            _ => drop(written.unwrap()),
+        }
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn large_payloads_come_back_whole() {
+    let (database, store) = fresh_store().await;
+    let text = "registrar ".repeat(20_000);
+    let large = Message::builder("T").data(&text).metadata(&vec![1; 5000]);
+    store
+        .write_message(
+            &stream_name("a-1"),
+            large.build().unwrap(),
+            ExpectedVersion::Any,
+        )
+        .await
+        .unwrap();
+    let messages = whole_stream(&store, "a-1").await;
+    assert_eq!(messages[0].data::<String>().unwrap(), text);
+    assert_eq!(messages[0].metadata::<Vec<u8>>().unwrap(), [1; 5000]);
+    let mut sql = Sql::connect(database.url()).await;
+    let stored = sql
+        .number("SELECT pg_column_size(data) FROM message_store.messages")
+        .await;
+    assert!(stored < 20_000, "{stored} bytes are stored");
+    let lz4 = sql
+        .value("SELECT count(*) FROM pg_config() WHERE setting LIKE '%--with-lz4%'")
+        .await;
+    if lz4 == "1" {
+        let compression = "SELECT pg_column_compression(data) FROM message_store.messages";
+        assert_eq!(sql.value(compression).await, "lz4");
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_patient_and_the_quick_count_together() {
+    let (database, store) = fresh_store().await;
+    let mut open = Sql::connect(database.url()).await;
+    open.run("BEGIN").await;
+    open.write("held-1").await;
+    let writing = {
+        let store = store.clone();
+        tokio::spawn(async move { write(&store, "held-2", 1).await })
+    };
+    write(&store, "free-1", 1).await;
+    open.run("ROLLBACK").await;
+    writing.await.unwrap();
+    let stats = store.stats();
+    assert_eq!((stats.writes, stats.messages_written), (2, 2));
+    assert_eq!((stats.conflicts, stats.lost_connections), (0, 0));
+    store.close().await;
+    let name = stream_name("a-1");
+    let closed = store.write_message(&name, message(1), ExpectedVersion::Any);
+    assert!(matches!(closed.await, Err(Error::Closed)));
+    assert!(matches!(store.head().await, Err(Error::Closed)));
+}
+
+/// Longer than any clock goes, and than the server can be told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_may_take_for_ever() {
+    let (database, _) = fresh_store().await;
+    let mut config = Config::new(database.url());
+    config.write_timeout = Duration::MAX;
+    config.read_timeout = Duration::MAX;
+    let store = connect(config).await;
+    store
+        .write_message(&stream_name("a-1"), message(0), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
+    store.close().await;
+}
+
+#[test]
+fn a_printed_configuration_has_no_password() {
+    let config = Config::new("postgres://u:secret@h/a").replica_url("postgres://u:secret@r/a");
+    assert!(!format!("{config:?}").contains("secret"));
+}

@@ -1,0 +1,84 @@
+use std::time::Duration;
+
+use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
+use message_store::{Error, ExpectedVersion, MessageStore, Position};
+use rusqlite::Connection;
+
+use crate::support::sqlite::{all, message, open, stream_name};
+
+/// A store whose writes wait no longer than this for another's lock.
+fn impatient(path: &std::path::Path) -> BlockingSqliteStore {
+    let mut config = Config::file(path);
+    config.write_timeout = Duration::from_millis(50);
+    BlockingSqliteStore::open(config).unwrap()
+}
+
+#[test]
+fn a_lock_of_another_is_waited_for_as_long_as_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let store = impatient(&path);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = store.write_message(&stream_name("a-1"), message(0), ExpectedVersion::Any);
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Timeout {
+                operation: "write",
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    assert!(all(&store).is_empty(), "readers do not wait");
+    other.execute_batch("COMMIT").unwrap();
+    store
+        .write_message(&stream_name("a-1"), message(0), ExpectedVersion::Any)
+        .unwrap();
+    assert_eq!(all(&store).len(), 1);
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let store = SqliteStore::from(open(&path));
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let account = stream_name("a-1");
+    let write = store.write_message(&account, message(0), ExpectedVersion::Any);
+    // Both run on the one thread of this runtime.
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        other.execute_batch("COMMIT").unwrap();
+    };
+    let (written, ()) = tokio::join!(write, release);
+    written.unwrap();
+}
+
+/// Longer than any clock goes, and than SQLite can be told.
+#[tokio::test]
+async fn a_call_may_take_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::file(folder.path().join("messages.sqlite"));
+    config.write_timeout = Duration::MAX;
+    config.read_timeout = Duration::MAX;
+    let store = SqliteStore::open(config).await.unwrap();
+    let (blocking, stream) = (store.blocking(), stream_name("a-1"));
+    blocking
+        .write_message(&stream, message(0), ExpectedVersion::Any)
+        .unwrap();
+    store
+        .write_message(&stream, message(1), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    assert_eq!(all(blocking).len(), 2);
+    assert_eq!(
+        store
+            .truncate_stream(&stream, Position::new(1))
+            .await
+            .unwrap(),
+        1
+    );
+}

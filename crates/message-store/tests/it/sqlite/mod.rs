@@ -1,0 +1,13 @@
+//! The store in SQLite.
+
+mod busy;
+mod crash;
+mod durability;
+mod file;
+mod memory;
+mod namespaces;
+mod ndjson;
+mod payloads;
+mod schema;
+mod subscriptions;
+mod two_processes;

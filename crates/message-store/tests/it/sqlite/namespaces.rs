@@ -1,0 +1,258 @@
+use std::fs;
+use std::path::Path;
+
+use message_store::sqlite::{Config, SqliteNamespaces};
+use message_store::{Error, ExpectedVersion, MessageStore, NamespaceName, Namespaces, StoreInfo};
+use tokio::task::JoinSet;
+
+use crate::support::sqlite::{message, stream_name};
+
+/// Names that differ in punctuation or capitals alone, or lead elsewhere where they are joined to
+/// a path unchecked.
+const ODD: [&str; 14] = [
+    "a",
+    "A",
+    "a.b",
+    "a-b",
+    "a_b",
+    "a/b",
+    "a b",
+    "..",
+    "../a",
+    "/etc/passwd",
+    "a\\b",
+    "nul",
+    "é",
+    "%41",
+];
+
+fn namespace(name: &str) -> NamespaceName {
+    NamespaceName::new(name).unwrap()
+}
+
+fn in_folder(folder: &Path) -> SqliteNamespaces {
+    SqliteNamespaces::new(Config::file(folder)).unwrap()
+}
+
+async fn names(namespaces: &SqliteNamespaces) -> Vec<String> {
+    let listed = namespaces.list().await.unwrap();
+    listed.into_iter().map(|own| own.name.to_string()).collect()
+}
+
+async fn write(namespaces: &SqliteNamespaces, own: &str, count: u64) {
+    let store = namespaces.open(&namespace(own)).await.unwrap();
+    for number in 0..count {
+        store
+            .write_message(&stream_name("a-1"), message(number), ExpectedVersion::Any)
+            .await
+            .unwrap();
+    }
+}
+
+async fn count(namespaces: &SqliteNamespaces, own: &str) -> u64 {
+    let store = namespaces.open(&namespace(own)).await.unwrap();
+    store.info().await.unwrap().message_count
+}
+
+#[tokio::test]
+async fn odd_names_stay_apart_and_in_their_folder() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("inner");
+    for namespaces in [
+        in_folder(&folder),
+        SqliteNamespaces::new(Config::memory()).unwrap(),
+    ] {
+        for (messages, odd) in (1..).zip(ODD) {
+            namespaces.create(&namespace(odd), None).await.unwrap();
+            write(&namespaces, odd, messages).await;
+        }
+        for (messages, odd) in (1..).zip(ODD) {
+            assert_eq!(count(&namespaces, odd).await, messages, "{odd}");
+        }
+        let mut sorted = ODD.map(str::to_owned);
+        sorted.sort_unstable();
+        assert_eq!(names(&namespaces).await, sorted);
+        namespaces.close().await;
+    }
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+    // A file each, whose names differ also where capitals do not count.
+    let files = fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name());
+    let mut files: Vec<String> = files
+        .map(|file| file.to_str().unwrap().to_lowercase())
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), ODD.len());
+}
+
+#[test]
+fn names_have_bounds() {
+    for name in ["", "a\0", &"x".repeat(65), &"x".repeat(10_000)] {
+        let refused = NamespaceName::new(name);
+        assert!(matches!(refused, Err(Error::Invalid { field, .. }) if field == "namespace"));
+    }
+    NamespaceName::new("é".repeat(32)).unwrap();
+}
+
+#[tokio::test]
+async fn the_longest_name_is_a_file_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let namespaces = in_folder(folder.path());
+    let longest = namespace(&"é".repeat(32));
+    namespaces.create(&longest, None).await.unwrap();
+    assert_eq!(namespaces.get(&longest).await.unwrap().name, longest);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_creators_one_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..5 {
+        let mut creators = JoinSet::new();
+        for _ in 0..4 {
+            // Each as another process would: with nothing in common but the folder.
+            let namespaces = in_folder(folder.path());
+            let own = namespace(&format!("n{round}"));
+            creators.spawn(async move { namespaces.create(&own, Some("{}")).await });
+        }
+        let outcomes = creators.join_all().await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+        for outcome in outcomes {
+            assert!(
+                matches!(outcome, Ok(_) | Err(Error::NamespaceExists { .. })),
+                "{outcome:?}"
+            );
+        }
+    }
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        5,
+        "nothing is left over"
+    );
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_namespace_survives() {
+    let folder = tempfile::tempdir().unwrap();
+    let created = in_folder(folder.path());
+    let attributes = r#"{"description":"tests"}"#;
+    let created = created
+        .create(&namespace("a"), Some(attributes))
+        .await
+        .unwrap();
+    let namespaces = in_folder(folder.path());
+    assert_eq!(namespaces.get(&namespace("a")).await.unwrap(), created);
+    assert_eq!(namespaces.list().await.unwrap(), [created]);
+    let refused = namespaces.create(&namespace("b"), Some("{")).await;
+    assert!(matches!(refused, Err(Error::Invalid { field, .. }) if field == "attributes"));
+}
+
+#[tokio::test]
+async fn a_deleted_namespace_is_gone_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for namespaces in [
+        in_folder(folder.path()),
+        SqliteNamespaces::new(Config::memory()).unwrap(),
+    ] {
+        for own in ["a", "b"] {
+            namespaces.create(&namespace(own), None).await.unwrap();
+            write(&namespaces, own, 3).await;
+        }
+        let open = namespaces.open(&namespace("a")).await.unwrap();
+        assert_eq!(namespaces.delete(&namespace("a")).await.unwrap(), 3);
+        assert!(matches!(open.head().await, Err(Error::Closed)));
+        for absent in [
+            namespaces.delete(&namespace("a")).await.err(),
+            namespaces.open(&namespace("a")).await.err(),
+            namespaces.get(&namespace("a")).await.err(),
+        ] {
+            assert!(
+                matches!(absent, Some(Error::NamespaceNotFound { .. })),
+                "{absent:?}"
+            );
+        }
+        assert_eq!(names(&namespaces).await, ["b"]);
+        assert_eq!(count(&namespaces, "b").await, 3);
+        namespaces.create(&namespace("a"), None).await.unwrap();
+        let again = namespaces.open(&namespace("a")).await.unwrap();
+        assert_eq!(again.info().await.unwrap(), StoreInfo::default());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_deleters_one_finds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = namespace("a");
+    for namespaces in [
+        in_folder(folder.path()),
+        SqliteNamespaces::new(Config::memory()).unwrap(),
+    ] {
+        for _ in 0..50 {
+            namespaces.create(&own, None).await.unwrap();
+            let mut deleters = JoinSet::new();
+            for _ in 0..4 {
+                let (namespaces, own) = (namespaces.clone(), own.clone());
+                deleters.spawn(async move { namespaces.delete(&own).await });
+            }
+            let outcomes = deleters.join_all().await;
+            assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+            for outcome in outcomes {
+                assert!(
+                    matches!(outcome, Ok(0) | Err(Error::NamespaceNotFound { .. })),
+                    "{outcome:?}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_was_closed_is_opened_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let namespaces = in_folder(folder.path());
+    let own = namespace("a");
+    namespaces.create(&own, None).await.unwrap();
+    for messages in 1..3 {
+        write(&namespaces, "a", 1).await;
+        namespaces.open(&own).await.unwrap().close().await;
+        assert_eq!(count(&namespaces, "a").await, messages);
+    }
+    namespaces.open(&own).await.unwrap().close().await;
+    assert_eq!(namespaces.get(&own).await.unwrap().name, own);
+    assert_eq!(namespaces.delete(&own).await.unwrap(), 2);
+}
+
+/// Messages in memory are gone with their store.
+#[tokio::test]
+async fn a_namespace_in_memory_ends_with_its_store() {
+    let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
+    for own in ["a", "b"] {
+        namespaces.create(&namespace(own), None).await.unwrap();
+    }
+    let open = namespaces.open(&namespace("a")).await.unwrap();
+    open.close().await;
+    for absent in [
+        namespaces.open(&namespace("a")).await.err(),
+        namespaces.get(&namespace("a")).await.err(),
+        namespaces.delete(&namespace("a")).await.err(),
+    ] {
+        assert!(
+            matches!(absent, Some(Error::NamespaceNotFound { .. })),
+            "{absent:?}"
+        );
+    }
+    assert_eq!(names(&namespaces).await, ["b"]);
+    namespaces.create(&namespace("a"), None).await.unwrap();
+    assert_eq!(count(&namespaces, "a").await, 0);
+}
+
+#[tokio::test]
+async fn stats_are_those_of_all_open_stores() {
+    let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
+    for (own, count) in [("one", 2), ("two", 3)] {
+        namespaces.create(&namespace(own), None).await.unwrap();
+        write(&namespaces, own, count).await;
+    }
+    assert_eq!(namespaces.stats().messages_written, 5);
+}

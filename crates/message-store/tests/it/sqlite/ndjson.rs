@@ -1,0 +1,180 @@
+use std::io::BufReader;
+
+use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
+use message_store::{
+    Category, Error, ExpectedVersion, ExportOptions, Imported, Message, MessageStore, Position,
+    RecordedMessage, export_ndjson, import_ndjson,
+};
+
+use crate::support::sqlite::{all, messages, stream_name};
+
+async fn empty() -> SqliteStore {
+    SqliteStore::open(Config::memory()).await.unwrap()
+}
+
+/// A store of more than one page, with JSON that only survives untouched.
+async fn filled() -> SqliteStore {
+    let store = empty().await;
+    for stream in ["a-1", "b-1", "ä-'\"\\"] {
+        store
+            .write_batch(&stream_name(stream), messages(700), ExpectedVersion::Any)
+            .await
+            .unwrap();
+    }
+    for (data, metadata) in [
+        (r#"{"b":1.50,"a":9007199254740993,"a":2}"#, None),
+        ("[ 1 ,2 ]", Some("null")),
+        (
+            r#""\n\u0000 é""#,
+            Some(r#"{"correlationStreamName":"x-1"}"#),
+        ),
+    ] {
+        let mut builder = Message::builder("Type \"x\"").data_json(data);
+        if let Some(metadata) = metadata {
+            builder = builder.metadata_json(metadata);
+        }
+        let message = builder.build().unwrap();
+        store
+            .write_message(&stream_name("a-1"), message, ExpectedVersion::Any)
+            .await
+            .unwrap();
+    }
+    store
+        .truncate_stream(&stream_name("b-1"), Position::new(10))
+        .await
+        .unwrap();
+    store
+}
+
+async fn export(store: &SqliteStore, options: ExportOptions) -> Vec<u8> {
+    let mut output = Vec::new();
+    let mut told = Vec::new();
+    let exported = export_ndjson(store, &mut output, options, |count| told.push(count)).await;
+    assert_eq!(told.last().copied().unwrap_or_default(), exported.unwrap());
+    assert!(told.is_sorted());
+    output
+}
+
+async fn import(store: &SqliteStore, input: &[u8]) -> Result<Imported, Error> {
+    import_ndjson(store, BufReader::new(input), |_| {}).await
+}
+
+fn contents(store: &SqliteStore) -> Vec<RecordedMessage> {
+    all(store.blocking())
+}
+
+#[tokio::test]
+async fn what_was_exported_is_imported_as_it_was() {
+    let store = filled().await;
+    for gzip in [false, true] {
+        let mut options = ExportOptions::default();
+        options.gzip = gzip;
+        let exported = export(&store, options).await;
+        let copy = empty().await;
+        let imported = import(&copy, &exported).await.unwrap();
+        assert_eq!(
+            imported,
+            Imported {
+                read: 2093,
+                stored: 2093
+            }
+        );
+        assert_eq!(contents(&copy), contents(&store));
+        let again = import(&copy, &exported).await.unwrap();
+        assert_eq!(
+            again,
+            Imported {
+                read: 2093,
+                stored: 0
+            }
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_category_is_exported_alone() {
+    let store = filled().await;
+    let mut options = ExportOptions::default();
+    options.category = Category::new("b").unwrap();
+    let exported = String::from_utf8(export(&store, options).await).unwrap();
+    assert_eq!(exported.lines().count(), 690);
+    assert!(
+        exported
+            .lines()
+            .all(|line| line.contains(r#""stream":"b-1""#))
+    );
+    let nothing = export(&empty().await, ExportOptions::default()).await;
+    assert!(nothing.is_empty());
+}
+
+#[tokio::test]
+async fn a_line_has_the_fields_of_the_format() {
+    let line = r#"{"id":"00000000-0000-0000-0000-000000000007","stream":"a-1","type":"T","pos":3,"gpos":9,"data":{"a": 1},"meta":{"b":2},"time":"2026-01-02T03:04:05.678901Z"}"#;
+    let store = empty().await;
+    import(&store, format!("\n{line}\r\n").as_bytes())
+        .await
+        .unwrap();
+    let exported = export(&store, ExportOptions::default()).await;
+    assert_eq!(String::from_utf8(exported).unwrap(), format!("{line}\n"));
+}
+
+#[tokio::test]
+async fn line_feeds_between_values_do_not_end_a_line() {
+    let store = empty().await;
+    let pretty = Message::builder("T")
+        .data_json("{\n  \"a\": \"\\n\"\r\n}")
+        .build()
+        .unwrap();
+    store
+        .write_message(&stream_name("a-1"), pretty, ExpectedVersion::Any)
+        .await
+        .unwrap();
+    let copy = empty().await;
+    import(&copy, &export(&store, ExportOptions::default()).await)
+        .await
+        .unwrap();
+    assert_eq!(contents(&copy)[0].data_json(), "{   \"a\": \"\\n\"  }");
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_is_told_by_its_number() {
+    let good = |gpos: u64, data: &str| {
+        format!(
+            r#"{{"id":"00000000-0000-0000-0000-0000000000{gpos:02}","stream":"a-1","type":"T","pos":{},"gpos":{gpos},"data":{data},"time":"2026-01-02T03:04:05Z"}}"#,
+            gpos - 1
+        )
+    };
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for wrong in [
+        "{",
+        "[]",
+        "{}",
+        &good(2, "{\"a\":}"),
+        &good(2, &deep),
+        "\u{feff}{}",
+    ] {
+        let input = format!("{}\n\n{wrong}\n", good(1, "1"));
+        let refused = import(&empty().await, input.as_bytes()).await;
+        assert!(
+            matches!(refused, Err(Error::InvalidLine { line: 3, .. })),
+            "{refused:?}"
+        );
+    }
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let cut = &good(1, "1").into_bytes()[..20];
+    let refused = import(&SqliteStore::from(store), cut).await;
+    assert!(matches!(refused, Err(Error::InvalidLine { line: 1, .. })));
+}
+
+#[tokio::test]
+async fn gzip_is_told_however_little_comes_at_first() {
+    let store = filled().await;
+    let mut options = ExportOptions::default();
+    options.gzip = true;
+    let exported = export(&store, options).await;
+    let copy = empty().await;
+    let byte_by_byte = BufReader::with_capacity(1, exported.as_slice());
+    let imported = import_ndjson(&copy, byte_by_byte, |_| {}).await;
+    assert_eq!(imported.unwrap().stored, 2093);
+    assert_eq!(contents(&copy), contents(&store));
+}

@@ -1,0 +1,95 @@
+use std::sync::Barrier;
+
+use message_store::Error;
+use message_store::sqlite::{BlockingSqliteStore, Config};
+use rusqlite::Connection;
+
+use crate::support::sqlite::open;
+
+fn refused(path: &std::path::Path) -> Error {
+    match BlockingSqliteStore::open(Config::file(path)) {
+        Ok(_) => panic!("the file was opened"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn what_was_changed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    open(&path).close();
+    let other = Connection::open(&path).unwrap();
+    let change = "DROP INDEX messages_category; DROP INDEX messages_id; \
+                  CREATE INDEX messages_id ON messages (id);";
+    other.execute_batch(change).unwrap();
+    match refused(&path) {
+        Error::SchemaMismatch { differences } => {
+            assert_eq!(
+                differences,
+                ["messages_id differs", "messages_category is missing"]
+            );
+        }
+        error => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_newer_version_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    open(&path).close();
+    let other = Connection::open(&path).unwrap();
+    other.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(
+        refused(&path),
+        Error::SchemaTooNew {
+            found: 99,
+            supported: 1
+        }
+    ));
+}
+
+/// Whoever looks at the file while another installs the schema sees it before or after.
+#[test]
+fn those_who_open_a_new_file_at_once_all_open_it() {
+    const OPENERS: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..300 {
+        let path = folder.path().join(format!("{round}.sqlite"));
+        let together = Barrier::new(OPENERS);
+        let opener = || {
+            together.wait();
+            open(&path).close();
+        };
+        std::thread::scope(|scope| (0..OPENERS).for_each(|_| drop(scope.spawn(opener))));
+    }
+}
+
+#[test]
+fn a_file_of_another_application_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.sqlite");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE messages (a)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(refused(&path), Error::SchemaMismatch { .. }));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    let text = folder.path().join("text");
+    std::fs::write(
+        &text,
+        "no database at all, but long enough to have a header. ".repeat(20),
+    )
+    .unwrap();
+    let refused = refused(&text);
+    assert!(matches!(refused, Error::SchemaMismatch { .. }));
+    assert!(!refused.is_transient(), "it will never be one");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_unavailable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none").join("messages.sqlite");
+    let refused = refused(&path);
+    assert!(matches!(refused, Error::Unavailable { .. }));
+    assert!(refused.is_transient(), "it may be there later");
+}

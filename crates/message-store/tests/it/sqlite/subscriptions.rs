@@ -1,0 +1,128 @@
+use std::time::Duration;
+
+use message_store::sqlite::{Config, SqliteStore};
+use message_store::{
+    Category, ConsumerGroup, ExpectedVersion, GlobalPosition, MessageStore, Position,
+    RecordedMessage, SubscribeOptions, Subscription,
+};
+
+use crate::support::sqlite::{message, messages, open, stream_name};
+
+async fn store() -> SqliteStore {
+    SqliteStore::open(Config::memory()).await.unwrap()
+}
+
+async fn write(store: &SqliteStore, stream: &str, number: u64) {
+    store
+        .write_message(&stream_name(stream), message(number), ExpectedVersion::Any)
+        .await
+        .unwrap();
+}
+
+async fn next(subscription: &mut Subscription<SqliteStore>) -> RecordedMessage {
+    let next = tokio::time::timeout(Duration::from_secs(60), subscription.next()).await;
+    next.expect("a message comes").unwrap()
+}
+
+/// Never looks by itself: what comes, comes by a hint.
+fn by_hints_alone() -> SubscribeOptions {
+    let mut options = SubscribeOptions::default();
+    options.poll_interval = Duration::from_secs(3600);
+    options.batch_size = 3;
+    options
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn between_catching_up_and_live_there_is_no_gap() {
+    let store = store().await;
+    for number in 0..50 {
+        write(&store, "a-1", number).await;
+    }
+    let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
+    let mut all = all.options(by_hints_alone());
+    let writer = tokio::spawn(async move {
+        for number in 50..500 {
+            write(&store, "a-1", number).await;
+        }
+    });
+    for number in 0..500 {
+        assert_eq!(next(&mut all).await.data::<u64>().unwrap(), number);
+    }
+    writer.await.unwrap();
+    assert_eq!(all.lag().await.unwrap(), 0);
+    assert!(all.try_next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_slow_reader_loses_nothing_and_sees_its_lag() {
+    let store = store().await;
+    let from = Position::new(1);
+    let mut stream = Subscription::to_stream(store.clone(), stream_name("a-1"), from);
+    let category = Category::new("a").unwrap();
+    let category = Subscription::to_category(store.clone(), category, GlobalPosition::START);
+    store
+        .write_batch(&stream_name("a-1"), messages(1000), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    assert_eq!(stream.lag().await.unwrap(), 999);
+    assert_eq!(category.lag().await.unwrap(), 1000);
+    for number in 1..1000 {
+        assert_eq!(next(&mut stream).await.data::<u64>().unwrap(), number);
+        assert_eq!(stream.lag().await.unwrap(), 999 - number);
+    }
+}
+
+#[tokio::test]
+async fn a_group_divides_a_category() {
+    let store = store().await;
+    let mut members = [0, 1, 2].map(|member| {
+        let group = ConsumerGroup::new(member, 3).unwrap();
+        let category = Category::new("a").unwrap();
+        Subscription::to_group(store.clone(), category, group, GlobalPosition::START)
+    });
+    let (mut seen, mut expected) = (Vec::new(), Vec::new());
+    for round in 0..3 {
+        for number in 0..20 {
+            write(&store, &format!("a-{number}"), round * 20 + number).await;
+            write(&store, &format!("b-{number}"), 1000).await;
+            expected.push(round * 20 + number);
+        }
+        for member in &mut members {
+            while let Some(message) = member.try_next().await.unwrap() {
+                seen.push(message.data::<u64>().unwrap());
+            }
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, expected, "each message has one reader");
+}
+
+#[tokio::test]
+async fn what_another_process_writes_is_found_by_looking() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let (own, other) = (SqliteStore::from(open(&path)), open(&path));
+    let all = Subscription::to_category(own, Category::all(), GlobalPosition::START);
+    let mut options = SubscribeOptions::default();
+    options.poll_interval = Duration::from_millis(5);
+    let mut all = all.options(options);
+    let reader = tokio::spawn(async move { next(&mut all).await.data::<u64>().unwrap() });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    other
+        .write_message(&stream_name("a-1"), message(7), ExpectedVersion::Any)
+        .unwrap();
+    assert_eq!(reader.await.unwrap(), 7);
+}
+
+#[tokio::test]
+async fn a_wait_that_is_cancelled_loses_nothing() {
+    let store = store().await;
+    let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
+    let mut all = all.options(by_hints_alone());
+    for number in 0..20 {
+        let waited = tokio::time::timeout(Duration::from_micros(200), all.next()).await;
+        assert!(waited.is_err(), "there is nothing yet");
+        write(&store, "a-1", number).await;
+        assert_eq!(next(&mut all).await.data::<u64>().unwrap(), number);
+    }
+}

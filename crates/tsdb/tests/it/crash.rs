@@ -1,0 +1,147 @@
+//! Processes that are killed in the middle of writing, by mode.
+//!
+//! The child is this very test program, told by an environment variable to be one. It says on its
+//! standard output which writes have returned.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rand::Rng;
+use tsdb::{Db, Durability, Error, OpenOptions, Sample};
+
+use crate::support::{dump, labels};
+
+const FOLDER: &str = "TSDB_CRASH_FOLDER";
+const MODE: &str = "TSDB_CRASH_MODE";
+
+/// Series that the child writes to in turn.
+const SERIES: i64 = 4;
+
+fn options(mode: &str) -> OpenOptions {
+    OpenOptions {
+        durability: match mode {
+            "unsynced" => Durability::Unsynced,
+            "periodic" => Durability::Periodic(Duration::from_millis(5)),
+            _ => Durability::Commit,
+        },
+        segment_bytes: 20_000,
+        snapshot_after_bytes: Some(50_000),
+        ..OpenOptions::default()
+    }
+}
+
+/// Sample `number` of the load.
+fn sample(number: i64) -> Sample {
+    Sample::new(number * 10, number as f64 / 4.0)
+}
+
+/// How many samples there are; they are the first of the load, without a gap.
+fn kept(db: &Db) -> i64 {
+    let mut numbers: Vec<i64> = Vec::new();
+    for (labels, samples) in dump(db) {
+        for (timestamp_ms, bits) in samples {
+            let number = timestamp_ms / 10;
+            assert_eq!(sample(number).value.to_bits(), bits, "{labels}");
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    let wanted: Vec<i64> = (0..numbers.len() as i64).collect();
+    assert!(numbers == wanted, "samples are missing or twice");
+    numbers.len() as i64
+}
+
+/// Not a test by itself: what the child runs.
+#[test]
+fn child() -> Result<(), Error> {
+    let (Ok(folder), Ok(mode)) = (std::env::var(FOLDER), std::env::var(MODE)) else {
+        return Ok(());
+    };
+    let db = Db::open(folder, options(&mode))?;
+    let mut out = std::io::stdout().lock();
+    for number in kept(&db).. {
+        // One series at a time, so that what is kept is a beginning.
+        let series = match mode.as_str() {
+            "commit" => number % SERIES,
+            _ => 0,
+        };
+        db.append(&labels(series as usize), sample(number))?;
+        if mode == "periodic" && number % 100 == 0 {
+            db.sync()?;
+        }
+        let synced = match mode.as_str() {
+            "periodic" => number - number % 100,
+            _ => number,
+        };
+        writeln!(out, "\nwritten {}", synced + 1).expect("the parent reads");
+    }
+    Ok(())
+}
+
+/// Starts a child, kills it after so many reports, and returns what it reported last.
+fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
+    let program = std::env::current_exe().expect("this program");
+    let mut child = Command::new(program)
+        .args(["crash::child", "--exact", "--nocapture"])
+        .env(FOLDER, folder)
+        .env(MODE, mode)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a child");
+    let out = BufReader::new(child.stdout.take().expect("its output"));
+    let mut last = 0;
+    let mut seen = 0;
+    for line in out.lines() {
+        let line = line.expect("text");
+        if let Some(number) = line.strip_prefix("written ") {
+            // The kill may cut a line; the reader of a cut number reads a smaller one.
+            last = number.parse().unwrap_or(last).max(last);
+            seen += 1;
+            if seen == reports {
+                // SIGKILL: no destructor runs.
+                child.kill().expect("a kill");
+            }
+        }
+    }
+    child.wait().expect("its end");
+    last
+}
+
+fn kill_again_and_again(mode: &str, loses_nothing: bool) -> Result<(), Error> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let effort: usize = std::env::var("REGISTRAR_EFFORT")
+        .ok()
+        .and_then(|effort| effort.parse().ok())
+        .unwrap_or(1);
+    let mut before = 0;
+    for round in 0..6 * effort {
+        let reports = rand::rng().random_range(1..1_500);
+        let reported = killed_child(folder.path(), mode, reports);
+        let db = Db::open(folder.path(), options(mode))?;
+        let kept = kept(&db);
+        println!("round {round}: killed after {reports}, {reported} reported, {kept} kept");
+        assert!(kept >= before, "what was there once stays");
+        if loses_nothing {
+            assert!(kept >= reported, "{kept} of {reported}");
+        }
+        before = kept;
+    }
+    Ok(())
+}
+
+#[test]
+fn commit_keeps_what_was_reported() -> Result<(), Error> {
+    kill_again_and_again("commit", true)
+}
+
+#[test]
+fn periodic_keeps_what_was_synced() -> Result<(), Error> {
+    kill_again_and_again("periodic", true)
+}
+
+#[test]
+fn unsynced_keeps_a_beginning() -> Result<(), Error> {
+    kill_again_and_again("unsynced", false)
+}

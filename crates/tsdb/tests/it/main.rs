@@ -1,0 +1,14 @@
+//! The tests of the public interface, in one executable so that they are linked once.
+
+mod aggregates;
+mod codecs;
+mod concurrency;
+mod crash;
+mod engine;
+mod promql;
+mod random_operations;
+mod retention;
+mod snapshot;
+mod support;
+mod wal;
+mod wire;

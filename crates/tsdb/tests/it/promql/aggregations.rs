@@ -1,0 +1,141 @@
+use crate::support::promql::{assert_near, at, error_at, load, number, over};
+use tsdb::Db;
+
+fn requests() -> Db {
+    load(
+        60,
+        &[
+            "r{job=\"api\",instance=\"0\"} 100",
+            "r{job=\"api\",instance=\"1\"} 200",
+            "r{job=\"app\",instance=\"0\"} 300",
+            "r{job=\"app\",instance=\"1\"} 400",
+        ],
+    )
+}
+
+#[test]
+fn groups_are_made_by_and_without_labels() {
+    let db = requests();
+    assert_eq!(at(&db, 0, "sum(r)"), ["{} 1000"]);
+    assert_eq!(
+        at(&db, 0, "sum by (job) (r)"),
+        ["{job=\"api\"} 300", "{job=\"app\"} 700"]
+    );
+    assert_eq!(
+        at(&db, 0, "sum without (job) (r)"),
+        ["{instance=\"0\"} 400", "{instance=\"1\"} 600"]
+    );
+    assert_eq!(at(&db, 0, "sum by (nothing) (r)"), ["{} 1000"]);
+    assert_eq!(at(&db, 0, "sum by (__name__) (r)"), ["r 1000"]);
+    assert_eq!(at(&db, 0, "sum without () (r)").len(), 4);
+}
+
+#[test]
+fn folds() {
+    let db = requests();
+    for (query, expected) in [
+        ("avg(r)", 250.0),
+        ("min(r)", 100.0),
+        ("max(r)", 400.0),
+        ("count(r)", 4.0),
+        ("group(r)", 1.0),
+        ("stdvar(r)", 12_500.0),
+        ("stddev(r)", 12_500.0_f64.sqrt()),
+        ("quantile(0.5, r)", 250.0),
+        ("quantile(0, r)", 100.0),
+        ("quantile(1, r)", 400.0),
+        ("quantile(-1, r)", f64::NEG_INFINITY),
+        ("quantile(2, r)", f64::INFINITY),
+    ] {
+        assert_near(&db, 0, query, expected);
+    }
+    assert!(number(&db, 0, "quantile(NaN, r)").is_nan());
+}
+
+#[test]
+fn nan_is_less_than_all_in_quantiles_and_ignored_by_min_and_max() {
+    let db = load(60, &["v{a=\"1\"} NaN", "v{a=\"2\"} 2", "v{a=\"3\"} 3"]);
+    assert_eq!(number(&db, 0, "min(v)"), 2.0);
+    assert_eq!(number(&db, 0, "max(v)"), 3.0);
+    assert_eq!(number(&db, 0, "quantile(0.5, v)"), 2.0);
+    assert!(number(&db, 0, "sum(v)").is_nan());
+    assert!(number(&db, 0, "max(v{a=\"1\"})").is_nan());
+}
+
+#[test]
+fn sums_and_means_keep_what_rounding_loses() {
+    let db = load(
+        60,
+        &["v{a=\"1\"} 1e100", "v{a=\"2\"} 1", "v{a=\"3\"} -1e100"],
+    );
+    assert_eq!(number(&db, 0, "sum(v)"), 1.0);
+    let db = load(
+        60,
+        &[
+            "v{a=\"1\"} 1.7e308",
+            "v{a=\"2\"} 1.7e308",
+            "i{a=\"1\"} Inf",
+            "i{a=\"2\"} -Inf",
+        ],
+    );
+    assert_near(&db, 0, "avg(v)", 1.7e308);
+    assert_eq!(number(&db, 0, "sum(v)"), f64::INFINITY);
+    assert!(number(&db, 0, "avg(i)").is_nan());
+}
+
+#[test]
+fn topk_and_bottomk_keep_series_whole_and_ordered() {
+    let db = requests();
+    assert_eq!(
+        at(&db, 0, "topk(2, r)"),
+        [
+            "r{instance=\"1\",job=\"app\"} 400",
+            "r{instance=\"0\",job=\"app\"} 300"
+        ],
+    );
+    assert_eq!(
+        at(&db, 0, "bottomk by (job) (1, r)"),
+        [
+            "r{instance=\"0\",job=\"api\"} 100",
+            "r{instance=\"0\",job=\"app\"} 300"
+        ],
+    );
+    assert!(at(&db, 0, "topk(0, r)").is_empty());
+    assert!(at(&db, 0, "topk(-5, r)").is_empty());
+    assert_eq!(at(&db, 0, "topk(1e30, r)").len(), 4);
+    assert!(error_at(&db, 0, "topk(NaN, r)").starts_with("execution: "));
+}
+
+#[test]
+fn nan_comes_last_in_topk_and_in_bottomk() {
+    let db = load(60, &["v{a=\"1\"} NaN", "v{a=\"2\"} 2", "v{a=\"3\"} 3"]);
+    assert_eq!(at(&db, 0, "topk(1, v)"), ["v{a=\"3\"} 3"]);
+    assert_eq!(at(&db, 0, "bottomk(1, v)"), ["v{a=\"2\"} 2"]);
+    assert_eq!(at(&db, 0, "topk(3, v)")[2], "v{a=\"1\"} NaN");
+}
+
+#[test]
+fn topk_chooses_at_each_step_anew() {
+    let db = load(60, &["v{a=\"1\"} 1 5", "v{a=\"2\"} 2 4"]);
+    assert_eq!(
+        over(&db, 0, 60, 60, "topk(1, v)"),
+        ["v{a=\"1\"} 60:5", "v{a=\"2\"} 0:2"]
+    );
+}
+
+#[test]
+fn count_values_makes_a_label_of_each_value() {
+    let db = load(
+        60,
+        &["v{a=\"1\"} 1 1", "v{a=\"2\"} 1 0.5", "v{a=\"3\"} Inf Inf"],
+    );
+    assert_eq!(
+        at(&db, 0, "count_values(\"value\", v)"),
+        ["{value=\"+Inf\"} 1", "{value=\"1\"} 2"],
+    );
+    assert_eq!(
+        over(&db, 0, 60, 60, "count_values(\"value\", v{a!=\"3\"})"),
+        ["{value=\"0.5\"} 60:1", "{value=\"1\"} 0:2 60:1"],
+    );
+    assert!(error_at(&db, 0, "count_values(\"\", v)").contains("count_values"));
+}

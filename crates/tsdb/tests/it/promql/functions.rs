@@ -1,0 +1,147 @@
+use crate::support::promql::{assert_near, at, error_at, load, number, over};
+
+#[test]
+fn over_time() {
+    let db = load(60, &["g 1 5 3 2 4"]);
+    for (query, expected) in [
+        ("avg_over_time(g[5m])", 3.0),
+        ("sum_over_time(g[5m])", 15.0),
+        ("min_over_time(g[5m])", 1.0),
+        ("max_over_time(g[5m])", 5.0),
+        ("count_over_time(g[5m])", 5.0),
+        ("stdvar_over_time(g[5m])", 2.0),
+        ("stddev_over_time(g[5m])", 2.0_f64.sqrt()),
+        ("quantile_over_time(0.5, g[5m])", 3.0),
+        ("quantile_over_time(0.25, g[5m])", 2.0),
+        ("present_over_time(g[5m])", 1.0),
+    ] {
+        assert_near(&db, 240, query, expected);
+    }
+    assert_eq!(at(&db, 240, "last_over_time(g[5m])"), ["g 4"]);
+    assert_eq!(at(&db, 240, "first_over_time(g[5m])"), ["g 1"]);
+    assert!(at(&db, 240, "sum_over_time(nothing[5m])").is_empty());
+}
+
+#[test]
+fn of_one_value() {
+    let db = load(
+        60,
+        &[
+            "v{a=\"n\"} -2.5",
+            "v{a=\"p\"} 2.5",
+            "z{a=\"z\"} 0",
+            "n{a=\"x\"} NaN",
+        ],
+    );
+    for (query, expected) in [
+        ("abs(v)", ["{a=\"n\"} 2.5", "{a=\"p\"} 2.5"]),
+        ("ceil(v)", ["{a=\"n\"} -2", "{a=\"p\"} 3"]),
+        ("floor(v)", ["{a=\"n\"} -3", "{a=\"p\"} 2"]),
+        ("round(v)", ["{a=\"n\"} -2", "{a=\"p\"} 3"]),
+        ("round(v, 2)", ["{a=\"n\"} -2", "{a=\"p\"} 2"]),
+        ("sgn(v)", ["{a=\"n\"} -1", "{a=\"p\"} 1"]),
+        ("clamp(v, -1, 1)", ["{a=\"n\"} -1", "{a=\"p\"} 1"]),
+        ("clamp_min(v, 0)", ["{a=\"n\"} 0", "{a=\"p\"} 2.5"]),
+        ("clamp_max(v, 0)", ["{a=\"n\"} -2.5", "{a=\"p\"} 0"]),
+    ] {
+        assert_eq!(at(&db, 0, query), expected, "{query}");
+    }
+    assert!(at(&db, 0, "clamp(v, 1, -1)").is_empty());
+    assert!(number(&db, 0, "clamp(n, 0, 1)").is_nan());
+    assert!(number(&db, 0, "sgn(n)").is_nan());
+    assert_eq!(number(&db, 0, "exp(z)"), 1.0);
+    assert_eq!(number(&db, 0, "ln(z)"), f64::NEG_INFINITY);
+    assert!(number(&db, 0, "sqrt(v{a=\"n\"})").is_nan());
+    assert_eq!(number(&db, 0, "log2(vector(8))"), 3.0);
+    assert_eq!(number(&db, 0, "deg(vector(pi()))"), 180.0);
+    assert_near(&db, 0, "sin(rad(vector(90)))", 1.0);
+}
+
+#[test]
+fn of_time() {
+    let db = load(60, &["v 7"]);
+    // 2024-02-29 12:34:56, a Thursday.
+    let leap_day = 1_709_210_096;
+    for (query, expected) in [
+        ("year()", 2024.0),
+        ("month()", 2.0),
+        ("day_of_month()", 29.0),
+        ("day_of_week()", 4.0),
+        ("day_of_year()", 60.0),
+        ("days_in_month()", 29.0),
+        ("hour()", 12.0),
+        ("minute()", 34.0),
+        ("time()", 1_709_210_096.0),
+        // 1900-03-01: 1900 had no leap day.
+        ("day_of_year(vector(-2203891200))", 60.0),
+        ("year(vector(-1))", 1969.0),
+        ("days_in_month(vector(951782400))", 29.0),
+    ] {
+        assert_eq!(number(&db, leap_day, query), expected, "{query}");
+    }
+    assert!(number(&db, 0, "year(vector(NaN))").is_nan());
+    assert_eq!(number(&db, 45, "timestamp(v)"), 0.0);
+    assert_eq!(number(&db, 45, "timestamp(v + 1)"), 45.0);
+    assert_eq!(over(&db, 0, 60, 60, "timestamp(v)"), ["{} 0:0 60:0"]);
+}
+
+#[test]
+fn absent_knows_the_labels_that_were_asked_for() {
+    let db = load(60, &["up{job=\"a\"} 1"]);
+    assert!(at(&db, 0, "absent(up)").is_empty());
+    assert_eq!(at(&db, 0, "absent(up{job=\"b\"})"), ["{job=\"b\"} 1"]);
+    assert_eq!(
+        at(&db, 0, "absent(up{job=\"b\",x=~\"y\",z!=\"1\"})"),
+        ["{job=\"b\"} 1"]
+    );
+    assert_eq!(at(&db, 0, "absent(up{job=\"b\",job=\"c\"})"), ["{} 1"]);
+    assert_eq!(at(&db, 0, "absent(sum(nothing{job=\"b\"}))"), ["{} 1"]);
+    assert_eq!(over(&db, 240, 360, 60, "absent(up)"), ["{} 300:1 360:1"]);
+    assert_eq!(
+        at(&db, 0, "absent_over_time(up{job=\"b\"}[5m])"),
+        ["{job=\"b\"} 1"]
+    );
+    assert!(at(&db, 299, "absent_over_time(up[5m])").is_empty());
+    assert_eq!(at(&db, 300, "absent_over_time(up[5m])"), ["{} 1"]);
+}
+
+#[test]
+fn scalar_and_vector() {
+    let db = load(60, &["a{x=\"1\"} 1", "a{x=\"2\"} 2"]);
+    assert_eq!(number(&db, 0, "scalar(a{x=\"2\"})"), 2.0);
+    assert!(number(&db, 0, "scalar(a)").is_nan());
+    assert!(number(&db, 0, "scalar(nothing)").is_nan());
+    assert_eq!(at(&db, 0, "vector(scalar(a{x=\"1\"}) + 1)"), ["{} 2"]);
+}
+
+#[test]
+fn sort_orders_an_instant_with_nan_last() {
+    let db = load(60, &["v{a=\"1\"} 2", "v{a=\"2\"} NaN", "v{a=\"3\"} 1"]);
+    assert_eq!(
+        at(&db, 0, "sort(v)"),
+        ["v{a=\"3\"} 1", "v{a=\"1\"} 2", "v{a=\"2\"} NaN"]
+    );
+    assert_eq!(
+        at(&db, 0, "sort_desc(v)"),
+        ["v{a=\"1\"} 2", "v{a=\"3\"} 1", "v{a=\"2\"} NaN"]
+    );
+}
+
+#[test]
+fn what_is_left_out_is_named() {
+    let db = load(60, &["v 1"]);
+    for (query, named) in [
+        ("histogram_count(v)", "the function histogram_count"),
+        ("mad_over_time(v[5m])", "the function mad_over_time"),
+        ("sort_by_label(v, \"a\")", "the function sort_by_label"),
+        ("info(v)", "the function info"),
+        ("limitk(1, v)", "the aggregation limitk"),
+        ("v + fill(0) v", "the modifier fill"),
+        ("{a=\"b\" or c=\"d\"}", "`or` between matchers"),
+    ] {
+        assert_eq!(
+            error_at(&db, 0, query),
+            format!("bad_data: {named} is not supported")
+        );
+    }
+}

@@ -1,0 +1,109 @@
+use crate::support::promql::{assert_near, at, error_at, load, number};
+use tsdb::Db;
+
+fn histogram(counts: &[(&str, &str)]) -> Db {
+    let series: Vec<String> = counts
+        .iter()
+        .map(|(le, count)| format!("h_bucket{{le=\"{le}\"}} {count}"))
+        .collect();
+    let series: Vec<&str> = series.iter().map(String::as_str).collect();
+    load(60, &series)
+}
+
+#[test]
+fn observations_are_spread_evenly_in_a_bucket() {
+    let db = histogram(&[("0.1", "10"), ("0.2", "30"), ("0.4", "40"), ("+Inf", "40")]);
+    for (quantile, expected) in [
+        ("0", 0.0),
+        ("0.125", 0.05),
+        ("0.25", 0.1),
+        ("0.5", 0.15),
+        ("1", 0.4),
+    ] {
+        assert_near(
+            &db,
+            0,
+            &format!("histogram_quantile({quantile}, h_bucket)"),
+            expected,
+        );
+    }
+    assert_eq!(
+        number(&db, 0, "histogram_quantile(-1, h_bucket)"),
+        f64::NEG_INFINITY
+    );
+    assert_eq!(
+        number(&db, 0, "histogram_quantile(2, h_bucket)"),
+        f64::INFINITY
+    );
+    assert!(number(&db, 0, "histogram_quantile(NaN, h_bucket)").is_nan());
+}
+
+#[test]
+fn beyond_the_last_bound_there_is_only_the_bound() {
+    let db = histogram(&[("1", "1"), ("2", "2"), ("+Inf", "10")]);
+    assert_eq!(number(&db, 0, "histogram_quantile(0.9, h_bucket)"), 2.0);
+}
+
+#[test]
+fn a_first_bucket_below_zero_has_no_lower_bound() {
+    let db = histogram(&[("-1", "5"), ("1", "10"), ("+Inf", "10")]);
+    assert_eq!(number(&db, 0, "histogram_quantile(0.1, h_bucket)"), -1.0);
+    assert_eq!(number(&db, 0, "histogram_quantile(0.75, h_bucket)"), 0.0);
+}
+
+#[test]
+fn without_an_infinite_bucket_or_observations_there_is_no_quantile() {
+    for counts in [
+        &[("1", "1"), ("2", "2")][..],
+        &[("1", "0"), ("+Inf", "0")],
+        &[("+Inf", "5")],
+    ] {
+        assert!(number(&histogram(counts), 0, "histogram_quantile(0.5, h_bucket)").is_nan());
+    }
+}
+
+#[test]
+fn counts_that_fall_are_raised() {
+    let db = histogram(&[("1", "10"), ("2", "8"), ("3", "20"), ("+Inf", "20")]);
+    assert_near(&db, 0, "histogram_quantile(0.75, h_bucket)", 2.5);
+}
+
+#[test]
+fn histograms_are_told_apart_by_their_other_labels() {
+    let db = load(
+        60,
+        &[
+            "h_bucket{job=\"a\",le=\"1\"} 10",
+            "h_bucket{job=\"a\",le=\"+Inf\"} 10",
+            "h_bucket{job=\"b\",le=\"2\"} 10",
+            "h_bucket{job=\"b\",le=\"+Inf\"} 10",
+            "h_bucket{job=\"b\",le=\"none\"} 99",
+            "h_bucket{job=\"c\"} 99",
+        ],
+    );
+    assert_eq!(
+        at(&db, 0, "histogram_quantile(0.5, h_bucket)"),
+        ["{job=\"a\"} 0.5", "{job=\"b\"} 1"],
+    );
+    // So they are by their names, which the result drops.
+    let db = load(
+        60,
+        &[
+            "a_bucket{le=\"1\"} 10",
+            "a_bucket{le=\"+Inf\"} 10",
+            "b_bucket{job=\"b\",le=\"2\"} 10",
+            "b_bucket{job=\"b\",le=\"+Inf\"} 10",
+            "c_bucket{le=\"2\"} 10",
+            "c_bucket{le=\"+Inf\"} 10",
+        ],
+    );
+    let quantiles = |names: &str| format!("histogram_quantile(0.5, {{__name__=~\"{names}\"}})");
+    assert_eq!(
+        at(&db, 0, &quantiles("(a|b)_bucket")),
+        ["{} 0.5", "{job=\"b\"} 1"],
+    );
+    assert!(error_at(&db, 0, &quantiles("(a|c)_bucket")).starts_with("execution: several"));
+    // Bounds that are written differently are one bucket.
+    let db = histogram(&[("1", "3"), ("1.0", "3"), ("+Inf", "6")]);
+    assert_near(&db, 0, "histogram_quantile(0.5, h_bucket)", 0.5);
+}

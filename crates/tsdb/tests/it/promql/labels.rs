@@ -1,0 +1,106 @@
+use crate::support::promql::{at, error_at, load};
+use tsdb::promql::{QueryError, parse_selector};
+
+#[test]
+fn label_replace_captures() {
+    let db = load(60, &["up{instance=\"host1:9090\"} 1"]);
+    assert_eq!(
+        at(
+            &db,
+            0,
+            "label_replace(up, \"host\", \"$1\", \"instance\", \"(.*):.*\")"
+        ),
+        ["up{host=\"host1\",instance=\"host1:9090\"} 1"],
+    );
+    assert_eq!(
+        at(
+            &db,
+            0,
+            "label_replace(up, \"p\", \"${port}!\", \"instance\", \".*:(?P<port>.*)\")"
+        ),
+        ["up{instance=\"host1:9090\",p=\"9090!\"} 1"],
+    );
+}
+
+#[test]
+fn label_replace_matches_the_whole_value_or_leaves_the_series() {
+    let db = load(60, &["up{a=\"xyz\"} 1"]);
+    assert_eq!(
+        at(&db, 0, "label_replace(up, \"a\", \"n\", \"a\", \"xy\")"),
+        ["up{a=\"xyz\"} 1"]
+    );
+    assert_eq!(
+        at(&db, 0, "label_replace(up, \"a\", \"\", \"a\", \".*\")"),
+        ["up 1"]
+    );
+    // A label that is not there has the empty value.
+    assert_eq!(
+        at(&db, 0, "label_replace(up, \"b\", \"n\", \"b\", \"\")"),
+        ["up{a=\"xyz\",b=\"n\"} 1"]
+    );
+    assert_eq!(
+        at(
+            &db,
+            0,
+            "label_replace(up, \"__name__\", \"down\", \"\", \"\")"
+        ),
+        ["down{a=\"xyz\"} 1"],
+    );
+}
+
+#[test]
+fn label_replace_may_not_make_two_series_one() {
+    let db = load(60, &["up{a=\"1\"} 1", "up{a=\"2\"} 2"]);
+    let error = error_at(&db, 0, "label_replace(up, \"a\", \"same\", \"a\", \".*\")");
+    assert_eq!(
+        error,
+        "execution: several series of a result have the labels up{a=\"same\"}"
+    );
+    assert!(
+        error_at(&db, 0, "label_replace(up, \"a\", \"\", \"a\", \"(\")").contains("the pattern")
+    );
+    assert!(
+        error_at(&db, 0, "label_replace(up, \"\", \"\", \"a\", \"\")").contains("target label")
+    );
+}
+
+#[test]
+fn label_join_joins_in_order() {
+    let db = load(60, &["up{a=\"1\",b=\"2\"} 1"]);
+    assert_eq!(
+        at(
+            &db,
+            0,
+            "label_join(up, \"c\", \"-\", \"b\", \"none\", \"a\")"
+        ),
+        ["up{a=\"1\",b=\"2\",c=\"2--1\"} 1"],
+    );
+    assert_eq!(
+        at(&db, 0, "label_join(up, \"a\", \"-\")"),
+        ["up{b=\"2\"} 1"]
+    );
+}
+
+#[test]
+fn a_selector_alone_is_its_matchers() {
+    let matchers = parse_selector(r#"up{job="node",host=~"a|b"}"#).expect("a selector");
+    let texts: Vec<String> = matchers.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [r#"__name__="up""#, r#"job="node""#, r#"host=~"a|b""#]
+    );
+    for other in [
+        "up[5m]",
+        "up offset 1m",
+        "up @ 5",
+        "rate(up[1m])",
+        "1",
+        "{}",
+        "up{",
+    ] {
+        assert!(
+            matches!(parse_selector(other), Err(QueryError::Syntax { .. })),
+            "{other}"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! What the tests of the files share.
+
+pub(crate) mod disk;
+pub(crate) mod load;
+pub(crate) mod promql;
+pub(crate) mod wire;
+
+use std::collections::BTreeMap;
+
+use tsdb::{Db, DbOptions, DuplicatePolicy, Durability, Error, Labels, OpenOptions, Sample};
+
+pub(crate) use disk::{Disk, Survivors};
+pub(crate) use load::Load;
+
+/// All that a database holds: for each series its samples, values by their bits.
+pub(crate) type Dump = BTreeMap<String, Vec<(i64, u64)>>;
+
+pub(crate) fn labels(host: usize) -> Labels {
+    Labels::new(
+        "cpu_usage",
+        [("host", format!("host-{host}")), ("job", "node".to_owned())],
+    )
+    .expect("the labels are good")
+}
+
+/// Options that keep every sample, so that one restored twice shows.
+pub(crate) fn options(durability: Durability) -> OpenOptions {
+    OpenOptions {
+        db: DbOptions {
+            duplicates: DuplicatePolicy::KeepAll,
+            ..DbOptions::default()
+        },
+        durability,
+        snapshot_after_bytes: None,
+        ..OpenOptions::default()
+    }
+}
+
+pub(crate) fn open(disk: &Disk, options: &OpenOptions) -> Result<Db, Error> {
+    Db::open_on(disk.clone(), options.clone(), |_| {})
+}
+
+pub(crate) fn dump(db: &Db) -> Dump {
+    let mut dump = Dump::new();
+    let mut samples = Vec::new();
+    for series in db.select(&[], i64::MIN, i64::MAX).iter() {
+        samples.clear();
+        series.collect_into(&mut samples);
+        let bits = |sample: &Sample| (sample.timestamp_ms, sample.value.to_bits());
+        dump.insert(
+            series.labels().to_string(),
+            samples.iter().map(bits).collect(),
+        );
+    }
+    dump
+}
+
+/// The names of a disk's segments, oldest first.
+pub(crate) fn segments(disk: &Disk) -> Vec<String> {
+    let mut names = disk.names();
+    names.retain(|name| name.starts_with("log-"));
+    names
+}

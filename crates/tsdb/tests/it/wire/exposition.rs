@@ -1,0 +1,172 @@
+use crate::support::wire::{contents, db, errors};
+use tsdb::wire::exposition::{Exposition, federate, write};
+use tsdb::{Labels, Metadata, MetricKind, STALE_MARKER, Sample};
+
+const NOW: i64 = 1_000;
+
+const TEXT: &str = r#"# HELP http_requests_total The total of requests.\nBy \\ code.
+# TYPE http_requests_total counter
+http_requests_total{code="200",path="C:\\\"x\"\n"} 1027 1395066363000
+http_requests_total{code="400"} 3
+
+# TYPE latency histogram
+latency_bucket{le="0.1"} 2
+latency_bucket{le="+Inf"} 3
+latency_count 3
+latency_sum 1.5e-1
+# TYPE load gauge
+load NaN
+	spaced { a = "1" , } -Inf  5
+"#;
+
+#[test]
+fn samples_and_metadata_are_read() {
+    let db = db();
+    let ingested = write(&db, TEXT.as_bytes(), NOW);
+    assert_eq!((ingested.written, errors(&ingested)), (8, vec![]));
+    let stored = contents(&db);
+    assert!(
+        stored.contains(&"http_requests_total{code=\"400\"} 1000:3".to_owned()),
+        "{stored:?}"
+    );
+    assert!(
+        stored.contains(&"spaced{a=\"1\"} 5:-inf".to_owned()),
+        "{stored:?}"
+    );
+    let labels = db.list_series(&[]).remove(0);
+    assert_eq!(labels.get("path"), Some("C:\\\"x\"\n"));
+    assert_eq!(
+        db.metadata("http_requests_total"),
+        Some(Metadata {
+            kind: MetricKind::Counter,
+            help: "The total of requests.\nBy \\ code.".into(),
+        }),
+    );
+}
+
+#[test]
+fn quoted_names_are_read() {
+    let db = db();
+    let ingested = write(&db, br#"{"my.metric","a.b"="c",d="e"} 1"#, NOW);
+    assert_eq!(errors(&ingested), [""; 0]);
+    let labels = db.list_series(&[]).remove(0);
+    assert_eq!(
+        (labels.metric(), labels.get("a.b"), labels.get("d")),
+        ("my.metric", Some("c"), Some("e"))
+    );
+}
+
+#[test]
+fn bad_lines_dont_hinder_good_ones() {
+    for (line, reason) in [
+        ("up", "the line has no value"),
+        ("up ", "the line has no value"),
+        ("up{} ", "the line has no value"),
+        ("up one", "the value is no number"),
+        ("up 1 soon", "the timestamp is no integer of 64 bits"),
+        ("up 1 2 3", "there is something after the timestamp"),
+        ("{a=\"b\"} 1", "the line names no metric"),
+        ("up{a} 1", "a label must be name=\"value\""),
+        ("up{a=b} 1", "a label's value must be quoted"),
+        ("up{a=\"b} 1", "a quoted text is not closed"),
+        (
+            "up{a=\"b\" c=\"d\"} 1",
+            "a comma or a closing brace is missing after a label",
+        ),
+        ("up{\"x\"} 1", "a label has no value"),
+        (
+            "up{a=\"b\"",
+            "a comma or a closing brace is missing after a label",
+        ),
+        ("up{a=\"1\",a=\"2\"} 1", "label a occurs twice"),
+        (
+            "# TYPE up speed",
+            "the type is none of counter, gauge, histogram, summary, untyped",
+        ),
+    ] {
+        let db = db();
+        let ingested = write(&db, format!("{line}\ngood 1").as_bytes(), NOW);
+        assert_eq!(errors(&ingested), [format!("0: {reason}")], "{line}");
+        assert_eq!(contents(&db), ["good 1000:1"], "{line}");
+    }
+    for line in [
+        "#",
+        "# HELP",
+        "# TYPE ",
+        "# EOF",
+        "#HELP x y",
+        "# any comment",
+    ] {
+        assert_eq!(
+            errors(&write(&db(), line.as_bytes(), NOW)),
+            [""; 0],
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_is_written_reads_the_same() {
+    let first = db();
+    let _ = write(&first, TEXT.as_bytes(), NOW);
+    let mut out = Exposition::new();
+    for (metric, metadata) in first.all_metadata() {
+        out.describe(metric, metadata);
+    }
+    for series in first.select(&[], i64::MIN, i64::MAX).iter() {
+        let mut samples = Vec::new();
+        series.collect_into(&mut samples);
+        for sample in samples {
+            out.sample(series.labels().clone(), sample);
+        }
+    }
+    let text = out.write();
+    let second = db();
+    assert_eq!(errors(&write(&second, text.as_bytes(), 0)), [""; 0]);
+    assert_eq!(contents(&second), contents(&first));
+    assert_eq!(second.all_metadata(), first.all_metadata());
+}
+
+#[test]
+fn families_stand_together_after_what_is_known_of_them() {
+    let labels = |name: &str, pairs: &[(&str, &str)]| {
+        Labels::new(name, pairs.iter().copied()).expect("labels")
+    };
+    let mut out = Exposition::new();
+    let kind = |kind| Metadata {
+        kind,
+        help: String::new(),
+    };
+    out.describe("h", kind(MetricKind::Histogram))
+        .describe("g", kind(MetricKind::Gauge));
+    out.value(labels("h_sum", &[]), 1.5)
+        .value(labels("z.dotted", &[("a b", "c\"d")]), f64::INFINITY)
+        .value(labels("g", &[]), 1.0)
+        .value(labels("h_bucket", &[("le", "+Inf")]), 2.0)
+        .sample(labels("g", &[("x", "1")]), Sample::new(7, f64::NAN));
+    assert_eq!(
+        out.write(),
+        "# TYPE g gauge\ng 1\ng{x=\"1\"} NaN 7\n\
+         # TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_sum 1.5\n\
+         {\"z.dotted\",\"a b\"=\"c\\\"d\"} +Inf\n",
+    );
+}
+
+#[test]
+fn federation_shows_the_last_sample_of_living_series() {
+    let db = db();
+    let none: [(&str, &str); 0] = [];
+    for (name, samples) in [
+        ("fresh", &[(100, 1.0), (200, 2.0)][..]),
+        ("old", &[(100, 3.0)]),
+        ("ended", &[(200, 4.0), (250, STALE_MARKER)]),
+        ("future", &[(301, 5.0)]),
+    ] {
+        let labels = Labels::new(name, none).expect("labels");
+        for (timestamp, value) in samples {
+            db.append(&labels, Sample::new(*timestamp, *value))
+                .expect("accepted");
+        }
+    }
+    assert_eq!(federate(&db, &[], 300, 200), "fresh 2 200\n");
+}
