@@ -1,22 +1,22 @@
-//! One batch: requests lent to the committer, beside the callers who wait for them.
+//! One batch: the requests that the committer gets, and the callers that wait for them.
 
 use std::task::Waker;
 
-use crate::bell;
 use crate::commit::Commit;
 use crate::error::SubmitError;
 use crate::slot::{Caller, Slot};
+use crate::wake_all;
 
 pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Error>;
 pub(crate) type SlotOf<C> = Slot<<C as Commit>::Verdict, <C as Commit>::Error>;
 
-/// A request and who waits for it.
+/// A request and the caller that waits for it.
 pub(crate) struct Pending<C: Commit> {
     pub(crate) request: C::Request,
     pub(crate) caller: CallerOf<C>,
 }
 
-/// Requests to be committed together. A lone caller's needs no vector.
+/// Requests that are committed together. A single request needs no vector.
 pub(crate) enum Batch<C: Commit> {
     Alone(C::Request, CallerOf<C>),
     Many(Vec<C::Request>, Vec<CallerOf<C>>),
@@ -37,7 +37,7 @@ impl<C: Commit> Batch<C> {
         }
     }
 
-    /// Splits the later half off. `None` for a single request.
+    /// Splits off the later half. `None` for a single request.
     pub(crate) fn split_off_half(&mut self) -> Option<Self> {
         match self {
             Self::Many(requests, callers) if requests.len() > 1 => {
@@ -51,8 +51,8 @@ impl<C: Commit> Batch<C> {
         }
     }
 
-    /// The callers, and the requests of several: to take those apart costs time that nobody should
-    /// have to wait for.
+    /// The callers, and the requests of a batch with several. Dropping many requests is slow, so the
+    /// caller of this function drops them after it has woken the callers.
     fn into_parts(self) -> (Vec<C::Request>, impl Iterator<Item = CallerOf<C>>) {
         let (requests, one, many) = match self {
             Self::Alone(_, caller) => (Vec::new(), Some(caller), Vec::new()),
@@ -78,25 +78,25 @@ impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
     }
 }
 
-/// What the committer said to a whole batch.
+/// The committer's result for a batch: one verdict per request, or one error for all of them.
 pub(crate) enum Answer<C: Commit> {
     Each(Vec<C::Verdict>),
     All(SubmitError<C::Error>),
 }
 
-/// A batch whose commit has ended and whose callers do not know it yet.
+/// A batch whose commit has ended and whose callers have not been woken yet.
 pub(crate) struct Settled<C: Commit> {
     pub(crate) batch: Batch<C>,
     pub(crate) answer: Answer<C>,
 }
 
 impl<C: Commit> Settled<C> {
-    /// Tells each caller. Returns requests that are of no more use.
+    /// Gives each caller its outcome and wakes it. Returns the requests, which the caller may drop later.
     pub(crate) fn deliver(self) -> Vec<C::Request> {
         self.decide(Waker::wake)
     }
 
-    /// As [`Settled::deliver`]; the callers are woken together, through `defer`.
+    /// Like [`Settled::deliver`], but wakes all callers at once, through `defer`.
     pub(crate) fn deliver_together(self, defer: fn(&Waker)) -> Vec<C::Request> {
         if self.batch.len() == 1 {
             return self.deliver();
@@ -104,7 +104,7 @@ impl<C: Commit> Settled<C> {
         let mut wakers = Vec::with_capacity(self.batch.len());
         let spent = self.decide(|waker| wakers.push(waker));
         if !wakers.is_empty() {
-            defer(&bell::of(wakers));
+            defer(&wake_all::waker_for(wakers));
         }
         spent
     }

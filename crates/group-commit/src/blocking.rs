@@ -9,21 +9,21 @@ use crate::commit::{Commit, CommitBlocking, CommitError};
 use crate::error::SubmitError;
 use crate::limits::Limits;
 use crate::shared::{Handover, Shared};
-use crate::state::Manners;
+use crate::state::WhenFull;
 use crate::stats::Stats;
 use crate::submit::Submit;
 use crate::sync::{Thread, current, has_passed, park, park_until, yield_now};
 
-/// What a caller of a [`BlockingQueue`] gets.
+/// The result of [`BlockingQueue::submit`].
 type BlockingOutcome<C> =
     Result<<C as CommitBlocking>::Verdict, SubmitError<<C as CommitBlocking>::Error>>;
 
 /// The commit queue for threads.
 ///
-/// A caller that finds the writer free commits its request on its own thread. Those who arrive
-/// meanwhile park; when the commit ends, the one that has waited longest is woken to commit the
-/// next batch, and only then the callers of the last one are answered. No thread commits more than
-/// the batch that holds its own request.
+/// A caller that finds the writer free commits its request on its own thread. Callers that arrive
+/// during a commit park. When the commit ends, the longest-waiting caller wakes and commits the next
+/// batch; then the callers of the last batch get their outcomes. A thread commits only the batch that
+/// holds its own request.
 pub struct BlockingQueue<C: CommitBlocking> {
     shared: Arc<Shared<OnCallersThread<C>>>,
 }
@@ -35,27 +35,29 @@ impl<C: CommitBlocking> BlockingQueue<C> {
             shared: Shared::new(
                 OnCallersThread(committer),
                 limits,
-                Handover::Baton,
+                Handover::NextCaller,
                 Waker::wake_by_ref,
             ),
         }
     }
 
-    /// Commits `request`, and blocks until there is room, its turn and its outcome.
+    /// Commits `request`. Blocks while the queue is full, while the request is queued, and until it has an
+    /// outcome.
     pub fn submit(&self, request: C::Request) -> BlockingOutcome<C> {
-        self.run(request, Manners::Wait)
+        self.run(request, WhenFull::Wait)
     }
 
     /// Commits `request` unless `deadline` passes first.
     ///
-    /// Past the deadline a queued request is withdrawn ([`SubmitError::TimedOut`], nothing is
-    /// written); of one in flight the caller is told [`SubmitError::OutcomeUnknown`] while the
-    /// commit goes on. A caller that commits on its own thread stays until its commit ends.
+    /// After the deadline, a queued request is withdrawn and never written
+    /// ([`SubmitError::TimedOut`]). The commit of a request in flight goes on, and its caller gets
+    /// [`SubmitError::OutcomeUnknown`]. A caller that commits on its own thread returns when its
+    /// commit ends.
     pub fn submit_until(&self, request: C::Request, deadline: Instant) -> BlockingOutcome<C> {
         if has_passed(deadline) {
             return Err(SubmitError::TimedOut);
         }
-        let mut submit = Submit::new(&self.shared, request, Manners::Wait);
+        let mut submit = Submit::new(&self.shared, request, WhenFull::Wait);
         block_on(
             |cx| match Pin::new(&mut submit).poll(cx) {
                 Poll::Pending if has_passed(deadline) => Poll::Ready(submit.expire()),
@@ -65,12 +67,13 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         )
     }
 
-    /// Commits `request` if there is room in the queue now, else [`SubmitError::Full`].
+    /// Commits `request` if the queue has room now; otherwise returns [`SubmitError::Full`].
     pub fn try_submit(&self, request: C::Request) -> BlockingOutcome<C> {
-        self.run(request, Manners::TurnAway)
+        self.run(request, WhenFull::Refuse)
     }
 
-    /// Refuses new requests and returns when those already in line are decided. Every call does.
+    /// Refuses new requests and returns when all waiting requests have an outcome. Calling it again
+    /// waits in the same way.
     pub fn close(&self) {
         self.shared.close();
         block_on(|cx| self.shared.poll_idle(cx), park);
@@ -81,18 +84,18 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         self.shared.is_closed()
     }
 
-    /// The committer, for what needs no queue.
+    /// The committer, for work that needs no queue.
     pub fn committer(&self) -> &C {
         &self.shared.committer.0
     }
 
-    /// The counters of this moment.
+    /// The current counters.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
 
-    fn run(&self, request: C::Request, manners: Manners) -> BlockingOutcome<C> {
-        let mut submit = Submit::new(&self.shared, request, manners);
+    fn run(&self, request: C::Request, when_full: WhenFull) -> BlockingOutcome<C> {
+        let mut submit = Submit::new(&self.shared, request, when_full);
         block_on(|cx| Pin::new(&mut submit).poll(cx), park)
     }
 }
@@ -105,7 +108,7 @@ impl<C: CommitBlocking> fmt::Debug for BlockingQueue<C> {
     }
 }
 
-/// A blocking committer, whose commit ends within the poll that starts it.
+/// Adapts a blocking committer. Its commit ends within the poll that starts it.
 struct OnCallersThread<C>(C);
 
 impl<C: CommitBlocking> Commit for OnCallersThread<C> {
@@ -133,8 +136,9 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls on this thread until ready. A caller that need not wait pays for no waker.
+/// Polls on this thread until the result is ready.
 fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn()) -> T {
+    // The first poll uses a no-op waker, so that a caller that does not wait allocates none.
     if let Poll::Ready(output) = poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
@@ -144,7 +148,8 @@ fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn
         if let Poll::Ready(output) = poll(&mut cx) {
             return output;
         }
-        // A leader that lets its batch fill has unparked itself: give way to other threads first.
+        // A leader that lets its batch fill has unparked itself, so `pause` returns at once. Let other
+        // threads run first.
         yield_now();
         pause();
     }

@@ -2,24 +2,28 @@ use std::future::Future;
 
 /// Writes batches of requests for an async [`Queue`](crate::Queue).
 pub trait Commit: Send + Sync + 'static {
-    /// What a caller submits. Owned by the queue while it is queued and in flight.
+    /// A request. The queue owns it while it is queued and in flight.
     type Request: Send + 'static;
-    /// What a caller gets for a request that was committed.
+    /// The result of a committed request.
     type Verdict: Send + 'static;
-    /// Why a batch was not committed; each caller of the batch gets a clone.
+    /// The reason why a batch was not committed. Each caller of the batch gets a clone.
     type Error: Clone + Send + 'static;
 
-    /// How many bytes `request` counts for in [`Limits`](crate::Limits). Asked once per request.
+    /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
-    /// Commits `batch`, never empty and in order of arrival, and returns one verdict per request
-    /// in the same order. Never called while another call of the same queue is under way.
+    /// Commits `batch` and returns one verdict per request, in the same order.
     ///
-    /// After [`CommitError::Refused`] the same requests come again in smaller batches, so they
-    /// must be left as they were; in every other case they may be taken apart.
+    /// The batch is never empty, and its requests are in order of arrival. The queue makes one call
+    /// at a time.
     ///
-    /// A panic reaches the callers of this batch alone. So does a wrong number of verdicts, which
-    /// counts as a panic.
+    /// Leave the requests unchanged when you return [`CommitError::Refused`]: the queue submits them
+    /// again in smaller batches. In every other case you may take the requests apart.
+    ///
+    /// A panic reaches only the callers of this batch. A wrong number of verdicts counts as a panic.
+    ///
+    /// # Errors
+    /// [`CommitError`] says whether the batch may have been written.
     fn commit(
         &self,
         batch: &mut [Self::Request],
@@ -27,35 +31,38 @@ pub trait Commit: Send + Sync + 'static {
 }
 
 /// Writes batches of requests for a [`BlockingQueue`](crate::BlockingQueue), on the thread of one
-/// of the callers. The contract is that of [`Commit`].
+/// of its callers. The contract is the same as for [`Commit`].
 pub trait CommitBlocking: Send + Sync + 'static {
-    /// What a caller submits.
+    /// A request.
     type Request: Send + 'static;
-    /// What a caller gets for a request that was committed.
+    /// The result of a committed request.
     type Verdict: Send + 'static;
-    /// Why a batch was not committed; each caller of the batch gets a clone.
+    /// The reason why a batch was not committed. Each caller of the batch gets a clone.
     type Error: Clone + Send + 'static;
 
-    /// How many bytes `request` counts for in [`Limits`](crate::Limits). Asked once per request.
+    /// The size of `request` in bytes, for [`Limits`](crate::Limits). Called once per request.
     fn size_bytes(&self, request: &Self::Request) -> usize;
 
-    /// Commits `batch` as [`Commit::commit`] does.
+    /// Commits `batch`, under the same contract as [`Commit::commit`].
+    ///
+    /// # Errors
+    /// [`CommitError`] says whether the batch may have been written.
     fn commit(
         &self,
         batch: &mut [Self::Request],
     ) -> Result<Vec<Self::Verdict>, CommitError<Self::Error>>;
 }
 
-/// How a commit says that its batch has no verdicts.
+/// Why a batch has no verdicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitError<E> {
-    /// Nothing was written, because the data of at least one request is at fault. The queue tries
-    /// the halves of the batch until the request at fault is alone; only its caller gets the error.
-    /// A batch of `n` requests with one at fault costs at most `2 * log2(n) + 1` commits, the
+    /// Nothing was written, because at least one request is invalid. The queue commits the halves of
+    /// the batch separately until it has isolated the invalid request; only its caller gets the error.
+    /// A batch of `n` requests with one invalid request costs at most `2 * log2(n) + 1` commits, the
     /// logarithm rounded up.
     Refused(E),
-    /// Nothing was written, whatever the requests: every caller of the batch gets the error.
+    /// Nothing was written, for a reason outside the requests. Every caller of the batch gets the error.
     Failed(E),
-    /// The batch may have been written or not: every caller of the batch is told so.
+    /// The batch may have been written. Every caller of the batch gets the error.
     Unknown(E),
 }

@@ -1,4 +1,8 @@
-//! The right to commit, in the hands of one task at a time.
+//! The leader: the task that holds the right to commit.
+//!
+//! One rule decides how long a leader waits before it commits: it yields to other tasks only if callers
+//! have recently arrived together, and only until the callers of the last batch are back. A lone caller
+//! never yields, because one yield costs it about 10 us.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,105 +14,108 @@ use crate::commit::Commit;
 use crate::settle::settle;
 use crate::shared::{Handover, Shared};
 
-/// A commit that is always ready must not keep its task from others, nor a leader from its verdict.
+/// Steps in one poll. A commit that is always ready must not block other tasks on its thread, nor delay
+/// the leader's own outcome.
 const STEPS_PER_POLL: usize = 8;
 
-/// Commits batch after batch until nobody waits. First polled by the leader; moved to a task of its
-/// own when the leader has its verdict or is dropped.
+/// Commits batch after batch until no request waits. The leader polls it first; it moves to a spawned
+/// task when the leader has its outcome or is dropped.
 pub(crate) struct Drive<C: Commit> {
     shared: Arc<Shared<C>>,
     stage: Stage<C>,
-    /// The batch before the one in flight, whose callers are told as soon as that one has started.
+    /// The batch before the one in flight. Its callers are woken once the next commit has started.
     settled: Option<Box<Settled<C>>>,
-    /// What is left of that batch once they are told, dropped when the one in flight has started.
+    /// The requests of that batch. Dropping them is slow, so they go once the next commit has started.
     spent: Vec<C::Request>,
 }
 
 enum Stage<C: Commit> {
-    /// Gives way to other tasks for a while, then takes a batch.
-    Fill(Patience),
+    /// Yields to other tasks for a while, then takes a batch.
+    Fill(FillWait),
     Commit(Pin<Box<dyn Future<Output = Settled<C>> + Send>>),
     /// The right to commit has been given up.
     Done,
 }
 
-/// How long the writer gives way.
+/// How long the leader yields to other tasks before it takes a batch.
 #[derive(Clone, Copy)]
-struct Patience {
-    /// So many times more, unless somebody comes.
-    yields: u32,
-    /// Until so many wait: those who were answered, and those who waited already.
-    expected: usize,
-    /// The most that waited so far.
-    seen: usize,
+struct FillWait {
+    /// How many more times it yields.
+    yields_left: u32,
+    /// It stops once this many requests wait. `None`: the leader expects no particular number.
+    expected: Option<usize>,
+    /// The most requests seen waiting. A larger number restores `yields_left`, because more callers
+    /// may be on their way. `None`: arrivals restore nothing.
+    seen: Option<usize>,
 }
 
-impl Patience {
-    const NONE: Self = Self::of(0);
+impl FillWait {
+    const NONE: Self = Self::yields(0);
 
-    /// With nobody in particular: so many times, whoever comes.
-    const fn of(yields: u32) -> Self {
+    /// Yields this many times, no matter how many requests arrive.
+    const fn yields(yields: u32) -> Self {
         Self {
-            yields,
-            expected: usize::MAX,
-            seen: usize::MAX,
+            yields_left: yields,
+            expected: None,
+            seen: None,
         }
     }
 
-    /// What is left of it after a look at how many wait; `None` where it is at its end. Whoever
-    /// comes renews it to `yields`.
+    /// The wait that is left when `waiting` requests wait. `None` ends the wait.
     fn after(self, waiting: usize, yields: u32) -> Option<Self> {
-        if waiting >= self.expected {
+        if self.expected.is_some_and(|expected| waiting >= expected) {
             return None;
         }
-        let yields = if waiting > self.seen {
+        let yields_left = if self.seen.is_some_and(|seen| waiting > seen) {
             yields
         } else {
-            self.yields.checked_sub(1)?
+            self.yields_left.checked_sub(1)?
         };
         Some(Self {
-            yields,
-            seen: self.seen.max(waiting),
+            yields_left,
+            seen: self.seen.map(|seen| seen.max(waiting)),
             ..self
         })
     }
 }
 
-/// Nothing in it is pinned but the boxed commit.
+/// Only the commit is pinned, and that is boxed.
 impl<C: Commit> Unpin for Drive<C> {}
 
 impl<C: Commit> Drive<C> {
-    /// For the caller that found the writer free: it gives way to those who are about to come, where
-    /// others came of late.
+    /// For a caller that found the writer free. It yields to callers that are about to arrive if recent
+    /// batches had several callers.
     pub(crate) fn lead(shared: &Arc<Shared<C>>) -> Self {
-        let patience = match shared.handover {
-            Handover::Spawn(_) if shared.is_crowded() => Patience {
-                seen: 1,
-                ..Patience::of(shared.fill_yields)
+        let wait = match shared.handover {
+            Handover::Spawn(_) if shared.callers_arrive_together() => FillWait {
+                // Its own request waits already.
+                seen: Some(1),
+                ..FillWait::yields(shared.fill_yields)
             },
-            // Other threads come while it commits: to give way to one is to wait for it.
-            Handover::Spawn(_) | Handover::Baton => Patience::NONE,
+            // Threads run in parallel and queue up during the commit, so yielding to them would only
+            // delay it.
+            Handover::Spawn(_) | Handover::NextCaller => FillWait::NONE,
         };
-        Self::filling(shared, patience)
+        Self::filling(shared, wait)
     }
 
-    /// For the caller to whom the right to commit was promised.
+    /// For a caller that was promoted: the last leader passed it the right to commit.
     pub(crate) fn promoted(shared: &Arc<Shared<C>>) -> Self {
         shared.accept();
-        Self::filling(shared, Patience::of(shared.fill_yields))
+        Self::filling(shared, FillWait::yields(shared.fill_yields))
     }
 
-    fn filling(shared: &Arc<Shared<C>>, patience: Patience) -> Self {
+    fn filling(shared: &Arc<Shared<C>>, wait: FillWait) -> Self {
         Self {
             shared: Arc::clone(shared),
-            stage: Stage::Fill(patience),
+            stage: Stage::Fill(wait),
             settled: None,
             spent: Vec::new(),
         }
     }
 
-    /// Goes on in a task of its own, if there is more to do. Without such tasks the drive ends here
-    /// and passes the right to commit on.
+    /// Continues in a spawned task if there is more to do. Without spawned tasks, it ends here and
+    /// passes on the right to commit.
     pub(crate) fn detach(self) {
         if matches!(self.stage, Stage::Done) {
             return;
@@ -119,12 +126,12 @@ impl<C: Commit> Drive<C> {
         }
     }
 
-    fn fill(&mut self, patience: Patience, cx: &mut Context<'_>) -> Poll<()> {
+    fn fill(&mut self, wait: FillWait, cx: &mut Context<'_>) -> Poll<()> {
         let waiting = self.shared.filling();
-        let left = waiting.and_then(|waiting| patience.after(waiting, self.shared.fill_yields));
+        let left = waiting.and_then(|waiting| wait.after(waiting, self.shared.fill_yields));
         if let Some(left) = left {
             self.stage = Stage::Fill(left);
-            self.give_way(left, cx.waker());
+            self.yield_to_others(left, cx.waker());
             return Poll::Pending;
         }
         self.stage = match self.shared.take_batch_or_release() {
@@ -134,26 +141,29 @@ impl<C: Commit> Drive<C> {
         Poll::Ready(())
     }
 
-    /// To other tasks, and the last time to other threads too: the kernel often puts one that was
-    /// woken on the processor of the one that woke it, where it would wait with callers in hand.
-    fn give_way(&self, left: Patience, waker: &Waker) {
-        if left.yields == 0 && matches!(self.shared.handover, Handover::Spawn(_)) {
+    /// Yields to other tasks, and on the last yield to other threads too. The kernel often places a
+    /// woken thread on the processor of the thread that woke it; without the yield, that thread and its
+    /// callers would wait until this one blocks.
+    fn yield_to_others(&self, left: FillWait, waker: &Waker) {
+        if left.yields_left == 0 && matches!(self.shared.handover, Handover::Spawn(_)) {
             std::thread::yield_now();
         }
         (self.shared.defer)(waker);
     }
 
-    /// The right to commit is given up only after the verdicts are delivered, but passed on to a
-    /// caller before: its commit need not wait for them.
+    /// Ends one commit. The leader releases the right to commit only after it has delivered the
+    /// outcomes, but passes it to a waiting caller first: the next commit need not wait for the
+    /// deliveries.
     fn finish(&mut self, settled: Settled<C>) {
         self.stage = match self.shared.handover {
-            Handover::Baton if self.shared.promise() => {
-                // No longer ours to release, not even if the waker of a caller panics.
+            Handover::NextCaller if self.shared.promise() => {
+                // The right to commit belongs to the promoted caller now. Set the stage first: a waker
+                // that panics below must not make `drop` release it a second time.
                 self.stage = Stage::Done;
                 drop(settled.deliver());
                 Stage::Done
             }
-            Handover::Baton => {
+            Handover::NextCaller => {
                 drop(settled.deliver());
                 self.shared.release();
                 Stage::Done
@@ -162,14 +172,15 @@ impl<C: Commit> Drive<C> {
                 let seen = self.shared.filling().unwrap_or_default();
                 let answered = settled.batch.len();
                 self.spent = settled.deliver_together(self.shared.defer);
+                // A lone caller with an empty queue behind it: yielding would only cost it time.
                 Stage::Fill(if answered == 1 && seen == 0 {
-                    Patience::NONE
+                    FillWait::NONE
                 } else {
-                    Patience {
-                        // The first passes before they are woken.
-                        yields: self.shared.fill_yields.saturating_add(1),
-                        expected: answered + seen,
-                        seen,
+                    FillWait {
+                        // One more, because the deferred wake-ups run after the first yield.
+                        yields_left: self.shared.fill_yields.saturating_add(1),
+                        expected: Some(answered + seen),
+                        seen: Some(seen),
                     }
                 })
             }
@@ -180,7 +191,7 @@ impl<C: Commit> Drive<C> {
                 }
                 None => {
                     self.spent = settled.deliver();
-                    Stage::Fill(Patience::NONE)
+                    Stage::Fill(FillWait::NONE)
                 }
             },
         };
@@ -206,9 +217,9 @@ impl<C: Commit> Future for Drive<C> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..STEPS_PER_POLL {
             match &mut self.stage {
-                Stage::Fill(patience) => {
-                    let patience = *patience;
-                    if self.fill(patience, cx).is_pending() {
+                Stage::Fill(wait) => {
+                    let wait = *wait;
+                    if self.fill(wait, cx).is_pending() {
                         return Poll::Pending;
                     }
                 }
@@ -230,8 +241,8 @@ impl<C: Commit> Future for Drive<C> {
 }
 
 impl<C: Commit> Drop for Drive<C> {
-    /// Dropped with a commit in flight: the commit is dropped first, because the next one must find
-    /// it ended.
+    /// With a commit in flight, the commit is dropped before the right to commit is released: the next
+    /// leader must find it ended.
     fn drop(&mut self) {
         self.deliver_settled();
         if !matches!(std::mem::replace(&mut self.stage, Stage::Done), Stage::Done) {

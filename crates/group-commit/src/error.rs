@@ -2,42 +2,42 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError<E> {
-    /// The queue is at a bound and the caller would not wait. Nothing was written: try again later
-    /// or shed the load.
+    /// The queue is full and the caller asked not to wait. Nothing was written: try again later or shed
+    /// load.
     #[error("the commit queue is full")]
     Full,
-    /// The queue was closed before the request came. Nothing was written: submit elsewhere.
+    /// The queue was closed before the request arrived. Nothing was written: submit elsewhere.
     #[error("the commit queue is closed")]
     Closed,
-    /// The deadline passed while the request was queued. Nothing was written or will be: submit it
+    /// The deadline passed while the request was queued. It was not and will not be written: submit it
     /// again or give up.
     #[error("timed out while queued; nothing was written")]
     TimedOut,
-    /// The deadline passed while the request was being committed, or the runtime that drove the
-    /// commit was shut down. It may have been written or still be: look it up before submitting it
+    /// The deadline passed during the commit of the request, or the runtime that drove the commit shut
+    /// down. The request may have been written, or may be written yet: look it up before you submit it
     /// again.
     #[error("no verdict came in time; the request may have been written")]
     OutcomeUnknown,
-    /// The data of this request is at fault. Nothing of it was written: correct it.
+    /// This request is invalid. Nothing of it was written: correct it.
     #[error("the request was refused; nothing of it was written")]
     Refused(#[source] E),
-    /// The batch of this request failed. Nothing of it was written: submit it again once the cause
-    /// is gone.
+    /// The commit of this request's batch failed. Nothing was written: submit the request again once the
+    /// cause is gone.
     #[error("the commit failed; nothing of it was written")]
     Failed(#[source] E),
-    /// The committer could not tell whether the batch of this request was written: look it up
-    /// before submitting it again.
+    /// The committer does not know whether this request's batch was written: look the request up before
+    /// you submit it again.
     #[error("the commit broke off; the request may have been written")]
     Unknown(#[source] E),
-    /// The committer panicked on the batch of this request, or broke its contract. It may have been
-    /// written: look it up, and report the bug in the committer. The queue goes on.
+    /// The committer panicked on this request's batch, or broke its contract. The request may have been
+    /// written: look it up, and report the bug in the committer. The queue stays usable.
     #[error("the committer panicked; the request may have been written")]
     Panicked,
 }
 
 impl<E> SubmitError<E> {
-    /// Whether the request may have been written all the same. Where this is false, nothing of it
-    /// was written and nothing will be.
+    /// Whether the request may have been written, now or later. If false, it was not and will not be
+    /// written.
     pub fn may_have_been_written(&self) -> bool {
         matches!(
             self,

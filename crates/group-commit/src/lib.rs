@@ -2,13 +2,11 @@
 #![cfg_attr(feature = "tokio", doc = include_str!("../README.md"))]
 
 mod batch;
-mod bell;
 mod blocking;
 mod commit;
 mod drive;
 mod error;
 mod limits;
-mod line;
 mod queue;
 mod settle;
 mod shared;
@@ -17,6 +15,8 @@ mod state;
 mod stats;
 mod submit;
 mod sync;
+mod wait_queue;
+mod wake_all;
 
 pub use blocking::BlockingQueue;
 pub use commit::{Commit, CommitBlocking, CommitError};
@@ -25,5 +25,5 @@ pub use limits::Limits;
 pub use queue::Queue;
 pub use stats::Stats;
 
-/// What a caller of a [`Queue`] gets.
+/// The result of [`Queue::submit`].
 pub type Outcome<C> = Result<<C as Commit>::Verdict, SubmitError<<C as Commit>::Error>>;

@@ -11,33 +11,33 @@ use crate::commit::Commit;
 use crate::error::SubmitError;
 use crate::limits::Limits;
 use crate::shared::{Handover, Shared};
-use crate::state::Manners;
+use crate::state::WhenFull;
 use crate::stats::Stats;
 use crate::submit::Submit;
 
 /// The async commit queue.
 ///
-/// A caller that finds the writer free commits its request in its own task: two allocations, and no
-/// other thread has to be woken. Under contention a spawned task commits batch after batch until
-/// nobody waits; [`Limits::fill_yields`] says when it answers the callers of a batch, and when it
-/// takes the next.
+/// A caller that finds the writer free commits its request in its own task. That costs two allocations
+/// and wakes no other thread. Under contention a spawned task commits batch after batch until no
+/// request waits; [`Limits::fill_yields`] decides when it answers the callers of a batch and when it
+/// takes the next one.
 ///
-/// Requests arrive when their `submit` future is first polled, and are committed in that order.
-/// From then on the future must be polled to its end or dropped: it may be the one that drives the
-/// commit for all.
+/// A request arrives when its `submit` future is first polled, and requests are committed in order of
+/// arrival. After the first poll, poll the future to its end or drop it: it may drive the commit for
+/// all callers.
 ///
-/// Dropping a submit future withdraws a request that is still queued. One that is in flight is
-/// committed all the same, in a spawned task if the caller was driving it.
+/// Dropping a submit future withdraws a request that is still queued. A request in flight is committed
+/// nevertheless, in a spawned task if its caller was driving the commit.
 pub struct Queue<C: Commit> {
     shared: Arc<Shared<C>>,
 }
 
 impl<C: Commit> Queue<C> {
-    /// A queue that finishes commits on the tokio runtime of the caller at hand; where there is
-    /// none, because a future is dropped outside it, on the runtime that surrounds this call.
+    /// A queue that finishes commits on the caller's tokio runtime. If a future is dropped outside a
+    /// runtime, the queue uses the runtime of this call.
     ///
-    /// With no runtime in either place, or one that is shut down, a commit whose caller is dropped
-    /// is dropped too, and the callers of its batch get [`SubmitError::OutcomeUnknown`].
+    /// If neither runtime exists or runs, dropping the caller that drives a commit drops the commit
+    /// too, and the callers of its batch get [`SubmitError::OutcomeUnknown`].
     #[cfg(feature = "tokio")]
     pub fn new(committer: C, limits: Limits) -> Self {
         let home = tokio::runtime::Handle::try_current().ok();
@@ -50,9 +50,9 @@ impl<C: Commit> Queue<C> {
         Self::on_runtime(committer, limits, spawn, defer_on_tokio)
     }
 
-    /// A queue on any runtime. `spawn` runs a future to its end in the background; if it drops one
+    /// A queue on any runtime. `spawn` runs a future to its end in the background. If it drops a future
     /// early, the callers of the batch in flight get [`SubmitError::OutcomeUnknown`] and the queue
-    /// goes on with the next waiter.
+    /// continues with the next waiting caller.
     pub fn with_spawner<S>(committer: C, limits: Limits, spawn: S) -> Self
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
@@ -70,25 +70,26 @@ impl<C: Commit> Queue<C> {
         }
     }
 
-    /// Commits `request`, and waits in line for room and for its turn.
+    /// Commits `request`. Waits while the queue is full, and until the request has an outcome.
     pub async fn submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.shared, request, Manners::Wait).await
+        Submit::new(&self.shared, request, WhenFull::Wait).await
     }
 
-    /// Commits `request` unless `deadline`, such as `tokio::time::sleep`, is done first.
+    /// Commits `request` unless `deadline`, such as `tokio::time::sleep`, completes first.
     ///
-    /// Past the deadline a queued request is withdrawn ([`SubmitError::TimedOut`], nothing is
-    /// written); of one in flight the caller is told [`SubmitError::OutcomeUnknown`] while the
-    /// commit goes on.
+    /// After the deadline, a queued request is withdrawn and never written
+    /// ([`SubmitError::TimedOut`]). The commit of a request in flight goes on, and its caller gets
+    /// [`SubmitError::OutcomeUnknown`].
     pub async fn submit_until(
         &self,
         request: C::Request,
         deadline: impl Future<Output = ()>,
     ) -> Outcome<C> {
         let mut deadline = pin!(deadline);
-        let mut submit = Submit::new(&self.shared, request, Manners::Wait);
+        let mut submit = Submit::new(&self.shared, request, WhenFull::Wait);
         poll_fn(|cx| {
-            // What is late must not arrive. This look has the task woken at the deadline, too.
+            // A request past its deadline must not arrive. This poll also registers the task with the
+            // deadline, so the timer wakes it.
             let is_first = !submit.has_arrived();
             if is_first && deadline.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(SubmitError::TimedOut));
@@ -102,13 +103,13 @@ impl<C: Commit> Queue<C> {
         .await
     }
 
-    /// Commits `request` if there is room in the queue now, else [`SubmitError::Full`].
+    /// Commits `request` if the queue has room now; otherwise returns [`SubmitError::Full`].
     pub async fn try_submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.shared, request, Manners::TurnAway).await
+        Submit::new(&self.shared, request, WhenFull::Refuse).await
     }
 
-    /// Refuses new requests from the first poll on and returns when those already in line are
-    /// decided. Every call does; dropping the future leaves the queue closed.
+    /// Refuses new requests from the first poll on, and returns when all waiting requests have an
+    /// outcome. Calling it again waits in the same way. Dropping the future leaves the queue closed.
     pub async fn close(&self) {
         self.shared.close();
         poll_fn(|cx| self.shared.poll_idle(cx)).await;
@@ -119,24 +120,26 @@ impl<C: Commit> Queue<C> {
         self.shared.is_closed()
     }
 
-    /// The committer, for what needs no queue.
+    /// The committer, for work that needs no queue.
     pub fn committer(&self) -> &C {
         &self.shared.committer
     }
 
-    /// The counters of this moment.
+    /// The current counters.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
 }
 
-/// Woken one by one, the first of many tasks would call another worker thread of the runtime, which
-/// finds little to do, goes back to sleep and is called again by the next. What tokio defers it wakes
-/// where it looks for I/O: there it calls for help once, after all are ready.
+/// Wakes `waker` through tokio's list of deferred tasks.
+///
+/// If many tasks are woken one by one, the first wake-up notifies another worker thread, which finds
+/// little to do, sleeps again, and is notified by the next wake-up. tokio wakes deferred tasks when it
+/// polls for I/O, and then notifies another worker once, after all of them are ready.
 #[cfg(feature = "tokio")]
 fn defer_on_tokio(waker: &Waker) {
     let polled = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(waker));
-    debug_assert!(polled.is_pending(), "to yield is to be polled twice");
+    debug_assert!(polled.is_pending(), "a yield is pending on its first poll");
 }
 
 impl<C: Commit> fmt::Debug for Queue<C> {

@@ -1,5 +1,4 @@
-//! Brings one batch to its end: runs the committer, catches its panics, and finds the request at
-//! fault by halves.
+//! Commits one batch: runs the committer, catches its panics, and bisects a batch that it refused.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +9,8 @@ use crate::batch::{Answer, Batch, Settled};
 use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
 
-/// Commits `batch`. Parts of it that are known before the last one are told to their callers at
-/// once; the last is left to the driver, which may start the next commit first.
+/// Commits `batch`. After a bisection, the callers of each part get their outcome as soon as it is known.
+/// The last part goes to the leader, which may start the next commit before it delivers.
 pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Settled<C> {
     let mut later = Vec::new();
     loop {
@@ -35,7 +34,7 @@ pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Set
     }
 }
 
-/// One call of the committer.
+/// Calls the committer once.
 async fn commit<C: Commit>(
     committer: &C,
     batch: &mut Batch<C>,
@@ -63,8 +62,10 @@ async fn commit<C: Commit>(
     }
 }
 
-/// `None` where `future` panicked. It is not polled again, and what it borrowed is given up by the
-/// callers of that batch, so that no broken state is seen through the unwind.
+/// The output of `future`, or `None` if it panicked.
+///
+/// The unwind cannot expose broken state: the future is not polled again, and the batch that it borrowed
+/// is discarded.
 async fn catch_panic<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(

@@ -1,4 +1,4 @@
-//! What the callers of one queue share: the state machine under its lock, and the committer.
+//! State that the callers of one queue share: the state machine under its lock, and the committer.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,18 +8,18 @@ use std::task::{Context, Poll, Waker};
 use crate::batch::Batch;
 use crate::commit::Commit;
 use crate::limits::Limits;
-use crate::line::Ticket;
-use crate::state::{Arrival, Manners, Release, State};
+use crate::state::{Arrival, Release, State, WhenFull};
 use crate::stats::Stats;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::wait_queue::Ticket;
 
-/// How a leader passes its work on once its own request is decided.
+/// How a leader passes on its work once its own request has an outcome.
 pub(crate) enum Handover {
-    /// To a task of its own, which commits until nobody waits. It also finishes what a leader that
-    /// is dropped has begun.
+    /// To a spawned task, which commits until no request waits. It also finishes the commit of a leader
+    /// that is dropped.
     Spawn(Box<Spawn>),
-    /// To the caller that has waited longest.
-    Baton,
+    /// To the longest-waiting caller.
+    NextCaller,
 }
 
 type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
@@ -28,7 +28,7 @@ pub(crate) struct Shared<C: Commit> {
     pub(crate) committer: C,
     pub(crate) handover: Handover,
     pub(crate) fill_yields: u32,
-    /// Has a waker woken later: once the tasks that are ready have run, where the runtime can tell.
+    /// Wakes a waker later: on tokio, after the tasks that are ready now have run.
     pub(crate) defer: fn(&Waker),
     state: Mutex<State<C>>,
 }
@@ -50,12 +50,12 @@ impl<C: Commit> Shared<C> {
         })
     }
 
-    pub(crate) fn arrive(&self, request: C::Request, manners: Manners) -> Arrival<C> {
+    pub(crate) fn arrive(&self, request: C::Request, when_full: WhenFull) -> Arrival<C> {
         let bytes = self.committer.size_bytes(&request);
-        self.state().arrive(request, bytes, manners)
+        self.state().arrive(request, bytes, when_full)
     }
 
-    /// Whether the request was still queued and is now out of it.
+    /// Removes a queued request. False if it is in a batch already.
     pub(crate) fn withdraw(&self, ticket: Ticket) -> bool {
         let withdrawn = self.state().withdraw(ticket);
         let Some((_pending, release)) = withdrawn else {
@@ -67,17 +67,17 @@ impl<C: Commit> Shared<C> {
         true
     }
 
-    /// Takes the right to commit that was promised to the caller.
+    /// Takes the right to commit that was promised to this caller.
     pub(crate) fn accept(&self) {
         self.state().accept();
     }
 
-    /// The next batch, if anyone waits. The caller keeps the right to commit in any case.
+    /// The next batch, if any request waits. The caller keeps the right to commit in either case.
     pub(crate) fn take_batch(&self) -> Option<Batch<C>> {
         self.state().take_batch()
     }
 
-    /// The next batch, or the right to commit is given up.
+    /// The next batch. If no request waits, releases the right to commit.
     pub(crate) fn take_batch_or_release(&self) -> Option<Batch<C>> {
         let mut state = self.state();
         let batch = state.take_batch();
@@ -89,17 +89,17 @@ impl<C: Commit> Shared<C> {
         batch
     }
 
-    /// How many wait for the next batch; `None` where it is full.
+    /// How many requests wait for the next batch. `None` if the batch is full.
     pub(crate) fn filling(&self) -> Option<usize> {
         self.state().filling()
     }
 
-    /// Whether callers come together, as far as the last batches tell.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.state().is_crowded()
+    /// Whether one of the last two batches had several callers.
+    pub(crate) fn callers_arrive_together(&self) -> bool {
+        self.state().callers_arrive_together()
     }
 
-    /// Passes the right to commit to the first waiter. False, and it is kept, where nobody waits.
+    /// Passes the right to commit to the first waiting caller. False if there is none; the right stays.
     pub(crate) fn promise(&self) -> bool {
         let promised = self.state().promise();
         if let Some(slot) = &promised {
@@ -108,7 +108,7 @@ impl<C: Commit> Shared<C> {
         promised.is_some()
     }
 
-    /// Gives up the right to commit.
+    /// Releases the right to commit.
     pub(crate) fn release(&self) {
         let release = self.state().release();
         wake(release);
@@ -130,7 +130,7 @@ impl<C: Commit> Shared<C> {
         self.state().stats()
     }
 
-    /// Poisoned or not: a step of the state machine has no half-way point to unwind from.
+    /// Ignores poisoning: no step of the state machine can unwind half-way through.
     fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

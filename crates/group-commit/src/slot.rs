@@ -1,4 +1,4 @@
-//! Where one caller gets its outcome: exactly once, from whoever commits its request.
+//! Delivers one outcome to one caller, exactly once.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,18 +14,18 @@ enum Phase<V, E> {
     /// The caller is to commit the next batch itself.
     Promoted,
     Decided(Result<V, SubmitError<E>>),
-    Taken,
+    Collected,
 }
 
-/// What a waiting caller learns.
-pub(crate) enum News<V, E> {
-    /// Commit the next batch; it holds your request.
+/// A message to a waiting caller.
+pub(crate) enum Notice<V, E> {
+    /// Commit the next batch, which holds your request.
     Lead,
     Outcome(Result<V, SubmitError<E>>),
 }
 
-/// The committing side. Dropped without an outcome, it tells the caller that there will be none:
-/// a commit that is thrown away half-way leaves nobody waiting.
+/// The committing side. If it is dropped without an outcome, the caller gets `OutcomeUnknown`, so a commit
+/// that is dropped half-way leaves no caller waiting.
 pub(crate) struct Caller<V, E>(Option<Arc<Slot<V, E>>>);
 
 /// Both sides of a new slot.
@@ -35,20 +35,20 @@ pub(crate) fn slot<V, E>() -> (Caller<V, E>, Arc<Slot<V, E>>) {
 }
 
 impl<V, E> Slot<V, E> {
-    /// Takes the news, or has the task of `cx` woken when there is some.
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<News<V, E>> {
+    /// Takes the notice if there is one; otherwise the task of `cx` is woken when one arrives.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Notice<V, E>> {
         let mut phase = self.lock();
         match &mut *phase {
             Phase::Waiting(Some(waker)) => waker.clone_from(cx.waker()),
             Phase::Waiting(waker @ None) => *waker = Some(cx.waker().clone()),
             Phase::Promoted => {
                 *phase = Phase::Waiting(None);
-                return Poll::Ready(News::Lead);
+                return Poll::Ready(Notice::Lead);
             }
-            Phase::Decided(_) | Phase::Taken => {}
+            Phase::Decided(_) | Phase::Collected => {}
         }
         match take_decided(&mut phase) {
-            Some(outcome) => Poll::Ready(News::Outcome(outcome)),
+            Some(outcome) => Poll::Ready(Notice::Outcome(outcome)),
             None => Poll::Pending,
         }
     }
@@ -64,16 +64,16 @@ impl<V, E> Slot<V, E> {
     }
 
     fn advance(&self, next: Phase<V, E>) {
-        if let Some(waker) = self.turn(next) {
+        if let Some(waker) = self.set_phase(next) {
             waker.wake();
         }
     }
 
-    /// The next phase; returns whom to wake.
-    fn turn(&self, next: Phase<V, E>) -> Option<Waker> {
+    /// Sets the next phase. Returns the waker to wake.
+    fn set_phase(&self, next: Phase<V, E>) -> Option<Waker> {
         match std::mem::replace(&mut *self.lock(), next) {
             Phase::Waiting(waker) => waker,
-            Phase::Promoted | Phase::Decided(_) | Phase::Taken => None,
+            Phase::Promoted | Phase::Decided(_) | Phase::Collected => None,
         }
     }
 
@@ -86,16 +86,16 @@ fn take_decided<V, E>(phase: &mut Phase<V, E>) -> Option<Result<V, SubmitError<E
     if !matches!(phase, Phase::Decided(_)) {
         return None;
     }
-    match std::mem::replace(phase, Phase::Taken) {
+    match std::mem::replace(phase, Phase::Collected) {
         Phase::Decided(outcome) => Some(outcome),
         _ => None,
     }
 }
 
 impl<V, E> Caller<V, E> {
-    /// Gives the caller its outcome. Returns whom to wake.
+    /// Gives the caller its outcome. Returns the waker to wake.
     pub(crate) fn decide(mut self, outcome: Result<V, SubmitError<E>>) -> Option<Waker> {
-        self.0.take()?.turn(Phase::Decided(outcome))
+        self.0.take()?.set_phase(Phase::Decided(outcome))
     }
 
     /// The caller's side, to promote it.

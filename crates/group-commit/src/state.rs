@@ -1,5 +1,7 @@
-//! The state machine of a queue: who may write, who waits, what is closed. No I/O, no locks and no
-//! wake-ups: each step returns whom to wake once the lock is released.
+//! The state machine of a queue: the right to commit, the waiting requests, and whether it is closed.
+//!
+//! It does no I/O, takes no lock and wakes no task. Each step returns the wakers to wake after the lock is
+//! released, so that a waker never runs under the lock.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -7,54 +9,54 @@ use std::task::{Context, Poll, Waker};
 use crate::batch::{Batch, Pending, SlotOf};
 use crate::commit::Commit;
 use crate::limits::Limits;
-use crate::line::{Line, Ticket};
 use crate::slot;
 use crate::stats::Stats;
+use crate::wait_queue::{Ticket, WaitQueue};
 
-/// Who holds the right to commit. It is `Free` only while nobody waits.
+/// The holder of the right to commit. `Free` only while no request waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
-    /// The next to come commits at once.
+    /// The next caller commits at once.
     Free,
-    /// One leader or driver, until it gives the right up.
+    /// A leader holds the right until it releases it.
     Busy,
-    /// The caller at the front of the line, who has been told or is about to be.
+    /// The first waiting caller, which has been promoted or is about to be.
     Promised(Ticket),
 }
 
-/// What becomes of a request that arrives.
+/// The result of an arrival.
 pub(crate) enum Arrival<C: Commit> {
-    /// The writer was free: it is at the front of the line, and its caller commits.
+    /// The writer was free. The request is first in the queue, and its caller commits.
     Lead(Ticket, Arc<SlotOf<C>>),
-    /// It waits in line.
+    /// The request waits.
     Wait(Ticket, Arc<SlotOf<C>>),
     Full,
     Closed,
 }
 
-/// What a caller does where there is no room.
+/// Behaviour of a caller when the queue is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manners {
+pub(crate) enum WhenFull {
     Wait,
-    TurnAway,
+    Refuse,
 }
 
-/// Whom to wake after the right to commit was given up.
+/// The wake-ups after a release of the right to commit.
 pub(crate) enum Release<C: Commit> {
     /// This waiter commits next.
     Promote(Arc<SlotOf<C>>),
-    /// The queue is idle; these wait for that.
+    /// The queue is idle. These tasks wait in `close`.
     Idle(Vec<Waker>),
 }
 
 pub(crate) struct State<C: Commit> {
     limits: Limits,
-    line: Line<Pending<C>>,
+    waiting: WaitQueue<Pending<C>>,
     writer: Writer,
     closed: bool,
     until_idle: Vec<Waker>,
-    /// How many batches of one caller came since one of several.
-    alone: u32,
+    /// Batches with a single caller since the last batch with several.
+    lone_batches: u32,
     batches: u64,
     requests: u64,
     largest_batch: usize,
@@ -65,11 +67,12 @@ impl<C: Commit> State<C> {
     pub(crate) const fn new(limits: Limits) -> Self {
         Self {
             limits,
-            line: Line::new(),
+            waiting: WaitQueue::new(),
             writer: Writer::Free,
             closed: false,
             until_idle: Vec::new(),
-            alone: u32::MAX,
+            // No batch had several callers yet.
+            lone_batches: u32::MAX,
             batches: 0,
             requests: 0,
             largest_batch: 0,
@@ -81,17 +84,17 @@ impl<C: Commit> State<C> {
         &mut self,
         request: C::Request,
         bytes: usize,
-        manners: Manners,
+        when_full: WhenFull,
     ) -> Arrival<C> {
         if self.closed {
             return Arrival::Closed;
         }
-        if manners == Manners::TurnAway && !self.line.has_room(bytes, &self.limits) {
+        if when_full == WhenFull::Refuse && !self.waiting.has_room(bytes, &self.limits) {
             return Arrival::Full;
         }
         let (caller, slot) = slot::slot();
         let ticket = self
-            .line
+            .waiting
             .push(bytes, Pending { request, caller }, &self.limits);
         if self.writer == Writer::Free {
             self.writer = Writer::Busy;
@@ -100,46 +103,46 @@ impl<C: Commit> State<C> {
         Arrival::Wait(ticket, slot)
     }
 
-    /// Takes a request out of the line, and the right to commit from it if it was promised that.
-    /// `None` once the request is in a batch.
+    /// Removes a waiting request, and passes on the right to commit if this caller was promised it.
+    /// `None` if the request is in a batch already.
     pub(crate) fn withdraw(&mut self, ticket: Ticket) -> Option<(Pending<C>, Option<Release<C>>)> {
-        let pending = self.line.withdraw(ticket, &self.limits)?;
+        let pending = self.waiting.withdraw(ticket, &self.limits)?;
         self.withdrawn += 1;
         let release = (self.writer == Writer::Promised(ticket)).then(|| self.release());
         Some((pending, release))
     }
 
-    /// The promised caller takes the right to commit, and keeps it even if it is withdrawn.
+    /// The promoted caller takes the right to commit, and keeps it even if its request is withdrawn.
     pub(crate) fn accept(&mut self) {
         self.writer = Writer::Busy;
     }
 
-    /// The next batch, if anyone waits. Only for who holds the right to commit, and keeps it.
+    /// The next batch, if any request waits. Only the holder of the right to commit may call this; it
+    /// keeps the right.
     pub(crate) fn take_batch(&mut self) -> Option<Batch<C>> {
-        if self.line.is_empty() {
+        if self.waiting.is_empty() {
             return None;
         }
-        let batch: Batch<C> = self.line.take_batch(&self.limits);
+        let batch: Batch<C> = self.waiting.take_batch(&self.limits);
         self.count_batch(batch.len());
         Some(batch)
     }
 
-    /// How many wait for the next batch; `None` where it has no room for those who may arrive in a
-    /// moment.
+    /// How many requests wait for the next batch. `None` if no further request would fit into it.
     pub(crate) fn filling(&self) -> Option<usize> {
-        (!self.line.fills_a_batch(&self.limits)).then(|| self.line.queued())
+        (!self.waiting.fills_a_batch(&self.limits)).then(|| self.waiting.queued())
     }
 
-    /// Promises the right to commit to the front of the line. `None`, and nothing changes, where
-    /// nobody waits.
+    /// Promises the right to commit to the first waiting caller. `None` if no request waits; then nothing
+    /// changes.
     pub(crate) fn promise(&mut self) -> Option<Arc<SlotOf<C>>> {
-        let (ticket, front) = self.line.front()?;
+        let (ticket, front) = self.waiting.front()?;
         let slot = front.caller.slot()?;
         self.writer = Writer::Promised(ticket);
         Some(slot)
     }
 
-    /// Gives up the right to commit.
+    /// Releases the right to commit.
     pub(crate) fn release(&mut self) -> Release<C> {
         if let Some(slot) = self.promise() {
             return Release::Promote(slot);
@@ -148,10 +151,10 @@ impl<C: Commit> State<C> {
         Release::Idle(std::mem::take(&mut self.until_idle))
     }
 
-    /// Whether callers come together, as far as the last batches tell. One of them may have missed
-    /// the others.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.alone < 2
+    /// Whether one of the last two batches had several callers. Two, because a caller may miss the others
+    /// once.
+    pub(crate) fn callers_arrive_together(&self) -> bool {
+        self.lone_batches < 2
     }
 
     pub(crate) fn close(&mut self) {
@@ -182,17 +185,17 @@ impl<C: Commit> State<C> {
             requests: self.requests,
             largest_batch: self.largest_batch,
             withdrawn: self.withdrawn,
-            queued: self.line.queued(),
-            queued_bytes: self.line.queued_bytes(),
-            waiting_for_room: self.line.waiting_for_room(),
+            queued: self.waiting.queued(),
+            queued_bytes: self.waiting.queued_bytes(),
+            waiting_for_room: self.waiting.waiting_for_room(),
         }
     }
 
     fn count_batch(&mut self, len: usize) {
-        self.alone = if len > 1 {
+        self.lone_batches = if len > 1 {
             0
         } else {
-            self.alone.saturating_add(1)
+            self.lone_batches.saturating_add(1)
         };
         self.batches += 1;
         self.requests += len as u64;

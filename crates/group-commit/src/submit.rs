@@ -1,4 +1,4 @@
-//! One request on its way through the queue, from the caller's side.
+//! The future of one submitted request.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,55 +10,60 @@ use crate::batch::SlotOf;
 use crate::commit::Commit;
 use crate::drive::Drive;
 use crate::error::SubmitError;
-use crate::line::Ticket;
 use crate::shared::Shared;
-use crate::slot::News;
-use crate::state::{Arrival, Manners};
+use crate::slot::Notice;
+use crate::state::{Arrival, WhenFull};
+use crate::wait_queue::Ticket;
 
-/// Dropped while queued, it withdraws the request; dropped in flight, it lets the commit go on.
+/// Dropping it while its request is queued withdraws the request. Dropping it in flight lets the commit go
+/// on.
 pub(crate) struct Submit<'q, C: Commit> {
     shared: &'q Arc<Shared<C>>,
-    manners: Manners,
-    /// Until the first poll.
+    when_full: WhenFull,
+    /// `Some` until the first poll.
     request: Option<C::Request>,
-    place: Place<C>,
+    role: Role<C>,
 }
 
-enum Place<C: Commit> {
-    /// Not arrived yet, or gone.
+enum Role<C: Commit> {
+    /// The request has not arrived yet, or has its outcome.
     Outside,
     Waiting(Ticket, Arc<SlotOf<C>>),
-    /// It commits; until it has taken its batch, its own request is still in line.
+    /// This caller commits. Until it takes a batch, its own request still waits in the queue.
     Leading(Drive<C>, Ticket, Arc<SlotOf<C>>),
 }
 
-/// Nothing in it is pinned but the boxed commit of a drive.
+/// Only the commit of a drive is pinned, and that is boxed.
 impl<C: Commit> Unpin for Submit<'_, C> {}
 
 impl<'q, C: Commit> Submit<'q, C> {
-    pub(crate) fn new(shared: &'q Arc<Shared<C>>, request: C::Request, manners: Manners) -> Self {
+    pub(crate) fn new(
+        shared: &'q Arc<Shared<C>>,
+        request: C::Request,
+        when_full: WhenFull,
+    ) -> Self {
         Self {
             shared,
-            manners,
+            when_full,
             request: Some(request),
-            place: Place::Outside,
+            role: Role::Outside,
         }
     }
 
-    /// Whether it was polled before.
+    /// Whether this future was polled before.
     pub(crate) fn has_arrived(&self) -> bool {
         self.request.is_none()
     }
 
-    /// Stops waiting. Nothing was written if the request was still queued.
+    /// Stops waiting. If the request was still queued, it is withdrawn and never written.
     pub(crate) fn expire(&mut self) -> Outcome<C> {
-        match std::mem::replace(&mut self.place, Place::Outside) {
-            Place::Outside => Err(SubmitError::TimedOut),
-            Place::Waiting(ticket, _) if self.shared.withdraw(ticket) => Err(SubmitError::TimedOut),
-            Place::Waiting(_, slot) => outcome_so_far::<C>(&slot),
-            Place::Leading(drive, ticket, slot) => {
+        match std::mem::replace(&mut self.role, Role::Outside) {
+            Role::Outside => Err(SubmitError::TimedOut),
+            Role::Waiting(ticket, _) if self.shared.withdraw(ticket) => Err(SubmitError::TimedOut),
+            Role::Waiting(_, slot) => outcome_so_far::<C>(&slot),
+            Role::Leading(drive, ticket, slot) => {
                 if self.shared.withdraw(ticket) {
-                    // It had not begun to commit: the next in line does.
+                    // The commit has not begun. Dropping the drive promotes the next waiting caller.
                     drop(drive);
                     return Err(SubmitError::TimedOut);
                 }
@@ -72,9 +77,9 @@ impl<'q, C: Commit> Submit<'q, C> {
         let Some(request) = self.request.take() else {
             return Ok(());
         };
-        self.place = match self.shared.arrive(request, self.manners) {
-            Arrival::Lead(ticket, slot) => Place::Leading(Drive::lead(self.shared), ticket, slot),
-            Arrival::Wait(ticket, slot) => Place::Waiting(ticket, slot),
+        self.role = match self.shared.arrive(request, self.when_full) {
+            Arrival::Lead(ticket, slot) => Role::Leading(Drive::lead(self.shared), ticket, slot),
+            Arrival::Wait(ticket, slot) => Role::Waiting(ticket, slot),
             Arrival::Full => return Err(SubmitError::Full),
             Arrival::Closed => return Err(SubmitError::Closed),
         };
@@ -82,32 +87,33 @@ impl<'q, C: Commit> Submit<'q, C> {
     }
 
     fn wait(&mut self, cx: &mut Context<'_>) -> Poll<Outcome<C>> {
-        let Place::Waiting(ticket, slot) = &self.place else {
+        let Role::Waiting(ticket, slot) = &self.role else {
             return Poll::Pending;
         };
         match ready!(slot.poll(cx)) {
-            News::Outcome(outcome) => {
-                self.place = Place::Outside;
+            Notice::Outcome(outcome) => {
+                self.role = Role::Outside;
                 Poll::Ready(outcome)
             }
-            News::Lead => {
+            Notice::Lead => {
                 let drive = Drive::promoted(self.shared);
-                self.place = Place::Leading(drive, *ticket, Arc::clone(slot));
+                self.role = Role::Leading(drive, *ticket, Arc::clone(slot));
                 Poll::Pending
             }
         }
     }
 
     fn lead(&mut self, cx: &mut Context<'_>) -> Poll<Outcome<C>> {
-        let Place::Leading(drive, _, slot) = &mut self.place else {
+        let Role::Leading(drive, _, slot) = &mut self.role else {
             return Poll::Pending;
         };
-        // Only the leader's own outcome counts here; a drive that has more to do is detached.
+        // Whether the drive is finished does not matter here, only this caller's own outcome. A drive with
+        // more to do is detached below.
         let _ = Pin::new(drive).poll(cx);
         let Some(outcome) = slot.take() else {
             return Poll::Pending;
         };
-        if let Place::Leading(drive, ..) = std::mem::replace(&mut self.place, Place::Outside) {
+        if let Role::Leading(drive, ..) = std::mem::replace(&mut self.role, Role::Outside) {
             drive.detach();
         }
         Poll::Ready(outcome)

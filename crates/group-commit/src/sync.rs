@@ -1,8 +1,7 @@
-//! Everything that the queue takes from `std` to wait and to exclude.
+//! The parts of `std` that the queue uses for locks, threads and time.
 //!
-//! The model tests compile the other modules against a `sync` of their own, under which every
-//! interleaving can happen. That is why no other module names `std::sync::Mutex`, `std::thread` or
-//! the clock.
+//! The model tests replace this module with one on which shuttle explores interleavings. Therefore no
+//! other module names `std::sync::Mutex`, `std::thread` or the clock.
 
 use std::time::Instant;
 

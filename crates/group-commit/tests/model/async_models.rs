@@ -12,7 +12,7 @@ use crate::{Limits, Outcome, Queue, SubmitError};
 
 type Callers = Vec<shuttle::future::JoinHandle<()>>;
 
-/// Small enough that batches split and the queue fills up with a handful of callers.
+/// Small enough that a few callers split batches and fill the queue.
 fn limits(fill_yields: u32) -> Limits {
     Limits {
         max_batch_requests: 3,
@@ -42,7 +42,7 @@ async fn some_yields() {
     }
 }
 
-/// Drops `future` after some yields, wherever it is then.
+/// Drops `future` after some yields, in any state.
 async fn abandon<T>(future: impl Future<Output = T>) -> Option<T> {
     let (mut future, mut patience) = (pin!(future), pin!(some_yields()));
     poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -63,7 +63,7 @@ async fn caller(queue: Arc<Queue<Ledger>>, request: Request, manner: u32) {
     queue.committer().check(request, outcome.as_ref());
 }
 
-/// Six callers, each with what `request` and `manner` say for its number.
+/// Runs six callers. `request` and `manner` choose each caller's request and call by its number.
 fn spawn_callers(
     queue: &Arc<Queue<Ledger>>,
     request: fn(u32) -> Request,
@@ -107,7 +107,7 @@ async fn close_and_check_idle(queue: &Queue<Ledger>) {
     assert_eq!(late, Err(SubmitError::Closed));
 }
 
-/// What a dropped or timed-out caller has begun is finished.
+/// Waits until the queue has finished the commits that dropped and timed-out callers began.
 fn check_finished(queue: &Queue<Ledger>) {
     let written = queue.committer().written().len();
     assert_eq!(
@@ -132,17 +132,17 @@ fn every_caller_is_committed_once() {
 }
 
 #[test]
-fn callers_that_are_dropped_leave_the_others_whole() {
+fn dropped_callers_do_not_affect_the_others() {
     explore(|| run_plain(|id| if id % 2 == 0 { 3 } else { 0 }));
 }
 
 #[test]
-fn callers_that_time_out_leave_the_others_whole() {
+fn timed_out_callers_do_not_affect_the_others() {
     explore(|| run_plain(|id| id % 2));
 }
 
 #[test]
-fn all_manners_together() {
+fn waiting_and_refused_callers_together() {
     explore(|| run_plain(any_manner));
 }
 
@@ -165,7 +165,7 @@ fn one_poison(id: u32) -> Request {
 }
 
 #[test]
-fn one_poison_request_fails_nobody_else() {
+fn invalid_request_fails_no_other_caller() {
     explore(|| {
         block_on(async {
             let queue = queue(some_fill_yields());
@@ -188,7 +188,7 @@ fn requests_are_committed_in_order_of_arrival() {
     });
 }
 
-/// Submits five requests at once, one of them dropped on the way and the last perhaps at fault.
+/// Submits five requests at once. One caller is dropped on the way, and the last request may be invalid.
 async fn ordered_caller(queue: Arc<Queue<Ledger>>, id: u32) {
     let kind = if thread_rng().gen_bool(0.5) {
         Kind::Poison
@@ -233,7 +233,7 @@ fn close_races_with_callers() {
     });
 }
 
-/// A runtime that is shut down drops tasks; the queue is left to callers on another one.
+/// A runtime that shuts down drops its tasks. Callers on another runtime must go on.
 #[test]
 fn the_queue_survives_a_spawner_that_drops_its_tasks() {
     explore(|| {

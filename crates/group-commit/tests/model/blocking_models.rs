@@ -66,7 +66,7 @@ fn every_thread_is_committed_once() {
 }
 
 #[test]
-fn threads_that_time_out_leave_the_others_whole() {
+fn timed_out_threads_do_not_affect_the_others() {
     explore(|| run(plain, || thread_rng().gen_range(0..3)));
 }
 

@@ -4,13 +4,13 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
 const SEED: u64 = 0x6772_6f75_7020_636f;
-/// An interleaving takes some 50 µs, so that the default effort is a second per model.
+/// One interleaving takes about 50 us, so the default effort takes a second per model.
 const INTERLEAVINGS_PER_EFFORT: usize = 20;
-/// How often the second scheduler preempts the task of the highest priority.
+/// How often the second scheduler preempts the task with the highest priority.
 const PREEMPTIONS: usize = 4;
 
-/// Explores `model` with random schedules, and with schedules that run one task for long stretches
-/// and so reach orders which random ones hardly ever do.
+/// Explores `model` with random schedules, and with schedules that run one task for a long time. The
+/// latter reach orders that random schedules almost never reach.
 pub(crate) fn explore(model: fn()) {
     let iterations = iterations();
     println!("seed {SEED}, {iterations} interleavings per scheduler");

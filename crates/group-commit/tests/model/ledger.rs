@@ -1,4 +1,4 @@
-//! A committer that checks what the queue promises it, and callers' outcomes against what it wrote.
+//! A committer that checks the queue's guarantees, and each caller's outcome against the log.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +10,11 @@ use crate::{Commit, CommitBlocking, CommitError, Outcome, SubmitError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Plain,
-    /// Refuses every batch it is in.
+    /// The committer refuses every batch with this request.
     Poison,
-    /// Fails every batch it is in.
+    /// The commit of every batch with this request fails.
     Fatal,
-    /// Its batch may have been written.
+    /// The outcome of this request's batch is unknown.
     Vague,
     /// Panics.
     Bomb,
@@ -43,17 +43,18 @@ pub(crate) fn any_kind(id: u32) -> Request {
     Request { id, kind }
 }
 
-/// Writes ids in order; the verdict is the id, so that a caller can tell it is its own. Its own
-/// state is under a `std` mutex: no interleaving is lost on it.
+/// Writes ids in order. The verdict is the id, so each caller can check that it got its own.
+///
+/// Its state is under a `std` mutex, because shuttle need not explore interleavings of the checks.
 #[derive(Default)]
 pub(crate) struct Ledger {
     written: Mutex<Vec<u32>>,
     committing: AtomicBool,
-    /// An assertion in a commit would be caught as the committer's panic: it is kept for `check`.
+    /// Failed checks, kept for `check`: the queue would catch an assertion in a commit as a panic.
     broken_promise: AtomicBool,
 }
 
-/// Held during a commit, also by one that is dropped half-way.
+/// Held during a commit, and released by a commit that is dropped half-way.
 struct Committing<'l>(&'l AtomicBool);
 
 impl Drop for Committing<'_> {
@@ -71,7 +72,7 @@ impl Ledger {
         self.committing.load(Ordering::SeqCst)
     }
 
-    /// Each request written at most once, and its caller told the truth about it.
+    /// Checks that each request was written at most once and that its caller's outcome agrees with the log.
     pub(crate) fn check(&self, request: Request, outcome: Option<&Outcome<Self>>) {
         assert!(
             !self.broken_promise.load(Ordering::SeqCst),

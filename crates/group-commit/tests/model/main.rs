@@ -1,7 +1,9 @@
-//! Model tests: the crate's own source, compiled against shuttle's locks and threads, run under
-//! many interleavings of callers that submit, give up, time out and close.
+//! Model tests: they compile the crate's source with shuttle's locks and threads, and explore
+//! interleavings of callers that submit, are dropped, time out and close.
 //!
-//! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
+//! They are a separate executable, because the source needs `crate::sync` to be the models' module.
+//!
+//! `REGISTRAR_EFFORT`, 200 by default, is the number of interleavings of each model.
 
 #![allow(
     dead_code,
@@ -20,8 +22,6 @@ mod sync;
 
 #[path = "../../src/batch.rs"]
 mod batch;
-#[path = "../../src/bell.rs"]
-mod bell;
 #[path = "../../src/blocking.rs"]
 mod blocking;
 #[path = "../../src/commit.rs"]
@@ -32,8 +32,6 @@ mod drive;
 mod error;
 #[path = "../../src/limits.rs"]
 mod limits;
-#[path = "../../src/line.rs"]
-mod line;
 #[path = "../../src/queue.rs"]
 mod queue;
 #[path = "../../src/settle.rs"]
@@ -48,6 +46,10 @@ mod state;
 mod stats;
 #[path = "../../src/submit.rs"]
 mod submit;
+#[path = "../../src/wait_queue.rs"]
+mod wait_queue;
+#[path = "../../src/wake_all.rs"]
+mod wake_all;
 
 pub(crate) use blocking::BlockingQueue;
 pub(crate) use commit::{Commit, CommitBlocking, CommitError};

@@ -1,5 +1,5 @@
-//! The model's `crate::sync`: every operation is a point at which shuttle may switch tasks, and a
-//! deadline may have passed whenever it is looked at.
+//! The `crate::sync` of the models. shuttle may switch tasks at every operation, and a deadline may have
+//! passed at every check.
 
 use std::time::Instant;
 

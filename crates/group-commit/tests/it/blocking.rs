@@ -10,7 +10,7 @@ use group_commit::{BlockingQueue, CommitBlocking, CommitError, Limits, SubmitErr
 const POISON: u32 = 1_000;
 const BOMB: u32 = 1_001;
 
-/// A log whose commits wait until the test lets them through.
+/// A log whose commits wait until the test opens the gate.
 #[derive(Default)]
 struct Gate {
     commits: Mutex<usize>,
@@ -82,7 +82,7 @@ fn queue() -> Arc<BlockingQueue<Gate>> {
     Arc::new(BlockingQueue::new(Gate::default(), Limits::default()))
 }
 
-/// Submits on a thread of its own and returns once the request has arrived.
+/// Submits on a new thread and returns once the request has arrived.
 fn arrive(queue: &Arc<BlockingQueue<Gate>>, id: u32) -> JoinHandle<Outcome> {
     let arrived = |queue: &BlockingQueue<Gate>| {
         let stats = queue.stats();
@@ -104,7 +104,7 @@ fn until(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn an_idle_queue_commits_on_the_callers_thread() {
+fn idle_queue_commits_on_the_callers_thread() {
     let queue = queue();
     queue.committer().let_through(2);
     assert_eq!(queue.submit(1), Ok((1, current().id())));
@@ -112,7 +112,7 @@ fn an_idle_queue_commits_on_the_callers_thread() {
 }
 
 #[test]
-fn those_who_wait_are_committed_by_one_of_their_own() {
+fn waiting_callers_are_committed_by_one_of_them() {
     let queue = queue();
     let callers = [0, 1, 2, 3].map(|id| arrive(&queue, id));
     let threads = callers.each_ref().map(|caller| caller.thread().id());
@@ -143,7 +143,7 @@ fn errors_and_panics_reach_their_own_callers() {
 }
 
 #[test]
-fn a_full_queue_turns_try_submit_away() {
+fn try_submit_to_a_full_queue_is_refused() {
     let limits = Limits {
         max_queued_requests: 1,
         ..Limits::default()
@@ -156,7 +156,7 @@ fn a_full_queue_turns_try_submit_away() {
 }
 
 #[test]
-fn a_deadline_in_line_withdraws() {
+fn deadline_while_queued_withdraws_the_request() {
     let queue = queue();
     let leader = arrive(&queue, 0);
     let soon = Instant::now() + Duration::from_millis(5);
@@ -168,7 +168,7 @@ fn a_deadline_in_line_withdraws() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_lets_nothing_in() {
+fn submit_after_its_deadline_never_arrives() {
     let queue = queue();
     assert_eq!(
         queue.submit_until(0, Instant::now()),
@@ -177,9 +177,9 @@ fn a_deadline_that_has_passed_lets_nothing_in() {
     assert_eq!(queue.stats().batches, 0);
 }
 
-/// The second of a batch of two times out while the first commits for both.
+/// The second caller of a batch of two times out while the first commits for both.
 #[test]
-fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() {
+fn deadline_in_flight_returns_outcome_unknown_and_the_commit_goes_on() {
     let queue = queue();
     let [leader, second] = [0, 1].map(|id| arrive(&queue, id));
     let third = spawn({
@@ -196,7 +196,7 @@ fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() {
 }
 
 #[test]
-fn close_refuses_new_requests_and_waits_for_those_in_line() {
+fn close_refuses_new_requests_and_waits_for_queued_ones() {
     let queue = queue();
     let callers = [0, 1].map(|id| arrive(&queue, id));
     let closing = spawn({

@@ -1,8 +1,8 @@
 use group_commit::{Limits, SubmitError};
 
-use crate::gate::{BOMB, FATAL, MISCOUNT, POISON, VAGUE, arrive_behind, closed_queue, job};
+use crate::queue::gate::{BOMB, FATAL, MISCOUNT, POISON, VAGUE, arrive_behind, closed_queue, job};
 
-/// What the callers of one batch, `ids`, are told; and the queue commits the next request.
+/// Returns the outcomes of one batch with `ids`, and checks that the queue commits the next request.
 async fn outcomes_of(ids: &[u32]) -> Vec<Result<usize, SubmitError<&'static str>>> {
     let queue = closed_queue(Limits::default());
     let (leader, waiting) = arrive_behind(&queue, ids).await;
@@ -21,7 +21,7 @@ async fn outcomes_of(ids: &[u32]) -> Vec<Result<usize, SubmitError<&'static str>
 }
 
 #[tokio::test]
-async fn a_poison_request_fails_alone_and_its_neighbours_keep_their_order() {
+async fn invalid_request_fails_alone_and_its_neighbours_keep_their_order() {
     let poison = Err(SubmitError::Refused("poison"));
     assert_eq!(
         outcomes_of(&[1, 2, POISON, 3, 4]).await,
@@ -35,7 +35,7 @@ async fn a_poison_request_fails_alone_and_its_neighbours_keep_their_order() {
 }
 
 #[tokio::test]
-async fn finding_one_poison_request_costs_a_logarithm_of_commits() {
+async fn finding_one_invalid_request_costs_a_logarithm_of_commits() {
     let queue = closed_queue(Limits::default());
     let mut ids: Vec<_> = (1..64).collect();
     ids.push(POISON);
@@ -48,7 +48,7 @@ async fn finding_one_poison_request_costs_a_logarithm_of_commits() {
 }
 
 #[tokio::test]
-async fn the_logarithm_is_rounded_up_where_halves_are_unequal() {
+async fn bisection_of_unequal_halves_rounds_the_logarithm_up() {
     let queue = closed_queue(Limits::default());
     let (_leader, _waiting) = arrive_behind(&queue, &[1, 2, POISON]).await;
     queue.committer().let_through(100);
@@ -58,7 +58,7 @@ async fn the_logarithm_is_rounded_up_where_halves_are_unequal() {
 }
 
 #[tokio::test]
-async fn an_error_reaches_every_caller_of_the_batch() {
+async fn error_reaches_every_caller_of_the_batch() {
     let failed = Err(SubmitError::Failed("disk full"));
     assert_eq!(outcomes_of(&[1, FATAL]).await, [failed.clone(), failed]);
     let unknown = Err(SubmitError::Unknown("connection lost"));
@@ -66,7 +66,7 @@ async fn an_error_reaches_every_caller_of_the_batch() {
 }
 
 #[tokio::test]
-async fn a_panic_reaches_every_caller_of_the_batch() {
+async fn panic_reaches_every_caller_of_the_batch() {
     let panicked = Err(SubmitError::Panicked);
     assert_eq!(
         outcomes_of(&[1, BOMB, 2]).await,
@@ -75,7 +75,7 @@ async fn a_panic_reaches_every_caller_of_the_batch() {
 }
 
 #[tokio::test]
-async fn a_wrong_number_of_verdicts_counts_as_a_panic() {
+async fn wrong_number_of_verdicts_counts_as_a_panic() {
     assert_eq!(outcomes_of(&[MISCOUNT]).await, [Err(SubmitError::Panicked)]);
 }
 

@@ -6,10 +6,10 @@ use std::task::{Context, Waker};
 use group_commit::{Limits, SubmitError};
 use tokio::sync::oneshot;
 
-use crate::gate::{arrive, arrive_behind, closed_queue, job, until};
+use crate::queue::gate::{arrive, arrive_behind, closed_queue, job, until};
 
 #[tokio::test]
-async fn a_caller_dropped_in_line_is_withdrawn_and_its_room_freed() {
+async fn caller_dropped_while_queued_is_withdrawn_and_frees_its_room() {
     let queue = closed_queue(Limits {
         max_queued_requests: 2,
         ..Limits::default()
@@ -29,7 +29,7 @@ async fn a_caller_dropped_in_line_is_withdrawn_and_its_room_freed() {
 }
 
 #[tokio::test]
-async fn a_caller_dropped_while_it_waits_for_room_is_withdrawn() {
+async fn caller_dropped_while_waiting_for_room_is_withdrawn() {
     let queue = closed_queue(Limits {
         max_queued_requests: 1,
         ..Limits::default()
@@ -43,7 +43,7 @@ async fn a_caller_dropped_while_it_waits_for_room_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_leader_dropped_in_flight_leaves_its_commit_to_a_task() {
+async fn leader_dropped_in_flight_leaves_its_commit_to_a_task() {
     let queue = closed_queue(Limits::default());
     let (leader, waiting) = arrive_behind(&queue, &[1]).await;
     leader.abort();
@@ -60,7 +60,7 @@ async fn a_leader_dropped_in_flight_leaves_its_commit_to_a_task() {
 }
 
 #[tokio::test]
-async fn a_caller_dropped_in_flight_changes_nothing_for_its_batch() {
+async fn caller_dropped_in_flight_does_not_affect_its_batch() {
     let queue = closed_queue(Limits::default());
     let (leader, mut waiting) = arrive_behind(&queue, &[1, 2, 3]).await;
     queue.committer().let_through(1);
@@ -74,7 +74,7 @@ async fn a_caller_dropped_in_flight_changes_nothing_for_its_batch() {
 }
 
 #[tokio::test]
-async fn a_deadline_in_line_withdraws() {
+async fn deadline_while_queued_withdraws_the_request() {
     let queue = closed_queue(Limits::default());
     let _leader = arrive(&queue, job(0)).await;
     let outcome = queue.submit_until(job(1), tokio::task::yield_now()).await;
@@ -85,7 +85,7 @@ async fn a_deadline_in_line_withdraws() {
 }
 
 #[tokio::test]
-async fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() {
+async fn deadline_in_flight_returns_outcome_unknown_and_the_commit_goes_on() {
     let queue = closed_queue(Limits::default());
     let in_flight = until(|| !queue.committer().started().is_empty());
     let outcome = queue.submit_until(job(0), in_flight).await;
@@ -115,10 +115,10 @@ async fn a_deadline_in_flight_leaves_the_outcome_unknown_and_the_commit_going() 
     assert_eq!(queue.committer().written(), [0, 1]);
 }
 
-/// Where callers came together of late, the first one gives way before it commits: until then its
-/// request is in line as any other.
+/// If callers arrived together recently, the first one yields before it commits. Until it commits, its
+/// request is queued like any other.
 #[tokio::test]
-async fn a_leader_that_gives_way_is_withdrawn() {
+async fn leader_dropped_while_yielding_is_withdrawn() {
     let queue = closed_queue(Limits::default());
     let (leader, waiting) = arrive_behind(&queue, &[1, 2]).await;
     queue.committer().let_through(2);
@@ -136,14 +136,14 @@ async fn a_leader_that_gives_way_is_withdrawn() {
     assert_eq!(queue.committer().written(), [0, 1, 2, 4]);
 }
 
-/// Whether the future is not ready at once. It is dropped.
+/// Whether the first poll of `future` is pending. Drops the future.
 fn pending_once(future: impl Future) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     pin!(future).poll(&mut cx).is_pending()
 }
 
 #[tokio::test]
-async fn a_deadline_that_has_passed_lets_nothing_in() {
+async fn submit_after_its_deadline_never_arrives() {
     let queue = closed_queue(Limits::default());
     assert_eq!(
         queue.submit_until(job(0), ready(())).await,

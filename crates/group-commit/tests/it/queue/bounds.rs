@@ -1,9 +1,9 @@
 use group_commit::{Limits, SubmitError};
 
-use crate::gate::{Job, arrive, arrive_behind, closed_queue, job};
+use crate::queue::gate::{Job, arrive, arrive_behind, closed_queue, job};
 
 #[tokio::test]
-async fn a_full_queue_turns_try_submit_away_and_lets_submit_wait() {
+async fn full_queue_refuses_try_submit_and_lets_submit_wait() {
     let queue = closed_queue(Limits {
         max_queued_requests: 2,
         ..Limits::default()
@@ -19,7 +19,7 @@ async fn a_full_queue_turns_try_submit_away_and_lets_submit_wait() {
 }
 
 #[tokio::test]
-async fn try_submit_commits_where_there_is_room() {
+async fn try_submit_with_room_commits() {
     let queue = closed_queue(Limits::default());
     queue.committer().let_through(1);
     assert_eq!(queue.try_submit(job(1)).await, Ok(1));
@@ -46,9 +46,9 @@ async fn the_queue_is_bounded_by_bytes() {
     assert_eq!(queue.committer().written(), [0, 1, 2]);
 }
 
-/// Without a bound on bytes, a sum that wraps would count as room.
+/// A sum of sizes that wraps around would look like free space.
 #[tokio::test]
-async fn sizes_whose_sum_is_beyond_a_number_never_share_the_queue() {
+async fn sizes_whose_sum_overflows_never_share_the_queue() {
     let queue = closed_queue(Limits {
         max_queued_bytes: usize::MAX,
         ..Limits::default()
@@ -70,7 +70,7 @@ async fn sizes_whose_sum_is_beyond_a_number_never_share_the_queue() {
 }
 
 #[tokio::test]
-async fn nobody_overtakes_a_caller_who_waits_for_room() {
+async fn caller_waiting_for_room_is_not_overtaken() {
     let queue = closed_queue(Limits {
         max_queued_bytes: 10,
         ..Limits::default()

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use group_commit::{Commit, CommitError, Limits, Queue, SubmitError};
 
-use crate::gate::{BOMB, arrive_behind, closed_queue, job, until};
+use crate::queue::gate::{BOMB, arrive_behind, closed_queue, job, until};
 
 #[tokio::test]
-async fn close_refuses_new_requests_and_waits_for_those_in_line() {
+async fn close_refuses_new_requests_and_waits_for_queued_ones() {
     let queue = closed_queue(Limits {
         max_queued_requests: 1,
         ..Limits::default()
@@ -28,7 +28,7 @@ async fn close_refuses_new_requests_and_waits_for_those_in_line() {
 }
 
 #[tokio::test]
-async fn close_is_idempotent_and_outlives_a_panic_of_the_committer() {
+async fn close_is_idempotent_and_survives_a_panicking_committer() {
     let queue = closed_queue(Limits::default());
     queue.committer().let_through(1);
     assert_eq!(queue.submit(job(BOMB)).await, Err(SubmitError::Panicked));
@@ -37,7 +37,7 @@ async fn close_is_idempotent_and_outlives_a_panic_of_the_committer() {
     assert_eq!(queue.submit(job(1)).await, Err(SubmitError::Closed));
 }
 
-/// Holds one count of an `Arc`, which shows when the queue is gone.
+/// Holds one count of an `Arc`, so the test sees when the queue drops it.
 struct Counted(#[expect(dead_code, reason = "held, never read")] Arc<()>);
 
 impl Commit for Counted {
@@ -56,7 +56,7 @@ impl Commit for Counted {
 }
 
 #[tokio::test]
-async fn a_dropped_queue_leaves_nothing_behind() {
+async fn dropped_queue_frees_its_state() {
     let count = Arc::new(());
     let queue = Arc::new(Queue::new(Counted(Arc::clone(&count)), Limits::default()));
     for number in 0..20 {

@@ -1,41 +1,41 @@
-//! Many wakers behind one.
+//! One waker that wakes many.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-struct Bell(Mutex<Vec<Waker>>);
+struct WakeAll(Mutex<Vec<Waker>>);
 
-/// A waker that wakes all of these, once. Dropped unwoken it wakes them too: a runtime that ends
-/// with it in hand must not leave callers of another one waiting.
-pub(crate) fn of(wakers: Vec<Waker>) -> Waker {
-    Waker::from(Arc::new(Bell(Mutex::new(wakers))))
+/// A waker that wakes all of `wakers`, once. If it is dropped without being woken, it wakes them too:
+/// a runtime that shuts down must not leave callers on another runtime waiting.
+pub(crate) fn waker_for(wakers: Vec<Waker>) -> Waker {
+    Waker::from(Arc::new(WakeAll(Mutex::new(wakers))))
 }
 
-impl Bell {
-    fn ring(&self) {
+impl WakeAll {
+    fn wake_each(&self) {
         let wakers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for waker in wakers {
-            // One that panics keeps none of the others asleep, and nothing unwinds through the
-            // runtime that rings. The panic has been reported by then.
+            // A waker that panics must not keep the others asleep, and the panic must not unwind
+            // through the runtime that called us. The panic hook has already reported it.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeAll {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.wake_each();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.wake_each();
     }
 }
 
-impl Drop for Bell {
+impl Drop for WakeAll {
     fn drop(&mut self) {
-        self.ring();
+        self.wake_each();
     }
 }
 
@@ -55,15 +55,15 @@ mod tests {
     }
 
     #[test]
-    fn it_wakes_each_once_when_it_is_woken_or_dropped() {
+    fn waker_woken_or_dropped_wakes_each_once() {
         let counted = Arc::new(Counted::default());
         let wakers = || vec![Waker::from(Arc::clone(&counted)); 3];
-        let woken = of(wakers());
+        let woken = waker_for(wakers());
         woken.wake_by_ref();
         assert_eq!(counted.0.load(Ordering::Relaxed), 3);
         woken.wake();
         assert_eq!(counted.0.load(Ordering::Relaxed), 3);
-        drop(of(wakers()));
+        drop(waker_for(wakers()));
         assert_eq!(counted.0.load(Ordering::Relaxed), 6);
     }
 
@@ -76,10 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_that_panics_keeps_none_of_the_others_asleep() {
+    fn panicking_waker_does_not_stop_the_others() {
         let counted = Arc::new(Counted::default());
         let waker = || Waker::from(Arc::clone(&counted));
-        of(vec![waker(), Waker::from(Arc::new(Panics)), waker()]).wake();
+        waker_for(vec![waker(), Waker::from(Arc::new(Panics)), waker()]).wake();
         assert_eq!(counted.0.load(Ordering::Relaxed), 2);
     }
 }

@@ -5,13 +5,13 @@ use group_commit::{Limits, Outcome, Queue, SubmitError};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::gate::{Gate, POISON, job};
+use crate::queue::gate::{Gate, POISON, job};
 
 const SEED: u64 = 20_261_121;
 const CALLERS: u32 = 100;
 const REQUESTS: u32 = 50;
 
-/// Submits one request in a way that `random` chooses. `None` where it was dropped on the way.
+/// Submits one request through a call that `random` chooses. `None` if the call was dropped early.
 async fn submit(queue: &Queue<Gate>, id: u32, random: &mut StdRng) -> Option<Outcome<Gate>> {
     let patience = Duration::from_micros(random.random_range(1..2_000));
     match random.random_range(0..10) {
@@ -33,7 +33,7 @@ async fn submit(queue: &Queue<Gate>, id: u32, random: &mut StdRng) -> Option<Out
     }
 }
 
-/// One caller's requests, one after the other; the ids whose commit it was told of.
+/// Submits one caller's requests one after the other. Returns the ids that it got a verdict for.
 async fn caller(queue: Arc<Queue<Gate>>, number: u32) -> Vec<u32> {
     let mut random = StdRng::seed_from_u64(SEED + u64::from(number));
     let mut acknowledged = Vec::new();

@@ -1,17 +1,17 @@
-//! The waiting line: who waits, in which order, and what of it the bounds let into the queue.
+//! The requests that wait, in order of arrival. The bounds decide how many of them are in the queue.
 
 use std::collections::VecDeque;
 
 use crate::limits::Limits;
 
-/// A place in the line. Later arrivals have larger tickets.
+/// Identifies one waiting item. Later arrivals have larger tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
-/// Waiting items in order of arrival. The first of them, as far as the bounds reach, are in the
-/// queue; those behind wait for room and move up by themselves, so that nobody has to be woken.
+/// Waiting items in order of arrival. Items at the front are in the queue, up to its bounds. The others
+/// wait for space and move up without being woken.
 #[derive(Debug)]
-pub(crate) struct Line<T> {
+pub(crate) struct WaitQueue<T> {
     entries: VecDeque<Entry<T>>,
     next_ticket: u64,
     /// How many of `entries`, from the front, are in the queue.
@@ -26,7 +26,7 @@ struct Entry<T> {
     item: T,
 }
 
-impl<T> Line<T> {
+impl<T> WaitQueue<T> {
     pub(crate) const fn new() -> Self {
         Self {
             entries: VecDeque::new(),
@@ -75,7 +75,7 @@ impl<T> Line<T> {
         ticket
     }
 
-    /// Takes one item out of the line: O(log n) to find it, and a move of the shorter side.
+    /// Removes one item. Costs O(log n) to find it, and a move of the shorter side.
     pub(crate) fn withdraw(&mut self, ticket: Ticket, limits: &Limits) -> Option<T> {
         let index = self
             .entries
@@ -97,7 +97,7 @@ impl<T> Line<T> {
             || self.waiting_for_room() > 0
     }
 
-    /// Takes the next batch out of the queue: from the front, within the bounds of a batch.
+    /// Removes the next batch: from the front, within the bounds of a batch.
     pub(crate) fn take_batch<B: FromIterator<T>>(&mut self, limits: &Limits) -> B {
         let len = self.batch_len(limits);
         let batch = self
@@ -121,14 +121,17 @@ impl<T> Line<T> {
             .enumerate()
             .take_while(|(index, entry)| {
                 bytes = bytes.saturating_add(entry.bytes);
+                // The first item always goes, even above the byte bound.
                 *index == 0 || bytes <= limits.max_batch_bytes
             })
             .count()
     }
 
-    /// A sum beyond a `usize` fits nowhere, so that `queued_bytes` is always the exact sum.
+    /// Whether an item of `bytes` fits into the queue. A sum that overflows does not fit, so
+    /// `queued_bytes` is always exact.
     fn fits(&self, bytes: usize, limits: &Limits) -> bool {
         let sum = self.queued_bytes.checked_add(bytes);
+        // An item above the byte bound must fit into an empty queue, or it would wait for ever.
         self.queued == 0
             || (self.queued < limits.max_queued_requests
                 && sum.is_some_and(|sum| sum <= limits.max_queued_bytes))

@@ -2,10 +2,10 @@ use std::sync::Mutex;
 
 use group_commit::{Commit, CommitError, Limits, Queue};
 
-use crate::gate::{Job, arrive, arrive_behind, closed_queue, job};
+use crate::queue::gate::{Job, arrive, arrive_behind, closed_queue, job};
 
 #[tokio::test]
-async fn an_idle_queue_commits_in_the_callers_own_task() {
+async fn idle_queue_commits_in_the_callers_task() {
     struct Tasks(Mutex<Vec<Option<tokio::task::Id>>>);
     impl Commit for Tasks {
         type Request = ();
@@ -31,7 +31,7 @@ async fn an_idle_queue_commits_in_the_callers_own_task() {
 }
 
 #[tokio::test]
-async fn those_who_arrive_during_a_commit_are_the_next_batch_in_order() {
+async fn requests_arriving_during_a_commit_form_the_next_batch_in_order() {
     let queue = closed_queue(Limits::default());
     let (leader, waiting) = arrive_behind(&queue, &[1, 2, 3, 4]).await;
     queue.committer().let_through(2);
@@ -48,7 +48,7 @@ async fn those_who_arrive_during_a_commit_are_the_next_batch_in_order() {
 }
 
 #[tokio::test]
-async fn a_batch_is_bounded_by_requests() {
+async fn batch_is_bounded_by_requests() {
     let queue = closed_queue(Limits {
         max_batch_requests: 2,
         ..Limits::default()
@@ -63,7 +63,7 @@ async fn a_batch_is_bounded_by_requests() {
 }
 
 #[tokio::test]
-async fn a_batch_is_bounded_by_bytes_and_a_larger_request_goes_alone() {
+async fn batch_is_bounded_by_bytes_and_a_larger_request_goes_alone() {
     let queue = closed_queue(Limits {
         max_batch_bytes: 10,
         ..Limits::default()

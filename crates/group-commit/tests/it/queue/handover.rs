@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use group_commit::{Commit, CommitError, Limits, Queue, SubmitError};
 
-use crate::gate::{Gate, arrive, arrive_behind, closed_queue, job};
+use crate::queue::gate::{Gate, arrive, arrive_behind, closed_queue, job};
 
 /// The verdict is the number of the commit.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Commit for Numbered {
 }
 
 #[tokio::test]
-async fn without_fill_yields_a_commit_starts_before_the_callers_of_the_last_are_answered() {
+async fn commit_without_fill_yields_starts_before_the_last_callers_are_answered() {
     let limits = Limits {
         max_batch_requests: 2,
         fill_yields: 0,
@@ -46,7 +46,7 @@ async fn without_fill_yields_a_commit_starts_before_the_callers_of_the_last_are_
     });
     for caller in callers {
         let (number, started) = caller.await.unwrap();
-        // The leader alone, then four batches of two, of which the last has no successor.
+        // The leader alone, then four batches of two. No batch follows the last one.
         assert!(
             started > number || number == 5,
             "answered {number} with {started} started"
@@ -63,8 +63,7 @@ fn numbered(fill_yields: u32) -> Arc<Queue<Numbered>> {
     Arc::new(Queue::new(Numbered::default(), limits))
 }
 
-/// Eight callers in a closed loop of twenty rounds, on one thread: how many batches their requests
-/// made.
+/// The number of batches of eight callers in a closed loop of twenty rounds, on one thread.
 async fn batches_of_a_closed_loop(queue: &Arc<Queue<Numbered>>) -> u64 {
     let before = queue.stats().batches;
     let callers = [(); 8].map(|()| {
@@ -93,22 +92,22 @@ async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     );
 }
 
-/// Each round of a closed loop is one batch: the writer waits for those whom it has answered.
+/// Each round of a closed loop is one batch: the leader waits for the callers it has just answered.
 #[tokio::test]
-async fn the_writer_waits_for_those_whom_it_has_answered() {
-    // The first caller commits alone, and is a round ahead of the others from then on.
+async fn leader_waits_for_the_callers_it_has_answered() {
+    // The first caller commits alone, and stays one round ahead of the others.
     assert_eq!(batches_of_a_closed_loop(&numbered(1)).await, 21);
 }
 
-/// As soon as callers have come together once, the first of them waits for the others too.
+/// After one batch with several callers, the first caller of the next batch waits for the others too.
 #[tokio::test]
-async fn the_first_of_a_crowd_gives_way_to_the_others() {
+async fn first_of_several_callers_yields_to_the_others() {
     let queue = numbered(1);
     batches_of_a_closed_loop(&queue).await;
     for _ in 0..3 {
         assert_eq!(batches_of_a_closed_loop(&queue).await, 20);
     }
-    // A caller that has been alone for a while has nobody to give way to.
+    // After several lone batches, a caller does not yield.
     for _ in 0..2 {
         queue.submit(()).await.unwrap();
     }
@@ -116,7 +115,7 @@ async fn the_first_of_a_crowd_gives_way_to_the_others() {
 }
 
 #[test]
-fn callers_on_another_runtime_go_on_when_the_drivers_runtime_is_shut_down() {
+fn callers_on_another_runtime_continue_after_the_drivers_runtime_shuts_down() {
     let [doomed, surviving] = [(); 2].map(|()| {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).enable_all().build().unwrap()
@@ -137,8 +136,8 @@ fn callers_on_another_runtime_go_on_when_the_drivers_runtime_is_shut_down() {
 }
 
 #[tokio::test]
-async fn a_spawner_that_drops_its_task_leaves_the_outcome_unknown_and_the_queue_going() {
-    // Without fill yields the commit for the follower has begun when it is handed over.
+async fn spawner_that_drops_its_task_causes_outcome_unknown_and_the_queue_continues() {
+    // Without fill yields, the follower's commit has begun when the leader passes it on.
     let limits = Limits {
         fill_yields: 0,
         ..Limits::default()

@@ -1,4 +1,4 @@
-//! A committer whose commits wait until the test lets them through.
+//! A committer whose commits wait until the test opens the gate.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use group_commit::{Commit, CommitError, Limits, Outcome, Queue};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// `id` says what becomes of it; `bytes` how large it counts.
+/// `id` decides the outcome; `bytes` is the size that the queue counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) id: u32,
@@ -50,7 +50,7 @@ impl Gate {
         self.commits.add_permits(commits);
     }
 
-    /// The batches of every commit that was started.
+    /// The batch of every commit that has started.
     pub(crate) fn started(&self) -> Vec<Vec<u32>> {
         self.started.lock().unwrap().clone()
     }
@@ -98,7 +98,7 @@ pub(crate) fn closed_queue(limits: Limits) -> Arc<Queue<Gate>> {
 
 pub(crate) type Caller = JoinHandle<Outcome<Gate>>;
 
-/// Submits in a task of its own and returns once the request has arrived.
+/// Submits in a new task and returns once the request has arrived.
 pub(crate) async fn arrive(queue: &Arc<Queue<Gate>>, job: Job) -> Caller {
     let before = arrivals(queue);
     let caller = tokio::spawn({
@@ -110,7 +110,7 @@ pub(crate) async fn arrive(queue: &Arc<Queue<Gate>>, job: Job) -> Caller {
     caller
 }
 
-/// One request in flight behind the closed gate, and `ids` in line behind it.
+/// A queue with one request in flight behind the closed gate, and `ids` queued behind it.
 pub(crate) async fn arrive_behind(queue: &Arc<Queue<Gate>>, ids: &[u32]) -> (Caller, Vec<Caller>) {
     let leader = arrive(queue, job(0)).await;
     let mut waiting = Vec::new();
@@ -125,7 +125,7 @@ fn arrivals(queue: &Queue<Gate>) -> u64 {
     stats.requests + stats.withdrawn + (stats.queued + stats.waiting_for_room) as u64
 }
 
-/// Returns when `condition` holds; the test hangs, and so fails, where it never does.
+/// Returns when `condition` holds. If it never holds, the test hangs.
 pub(crate) async fn until(condition: impl Fn() -> bool) {
     while !condition() {
         tokio::time::sleep(Duration::from_micros(50)).await;

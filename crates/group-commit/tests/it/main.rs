@@ -1,0 +1,4 @@
+//! The queue through its public API: async and blocking.
+
+mod blocking;
+mod queue;
