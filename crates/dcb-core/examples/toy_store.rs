@@ -1,4 +1,4 @@
-//! A store of one's own, in a few lines, and the one line that proves it.
+//! Implements an event store in a few lines, and tests it with the conformance suite.
 //!
 //! ```text
 //! cargo test -p dcb-core --features conformance --example toy_store
@@ -15,7 +15,7 @@ use dcb_core::{
 };
 use uuid::Uuid;
 
-/// Everything in one list, behind one lock.
+/// A list of events behind a lock.
 #[derive(Default)]
 struct ToyStore {
     limits: Limits,
@@ -49,10 +49,10 @@ impl Log {
         }
     }
 
-    /// The positions of events that were all appended before.
-    fn find(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
+    /// The positions of the events, if earlier appends stored all of them.
+    fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
         let mut found = Vec::new();
-        let (mut first_stored, mut first_other) = (None, None);
+        let (mut first_stored, mut first_different) = (None, None);
         for event in events {
             let Some(id) = event.id() else { continue };
             let Some(stored) = self.events.iter().find(|stored| stored.id() == id) else {
@@ -60,16 +60,17 @@ impl Log {
             };
             first_stored.get_or_insert(id);
             if !stored.has_content_of(event) {
-                first_other.get_or_insert(id);
+                first_different.get_or_insert(id);
             }
             found.push(stored.position());
         }
-        let taken = if found.len() < events.len() {
+        // If only some of the events are stored, their ids are duplicates even with equal content.
+        let duplicate = if found.len() < events.len() {
             first_stored
         } else {
-            first_other
+            first_different
         };
-        match taken {
+        match duplicate {
             Some(id) => Err(Error::DuplicateEventId { id }),
             None => Ok(Appended::found(found)),
         }
@@ -92,7 +93,8 @@ impl Log {
     }
 
     fn submit(&mut self, append: Append) -> Result<Appended, Error> {
-        if let Some(appended) = self.find(&append.events)? {
+        // The order of the checks is part of the contract of `EventStore::submit`.
+        if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
         self.check_after(
@@ -144,7 +146,7 @@ impl Log {
     }
 }
 
-fn is_past_marks(position: Position, options: ReadOptions) -> bool {
+fn is_in_range(position: Position, options: ReadOptions) -> bool {
     let (after, from) = (options.after, options.from);
     if options.backwards {
         after.is_none_or(|after| position < after) && from.is_none_or(|from| position <= from)
@@ -153,6 +155,7 @@ fn is_past_marks(position: Position, options: ReadOptions) -> bool {
     }
 }
 
+/// Backends store times with this precision, and the conformance suite checks it.
 fn whole_microseconds(time: SystemTime) -> SystemTime {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     UNIX_EPOCH + Duration::from_micros(since_epoch.as_micros() as u64)
@@ -169,6 +172,7 @@ impl EventStore for ToyStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
+        // Under one lock, so that the head belongs to the snapshot of the events.
         let log = self.log();
         let mut events = log.events.clone();
         if options.backwards {
@@ -176,7 +180,7 @@ impl EventStore for ToyStore {
         } else {
             log.check_after(options.after)?;
         }
-        events.retain(|event| query.matches(event) && is_past_marks(event.position(), options));
+        events.retain(|event| query.matches(event) && is_in_range(event.position(), options));
         events.truncate(options.limit.unwrap_or(u64::MAX) as usize);
         let stream = futures_util::stream::iter(events.into_iter().map(Ok));
         Ok(EventStream::new(log.head(), stream))
@@ -231,9 +235,9 @@ async fn main() -> Result<(), Error> {
             .tag_pair("username", "ada")
             .build()?;
         match store.append_if(registered, free.clone()).await {
-            Ok(appended) => println!("attempt {attempt}: stored at {}", appended.first()),
+            Ok(appended) => println!("attempt {attempt}: stored at position {}", appended.first()),
             Err(Error::Conflict { position }) => {
-                println!("attempt {attempt}: taken since {position}");
+                println!("attempt {attempt}: taken at position {position}");
             }
             Err(error) => return Err(error),
         }

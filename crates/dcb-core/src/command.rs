@@ -1,4 +1,4 @@
-//! Commands: what was asked for, kept beside what came of it.
+//! Commands, stored with the events that they caused.
 
 mod executor;
 
@@ -12,10 +12,10 @@ pub use executor::CommandExecutor;
 
 use crate::{Error, Event, EventBuilder, Position};
 
-/// What somebody asked for: a type, data and metadata, as an event has them, without tags.
+/// A request to the application: like an event, it has a type, data and metadata, but no tags.
 ///
-/// [`Append::command`](crate::Append::command) keeps it in the log of commands, by the same commit
-/// as the events that it led to. A refused append leaves no command.
+/// [`Append::command`](crate::Append::command) stores it in the command log, in the same commit as
+/// the events that it caused. A refused append stores no command.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Command {
     content: Event,
@@ -29,40 +29,40 @@ impl Command {
         }
     }
 
-    /// What is asked for.
+    /// The type, for example `EnrollStudent`.
     pub fn command_type(&self) -> &str {
         self.content.event_type()
     }
 
-    /// The metadata, keys unique, in the order it was given.
+    /// The metadata entries in the caller's order; keys are unique.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.content.metadata()
     }
 
-    /// The metadata value of this key.
+    /// The metadata value for `key`.
     pub fn metadata_value(&self, key: &str) -> Option<&str> {
         self.content.metadata_value(key)
     }
 
-    /// The data, byte for byte as it was given.
+    /// The data, byte for byte.
     pub fn data(&self) -> &[u8] {
         self.content.data()
     }
 
-    /// The data decoded from JSON.
+    /// Decodes the data from JSON.
     ///
     /// # Errors
-    /// [`Error::Json`] where it is not JSON of this shape.
+    /// [`Error::Json`] if the data is not JSON of this shape.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.content.json()
     }
 
-    /// The size of type, metadata and data in bytes, as [`Event::size_bytes`] counts them.
+    /// The size of type, metadata and data in bytes, counted like [`Event::size_bytes`].
     pub fn size_bytes(&self) -> usize {
         self.content.size_bytes()
     }
 
-    /// The command as the log keeps it: its first event is at `position`. For stores.
+    /// The command as stored in the log; its first event is at `position`. For stores.
     pub fn into_recorded(
         self,
         position: Position,
@@ -77,7 +77,7 @@ impl Command {
         }
     }
 
-    /// A command from the parts that a store keeps.
+    /// Rebuilds a command from its stored parts.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn stored<'a>(
         command_type: &'a str,
@@ -92,7 +92,7 @@ impl Command {
             .build()
     }
 
-    /// As an event without tags, for what stores write alike.
+    /// The command as an event without tags, so that stores can share code for both.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn content(&self) -> &Event {
         &self.content
@@ -110,7 +110,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Builds a [`Command`]; the first problem is reported by [`CommandBuilder::build`].
+/// Builds a [`Command`]. [`CommandBuilder::build`] reports the first problem.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CommandBuilder {
@@ -144,17 +144,17 @@ impl CommandBuilder {
         }
     }
 
-    /// The checked command. A type has 1 to 64 characters, as an event's.
+    /// Checks the fields and returns the command. Like an event's, the type has 1 to 64 characters.
     ///
     /// # Errors
-    /// [`Error::Invalid`] that names the first field that is not valid: `type`, `metadata`, `data`.
+    /// [`Error::Invalid`] naming the first invalid field: `type`, `metadata` or `data`.
     pub fn build(self) -> Result<Command, Error> {
         let content = self.content.build()?;
         Ok(Command { content })
     }
 }
 
-/// A command in the log of commands, with where its events are.
+/// A stored command and the positions of its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCommand {
     position: Position,
@@ -164,23 +164,23 @@ pub struct RecordedCommand {
 }
 
 impl RecordedCommand {
-    /// The position of the first event that it led to. No two commands have the same.
+    /// The position of the first event that the command caused. It is unique among commands.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// The positions of the events that it led to, in order.
+    /// The positions of the events that the command caused, in order.
     pub fn positions(&self) -> impl Iterator<Item = Position> {
         let events = usize::try_from(self.events).unwrap_or(usize::MAX);
         std::iter::successors(Some(self.position), |position| Some(position.next())).take(events)
     }
 
-    /// When it was committed, as its events have it.
+    /// The commit time, the same as that of its events.
     pub fn recorded_at(&self) -> SystemTime {
         self.recorded_at
     }
 
-    /// The command as it was given.
+    /// The command.
     pub fn command(&self) -> &Command {
         &self.command
     }

@@ -2,18 +2,18 @@ use std::fmt::Display;
 
 use crate::{Error, Position, Query};
 
-/// What must not have happened for an append to be allowed: the consistency boundary of a decision.
+/// A condition under which an append fails: the consistency boundary of a decision.
 ///
 /// The append fails, with nothing written, if any event at a position greater than `after` matches
-/// `fail_if_events_match`. Without `after`, any matching event fails it. `after` is usually the
-/// head of the snapshot that the decision was read from; it may be any position up to the head of
-/// the log, from this store or a lagging replica. One beyond the head is refused as
+/// `fail_if_events_match`. Without `after`, any matching event makes it fail. `after` is usually the
+/// head of the snapshot that the decision was read from. It may be any position up to the head of
+/// the log, read from this store or from a lagging replica. A position beyond the head is refused as
 /// [`Error::AfterBeyondHead`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendCondition {
     /// The events that the decision depends on.
     pub fail_if_events_match: Query,
-    /// The last position that the decision has seen; matches up to and including it are ignored.
+    /// The last position that the decision has seen. Matches up to and including it are ignored.
     pub after: Option<Position>,
 }
 
@@ -29,7 +29,7 @@ impl AppendCondition {
     /// Fails if any event carries the tag `key:value`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the tag is not valid.
+    /// [`Error::Invalid`] if the tag is not valid.
     pub fn fail_if_exists(key: &str, value: impl Display) -> Result<Self, Error> {
         Ok(Self::fail_if(
             Query::builder().tag_pair(key, value).build()?,
@@ -39,7 +39,7 @@ impl AppendCondition {
     /// Fails if any event of this type carries the tag `key:value`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the type or the tag is not valid.
+    /// [`Error::Invalid`] if the type or the tag is not valid.
     pub fn fail_if_event_type(
         event_type: &str,
         key: &str,
@@ -53,7 +53,7 @@ impl AppendCondition {
         ))
     }
 
-    /// The same condition, blind to the events up to and including `after`.
+    /// The same condition, ignoring events up to and including `after`.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
         self.after = after.into();

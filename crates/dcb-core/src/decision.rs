@@ -1,12 +1,12 @@
 use crate::{Append, Appended, Error, Event, EventStore, Projected, Projection};
 
-/// Reads the state that a decision depends on, decides, appends on condition that the state still
-/// holds, and begins again when it does not.
+/// Reads the state that a decision depends on, decides, and appends on condition that the state has
+/// not changed. After a conflict it starts over.
 ///
-/// A conflict means that somebody else's decision was committed, so the log as a whole makes
-/// progress however often one decision is made again.
+/// A conflict means that another decision was committed, so the log as a whole makes progress even
+/// if one decision has to retry often.
 ///
-/// For threads there is `sqlite::blocking::SqliteStore::decide`.
+/// `sqlite::blocking::SqliteStore::decide` is the same without async.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct DecisionModel<P> {
@@ -14,22 +14,22 @@ pub struct DecisionModel<P> {
     max_attempts: u32,
 }
 
-/// What a decision came to.
+/// The result of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Where the events are; `None` where the decision was to append nothing.
+    /// The positions of the events; `None` if the decision returned no events.
     pub appended: Option<Appended>,
-    /// How often it was decided; 1 where nothing came between.
+    /// The number of attempts; 1 without conflicts.
     pub attempts: u32,
 }
 
 impl<P> DecisionModel<P> {
-    /// How often a decision is made at most, where nothing else was said.
+    /// The default maximum number of attempts.
     pub const DEFAULT_MAX_ATTEMPTS: u32 = 10;
 }
 
 impl<P: Projection> DecisionModel<P> {
-    /// A decision that depends on this projection and on nothing else.
+    /// Creates a decision that depends only on this projection.
     pub fn new(projection: P) -> Self {
         Self {
             projection,
@@ -37,7 +37,7 @@ impl<P: Projection> DecisionModel<P> {
         }
     }
 
-    /// Decides at most `max_attempts` times, the first included; 0 counts as 1.
+    /// Sets the maximum number of attempts, including the first; 0 counts as 1.
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         self.max_attempts = max_attempts.max(1);
         self
@@ -47,13 +47,15 @@ impl<P: Projection> DecisionModel<P> {
         Attempts::at_most(self.max_attempts)
     }
 
-    /// Projects, calls `decide` with the state, and appends the events that it returns under the
-    /// condition of the projection. After a conflict all of it is done again, so `decide` may be
-    /// called several times; no events means nothing is appended.
+    /// Projects the state, calls `decide` with it, and appends the returned events under the
+    /// condition of the projection.
+    ///
+    /// After a conflict it repeats all three steps, so `decide` may be called several times. If
+    /// `decide` returns no events, nothing is appended.
     ///
     /// # Errors
-    /// Whatever `decide` refuses with; [`Error::RetriesExhausted`] where every attempt met a
-    /// conflict; else what the store met.
+    /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt ended in a conflict; or
+    /// any other error of [`EventStore::project`] and [`EventStore::submit`].
     pub async fn decide<S, V, E>(
         &self,
         store: &S,
@@ -67,7 +69,7 @@ impl<P: Projection> DecisionModel<P> {
         let mut attempts = self.attempts();
         loop {
             let projected = store.project(&self.projection).await?;
-            let append = projected.decided(&mut decide)?;
+            let append = projected.into_append(&mut decide)?;
             if let Some(decided) = attempts.submit(store, append).await? {
                 return Ok(decided);
             }
@@ -76,8 +78,8 @@ impl<P: Projection> DecisionModel<P> {
 }
 
 impl<S> Projected<S> {
-    /// The append of what is decided about the state, under its condition.
-    pub(crate) fn decided<V: Into<Vec<Event>>, E>(
+    /// Decides on the state and returns the append, under the projection's condition.
+    pub(crate) fn into_append<V: Into<Vec<Event>>, E>(
         self,
         decide: impl FnOnce(S) -> Result<V, E>,
     ) -> Result<Append, E> {
@@ -97,22 +99,22 @@ impl Attempts {
         Self { made: 0, max }
     }
 
-    /// Makes an attempt: what the decision came to; `None` where it met a conflict and is to be made
-    /// again.
+    /// Makes one attempt. Returns `None` after a conflict that should be retried.
     pub(crate) async fn submit<S: EventStore>(
         &mut self,
         store: &S,
         append: Append,
     ) -> Result<Option<Decided>, Error> {
+        // Stores refuse an append without events, but deciding to do nothing is no error.
         let appended = match append.events.is_empty() {
             true => Ok(None),
             false => store.submit(append).await.map(Some),
         };
-        self.judge(appended)
+        self.record(appended)
     }
 
-    /// What an attempt came to that appended this, or nothing.
-    pub(crate) fn judge(
+    /// Counts an attempt with this outcome. Returns `None` after a conflict that should be retried.
+    pub(crate) fn record(
         &mut self,
         appended: Result<Option<Appended>, Error>,
     ) -> Result<Option<Decided>, Error> {

@@ -5,11 +5,11 @@ use uuid::Uuid;
 
 use crate::Position;
 
-/// Why a call to a store did not do what was asked.
+/// Why a call to a store failed, and what the caller can do next.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument is not acceptable; nothing was written. Correct the named field.
+    /// An argument is invalid; nothing was written. Correct the named field.
     #[error("{field} {problem}")]
     Invalid {
         /// The field, as a path: `type`, `events[3].tags`, `query.items`.
@@ -17,156 +17,157 @@ pub enum Error {
         /// What is wrong with it.
         problem: Problem,
     },
-    /// Something that the decision was based on has changed; nothing was written. Read again,
-    /// decide again.
-    #[error("an event that the condition excludes is at position {position}")]
+    /// An event that the decision did not see matches its condition; nothing was written. Read
+    /// again, then decide again.
+    #[error("the event at position {position} matches the append condition")]
     Conflict {
         /// The first event after the condition's `after` that matches it.
         position: Position,
     },
-    /// The position is greater than the head: the log was shortened (by a failover or a clean-up)
-    /// since it was read. Nothing was written. Read again from the start.
+    /// The position is greater than the head, so a failover or a clean-up has shortened the log
+    /// since the caller read it. Nothing was written. Read again from the start.
     #[error("position {after} is beyond the head {}", Position::number_or_zero(*.head))]
     AfterBeyondHead {
-        /// The position that was given.
+        /// The caller's position.
         after: Position,
         /// The last position of the log, `None` when it is empty.
         head: Option<Position>,
     },
-    /// The id is taken by an event with other content, by a part of the batch only, or twice in
-    /// one batch; nothing was written. Give the events new ids.
-    #[error("event id {id} is taken")]
+    /// The id occurs twice in one append, belongs to a stored event with other content, or is
+    /// stored while other events of the append are not. Nothing was written. Use new ids.
+    #[error("event id {id} is already used")]
     DuplicateEventId {
-        /// The first such id of the batch.
+        /// The first such id of the append.
         id: Uuid,
     },
-    /// The tracked position does not increase; nothing was written. The upstream position was
-    /// processed before: skip it.
-    #[error("{tracked} was tracked for {origin} already")]
+    /// The upstream position is not greater than the last one tracked; nothing was written. It was
+    /// processed before, so skip it.
+    #[error("position {tracked} of {origin} is already tracked")]
     AlreadyTracked {
         /// The upstream source.
         origin: String,
-        /// The position last tracked for it.
+        /// The last position tracked for it.
         tracked: u64,
     },
-    /// The checkpoint is not where this runner left it: another one runs the same projection, or it
-    /// was reset. Nothing was written. Go on from the checkpoint as it is.
-    #[error("the checkpoint of {name} is {actual} instead of {expected}",
+    /// The checkpoint differs from the runner's last one: another runner moved it, or the projection
+    /// was reset. Nothing was written. Continue from the stored checkpoint.
+    #[error("the checkpoint of {name} is {actual}, expected {expected}",
         actual = Position::number_or_zero(*.actual), expected = Position::number_or_zero(*.expected))]
     CheckpointMoved {
         /// The projection.
         name: String,
-        /// Where the runner left it.
+        /// The checkpoint that the runner expected.
         expected: Option<Position>,
-        /// Where it is.
+        /// The stored checkpoint.
         actual: Option<Position>,
     },
-    /// The handler of a projection failed; nothing of its batch was written. Mend the handler, then
-    /// run the projection again: it goes on from its checkpoint.
+    /// The handler of a projection failed; its batch was rolled back. Fix the handler, then run the
+    /// projection again. It continues from its checkpoint.
     #[error("the handler of {name} failed: {source}")]
     Handler {
         /// The projection.
         name: String,
-        /// What the handler returned.
+        /// The handler's error.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
-    /// As many projections as the store allows at once are running; nothing was read. Try again
+    /// The store is already running the maximum number of projections; nothing was read. Try again
     /// later, or raise the limit.
-    #[error("{current} projections are running, {max} may")]
+    #[error("{current} projections are running, the limit is {max}")]
     TooManyProjections {
         /// The limit.
         max: usize,
-        /// How many were running when this one was refused.
+        /// The number of running projections when this one was refused.
         current: usize,
     },
-    /// Every try of a decision met a conflict. Try again later.
-    #[error("the decision met a conflict in each of {attempts} attempts")]
+    /// Every attempt at a decision ended in a conflict. Try again later.
+    #[error("all {attempts} attempts at the decision ended in a conflict")]
     RetriesExhausted {
-        /// How often it was decided.
+        /// The number of attempts.
         attempts: u32,
-        /// The conflict of the last attempt.
+        /// The conflicting position of the last attempt.
         position: Position,
     },
-    /// The time allowed for the call ran out. Of an append nothing was written; try again.
+    /// The call exceeded its time limit. If it was an append, nothing was written. Try again.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
         /// `append`, `read`, `wait` or `clear`.
         operation: &'static str,
-        /// The time allowed.
+        /// The time limit.
         limit: Duration,
     },
-    /// It can't be told whether the append was committed. Append the same events with the same ids
-    /// again: what was stored is found, and the first positions are returned.
+    /// The append may or may not have been committed. Append the same events with the same ids
+    /// again. If they are stored, the store returns their positions.
     #[error("the outcome of the append is unknown")]
     OutcomeUnknown {
-        /// The ids of the events; none of a `clear`.
+        /// The ids of the events; empty for a `clear`.
         ids: Vec<Uuid>,
     },
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
-    /// The database can't be reached; of an append nothing was written. Try again later.
+    /// The database can't be reached. If the call was an append, nothing was written. Try again
+    /// later.
     #[error("the database can't be reached: {reason}")]
     Unavailable {
-        /// What the driver reported.
+        /// The driver's message.
         reason: Arc<str>,
     },
-    /// The tables or functions in the database are not those that this version works with.
-    /// Install the schema anew, or undo the change.
-    #[error("schema {schema} is not as installed: {}", differences.join("; "))]
+    /// Tables or functions in the database were changed after installation. Undo the change, or
+    /// reinstall the schema.
+    #[error("schema {schema} was changed after installation: {}", differences.join("; "))]
     SchemaMismatch {
         /// The log's schema.
         schema: String,
-        /// A line for each object that is missing or differs.
+        /// One line for each object that is missing or differs.
         differences: Vec<String>,
     },
-    /// The schema was installed by a newer version. Update this one.
-    #[error("schema {schema} has version {found}, this library knows up to {supported}")]
+    /// A newer version of this library installed the schema. Update this one.
+    #[error("schema {schema} has version {found}, this library supports up to {supported}")]
     SchemaTooNew {
         /// The log's schema.
         schema: String,
-        /// The version found.
+        /// The installed version.
         found: i32,
-        /// The newest version that this library can work with.
+        /// The newest version that this library supports.
         supported: i32,
     },
     /// The data of an event is not JSON of the expected shape.
     #[error("the data is not the expected JSON: {reason}")]
     Json {
-        /// What serde reported.
+        /// The message from serde.
         reason: Arc<str>,
     },
-    /// The data of a stored event is not of the shape that its version has. Add what the event
-    /// needs to the upcast of its version.
+    /// The data of a stored event does not have the shape of its version. Extend the upcast of that
+    /// version to accept the event.
     #[error(
         "the event at position {position} ({event_type} version {version}) can't be upcast: {reason}"
     )]
     Upcast {
-        /// Where the event is.
+        /// The position of the event.
         position: Position,
         /// Its type.
         event_type: Arc<str>,
         /// The version of its data.
         version: u32,
-        /// What serde reported.
+        /// The message from serde.
         reason: Arc<str>,
     },
-    /// A stored event has a version that this program does not know. Update the program.
+    /// A stored event has a version newer than any this program supports. Update the program.
     #[error(
-        "the event at position {position} ({event_type}) has version {found}, this program knows up to {supported}"
+        "the event at position {position} ({event_type}) has version {found}, this program supports up to {supported}"
     )]
     VersionTooNew {
-        /// Where the event is.
+        /// The position of the event.
         position: Position,
         /// Its type.
         event_type: Arc<str>,
         /// The version of its data.
         found: u32,
-        /// The newest version that this program knows.
+        /// The newest version that this program supports.
         supported: u32,
     },
-    /// An entry of an import is not an event that the store can hold; entries before it may have
-    /// been appended. Correct the entry, then import again.
+    /// An entry of an import is not a valid event. Earlier entries may have been appended. Correct
+    /// the entry, then import again.
     #[error("{entry} can't be imported: {reason}")]
     Import {
         /// The entry: `line 7`, `position 7`.
@@ -174,33 +175,33 @@ pub enum Error {
         /// What is wrong with it.
         reason: Arc<str>,
     },
-    /// Reading an import or writing an export failed. See to the file, then go on after the last
-    /// event that was reported.
+    /// Reading an import or writing an export failed. Fix the cause, then continue after the last
+    /// reported event.
     #[error("the transfer failed: {reason}")]
     Io {
-        /// What the operating system reported.
+        /// The operating system's message.
         reason: Arc<str>,
     },
-    /// The database refused or failed the statement; of an append nothing was written.
+    /// The database rejected the statement. If it was an append, nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
     Database {
-        /// The SQLSTATE, where the database sent one.
+        /// The SQLSTATE, if the database sent one.
         code: Option<Arc<str>>,
         /// The database's message.
         message: Arc<str>,
     },
-    /// The code that commits appends panicked; whether this append was written is unknown. Report
-    /// it, and append the same ids again.
-    #[error("the committing code panicked")]
+    /// The code that commits appends panicked, so this append may or may not have been written.
+    /// Report the panic, and append the same ids again.
+    #[error("the commit code panicked")]
     Panicked,
 }
 
 impl Error {
-    /// Whether the same call may succeed later though nobody changes anything: the database was
-    /// away, busy, or chose this transaction to give way to another. A conflict is none of these:
-    /// read again, and decide anew.
+    /// Whether the same call may succeed if repeated unchanged: the database was unreachable or
+    /// busy, or it aborted this transaction in favor of another. A conflict is not transient: the
+    /// caller has to read and decide again.
     pub fn is_transient(&self) -> bool {
-        /// Transaction rollback, insufficient resources, operator intervention.
+        /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
             Self::Unavailable { .. } | Self::Timeout { .. } => true,
@@ -216,7 +217,7 @@ impl Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It has nothing in it.
+    /// The field is empty.
     #[error("is empty")]
     Empty,
     /// A text has too many characters.
@@ -227,7 +228,7 @@ pub enum Problem {
         /// The length, in characters.
         actual: usize,
     },
-    /// A text has a NUL character.
+    /// A text contains a NUL character.
     #[error("contains a NUL character")]
     ContainsNul,
     /// A list has too many entries.
@@ -254,8 +255,8 @@ pub enum Problem {
         /// The value.
         actual: u64,
     },
-    /// A key that must be unique is there twice.
-    #[error("has {key} twice")]
+    /// A key that must be unique occurs twice.
+    #[error("contains {key} twice")]
     Duplicate {
         /// The key.
         key: String,
@@ -263,7 +264,7 @@ pub enum Problem {
     /// A text does not have the expected form.
     #[error("is malformed: {reason}")]
     Malformed {
-        /// What was expected.
+        /// The expected form.
         reason: String,
     },
 }

@@ -13,10 +13,10 @@ use crate::tag::write_text;
 use crate::text::{check, check_content, invalid};
 use crate::{Error, EventType, Position, Problem, Tag};
 
-/// An event that is to be appended.
+/// An event to append.
 ///
-/// Type, tags, metadata and data are kept in one buffer, so an event costs one allocation beside
-/// its data. Tags are a set: sorted, without repeats. Metadata keeps its order.
+/// Type, tags, metadata and data are in one buffer, so an event is one allocation. Tags form a set:
+/// sorted, without duplicates. Metadata keeps its order.
 ///
 /// ```
 /// # fn main() -> Result<(), dcb_core::Error> {
@@ -37,7 +37,7 @@ pub struct Event {
     body: Body,
 }
 
-/// An event of the log.
+/// An event in the log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SequencedEvent {
     position: Position,
@@ -46,16 +46,16 @@ pub struct SequencedEvent {
     body: Body,
 }
 
-/// The readers that an event has before and after it is appended.
+/// The accessors that [`Event`] and [`SequencedEvent`] share.
 macro_rules! body_accessors {
     ($event:ty) => {
         impl $event {
-            /// What happened.
+            /// The type.
             pub fn event_type(&self) -> &str {
                 self.body.event_type()
             }
 
-            /// The tags, sorted, each once.
+            /// The tags, sorted and without duplicates.
             pub fn tags(&self) -> impl Iterator<Item = &str> {
                 self.body.tags()
             }
@@ -76,41 +76,41 @@ macro_rules! body_accessors {
                     .find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'))
             }
 
-            /// The metadata, keys unique, in the order it was given.
+            /// The metadata entries in the caller's order; keys are unique.
             pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
                 self.body.metadata()
             }
 
-            /// The metadata value of this key.
+            /// The metadata value for `key`.
             pub fn metadata_value(&self, key: &str) -> Option<&str> {
                 self.metadata()
-                    .find_map(|(own, value)| (own == key).then_some(value))
+                    .find_map(|(entry, value)| (entry == key).then_some(value))
             }
 
-            /// The version of the data's shape: what [`EventBuilder::version`] set, 1 where it set
-            /// none.
+            /// The version of the data's shape, as set by [`EventBuilder::version`]. Default: 1.
             pub fn version(&self) -> u32 {
                 let set = self.metadata_value(Event::VERSION);
+                // Metadata is free text, so an unreadable version counts as missing.
                 set.and_then(|text| text.parse().ok()).unwrap_or(1)
             }
 
-            /// The data, byte for byte as it was given.
+            /// The data, byte for byte.
             pub fn data(&self) -> &[u8] {
                 self.body.data()
             }
 
-            /// The data decoded from JSON.
+            /// Decodes the data from JSON.
             ///
             /// # Errors
-            /// [`Error::Json`] where it is not JSON of this shape.
+            /// [`Error::Json`] if the data is not JSON of this shape.
             pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
                 serde_json::from_slice(self.data()).map_err(|error| Error::Json {
                     reason: error.to_string().into(),
                 })
             }
 
-            /// The size of type, tags, metadata and data in bytes; each tag, each metadata key and
-            /// each metadata value counts one more.
+            /// The size of type, tags, metadata and data in bytes, plus one byte for each tag, each
+            /// metadata key and each metadata value.
             pub fn size_bytes(&self) -> usize {
                 self.body.len()
             }
@@ -122,11 +122,11 @@ body_accessors!(Event);
 body_accessors!(SequencedEvent);
 
 impl Event {
-    /// The metadata key that ties together what one request caused.
+    /// The metadata key that links all events of one request.
     pub const CORRELATION_ID: &'static str = "correlationId";
-    /// The metadata key of the event or command that caused this event.
+    /// The metadata key for the id of the event or command that caused this event.
     pub const CAUSATION_ID: &'static str = "causationId";
-    /// The metadata key of the version of the data's shape.
+    /// The metadata key for the version of the data's shape.
     pub const VERSION: &'static str = "schemaVersion";
 
     /// Builds an event of this type.
@@ -134,7 +134,7 @@ impl Event {
         EventBuilder::new(event_type.into())
     }
 
-    /// The id for idempotency; a store makes one where there is none.
+    /// The id that makes a repeated append idempotent. A store generates a missing id.
     pub fn id(&self) -> Option<Uuid> {
         self.id
     }
@@ -146,7 +146,7 @@ impl Event {
         self
     }
 
-    /// The event as the log keeps it. For stores.
+    /// The event as stored in the log. For stores.
     pub fn into_sequenced(
         self,
         position: Position,
@@ -162,7 +162,7 @@ impl Event {
     }
 }
 
-/// The parts of a stored event, as a backend reads them.
+/// The parts of a stored event, borrowed from a database row.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) struct StoredEvent<'a, T, M> {
     pub(crate) position: Position,
@@ -180,7 +180,7 @@ where
     T: Iterator<Item = &'a str> + Clone,
     M: Iterator<Item = (&'a str, &'a str)> + Clone,
 {
-    /// The event, in one allocation.
+    /// Builds the event with a single allocation.
     pub(crate) fn into_event(self) -> Result<SequencedEvent, Error> {
         let body = Body::pack(self.event_type, self.tags, self.metadata, self.data)?;
         let Self {
@@ -199,13 +199,13 @@ where
 }
 
 impl SequencedEvent {
-    /// The place in the log.
+    /// The position in the log.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// When the store committed the event, by the store's clock, in microseconds. It need not
-    /// increase with the position.
+    /// The commit time by the store's clock, in whole microseconds. Times need not increase with the
+    /// position.
     pub fn recorded_at(&self) -> SystemTime {
         self.recorded_at
     }
@@ -215,7 +215,7 @@ impl SequencedEvent {
         self.id
     }
 
-    /// The same event with other data, which has this version.
+    /// The same event with other data of this version.
     pub(crate) fn with_data(&self, data: &[u8], version: u32) -> Result<Self, Error> {
         let version = version.to_string();
         let others = self.metadata().filter(|(key, _)| *key != Event::VERSION);
@@ -258,13 +258,13 @@ impl fmt::Debug for SequencedEvent {
     }
 }
 
-/// Builds an [`Event`]; the first problem is reported by [`EventBuilder::build`].
+/// Builds an [`Event`]. [`EventBuilder::build`] reports the first problem.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct EventBuilder {
     id: Option<Uuid>,
     event_type: String,
-    /// The tags one after the other; `tag_ends` says where each ends.
+    /// All tags concatenated; `tag_ends` has the end of each. Two buffers instead of one per tag.
     tags: String,
     tag_ends: Vec<usize>,
     metadata: Vec<(String, String)>,
@@ -285,13 +285,13 @@ impl EventBuilder {
         }
     }
 
-    /// Sets the id. Appending the same ids with the same content again changes nothing.
+    /// Sets the id. Appending the same id with the same content again changes nothing.
     pub fn id(mut self, id: Uuid) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Adds a tag; one that is there already is not added twice.
+    /// Adds a tag. Duplicates are dropped.
     pub fn tag(mut self, tag: impl Display) -> Self {
         if let Err(problem) = write_text(&mut self.tags, tag) {
             self.problem.get_or_insert(problem);
@@ -328,19 +328,19 @@ impl EventBuilder {
         self.metadata(Event::CAUSATION_ID, id)
     }
 
-    /// Sets the metadata entry [`Event::VERSION`]: the version of the data's shape, from 1. See
-    /// [`upcast`](crate::upcast).
+    /// Sets the metadata entry [`Event::VERSION`], the version of the data's shape. Versions start at
+    /// 1; see [`upcast`](crate::upcast).
     pub fn version(self, version: u32) -> Self {
         self.metadata(Event::VERSION, version.to_string())
     }
 
-    /// Sets the data, any bytes.
+    /// Sets the data to these bytes.
     pub fn data(mut self, data: impl Into<Vec<u8>>) -> Self {
         self.data = data.into();
         self
     }
 
-    /// Sets the data to the JSON form of `value`.
+    /// Sets the data to `value` as JSON.
     pub fn json<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         match serde_json::to_vec(value) {
             Ok(data) => self.data = data,
@@ -354,11 +354,10 @@ impl EventBuilder {
         self
     }
 
-    /// The checked event.
+    /// Checks the fields and returns the event.
     ///
     /// # Errors
-    /// [`Error::Invalid`] that names the first field that is not valid: `type`, `tags`,
-    /// `metadata`, `data`.
+    /// [`Error::Invalid`] naming the first invalid field: `type`, `tags`, `metadata` or `data`.
     pub fn build(mut self) -> Result<Event, Error> {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
@@ -385,6 +384,7 @@ impl EventBuilder {
     }
 
     fn check_metadata(&self) -> Result<(), Error> {
+        // Quadratic, but events have few metadata entries.
         for (index, (key, value)) in self.metadata.iter().enumerate() {
             check(key, Tag::MAX_CHARS).map_err(invalid("metadata"))?;
             check_content(value, usize::MAX).map_err(invalid("metadata"))?;

@@ -3,15 +3,15 @@ use std::fmt;
 use crate::Error;
 use crate::text::{check, invalid};
 
-/// What happened, for example `EnrollmentCompleted`: 1 to 64 characters, none of them NUL.
+/// The type of an event, for example `EnrollmentCompleted`: 1 to 64 characters without NUL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventType(String);
 
 impl EventType {
-    /// The longest type, in characters.
+    /// The maximum length, in characters.
     pub const MAX_CHARS: usize = 64;
 
-    /// A checked event type.
+    /// Checks the name and creates the event type.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `type`.
@@ -21,7 +21,7 @@ impl EventType {
         Ok(Self(name))
     }
 
-    /// The type's name.
+    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

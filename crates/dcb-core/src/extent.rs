@@ -2,19 +2,18 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::Position;
 
-/// How many events a query selects in a part of the log, and the last of them.
+/// The number of events that a query selects in a range of positions, and the last of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How many events match.
+    /// The number of matching events.
     pub count: u64,
-    /// The last event that matches, `None` where none does.
+    /// The position of the last matching event, `None` without matches.
     pub last: Option<Position>,
-    /// The last position of the log in the same snapshot, `None` of an empty log.
+    /// The last position of the log in the same snapshot, `None` if the log is empty.
     pub head: Option<Position>,
 }
 
-/// A part of a log by the numbers of its first and last position, both inclusive; empty where the
-/// first is greater. Positions begin at 1.
+/// A range of positions, both ends inclusive. It is empty if `first` is greater than `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) first: u64,
@@ -36,7 +35,8 @@ impl Span {
         };
         let last = match range.end_bound() {
             Bound::Included(last) => last.get(),
-            Bound::Excluded(behind) => behind.get() - 1,
+            // No underflow: a position is at least 1.
+            Bound::Excluded(end) => end.get() - 1,
             Bound::Unbounded => Self::ALL.last,
         };
         Self { first, last }
@@ -48,7 +48,8 @@ impl Span {
 }
 
 impl Extent {
-    /// That of all events: positions are dense.
+    /// The extent of [`Query::all`](crate::Query::all), computed without a read because positions
+    /// are dense.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn of_all(head: Option<Position>, span: Span) -> Self {
         let last = Position::number_or_zero(head).min(span.last);

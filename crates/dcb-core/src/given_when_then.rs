@@ -1,4 +1,4 @@
-//! Tests of decisions in three words: given these events, when this is decided, then those follow.
+//! Tests of decisions: given past events, when a decision is made, then it appends certain events.
 
 use std::fmt::{Debug, Write as _};
 
@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent};
 
-/// A log of its own with these events, for one decision.
+/// Creates a fresh log with these events, for one decision.
 ///
-/// The decision runs on a [`MemoryStore`], whose conditions are real, so anything that takes an
-/// [`EventStore`] can be tested: a [`DecisionModel`](crate::DecisionModel), or a function around
-/// one.
+/// The decision runs on a [`MemoryStore`], which checks conditions like any other store. So you can
+/// test any code that takes an [`EventStore`], such as a [`DecisionModel`](crate::DecisionModel).
 ///
 /// ```
 /// # #[tokio::main]
@@ -30,25 +29,26 @@ use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, Sequen
 /// ```
 ///
 /// # Panics
-/// Where the events can't be appended to an empty log: one of them is larger than the default
-/// [`Limits`](crate::Limits) allow, or two have the same id and not the same content.
+/// If the events can't be appended to an empty log: one exceeds the default
+/// [`Limits`](crate::Limits), or two have the same id but different content.
 pub async fn given(events: impl IntoIterator<Item = Event>) -> Given {
     let store = MemoryStore::new();
     for event in events {
+        // One at a time, because the limit on events per append must not apply.
         let appended = store.append(event).await;
-        appended.expect("the given events can be appended");
+        appended.expect("the given events should be valid");
     }
     Given { store }
 }
 
-/// What had happened before the decision.
+/// The log before the decision.
 #[derive(Debug)]
 #[must_use]
 pub struct Given {
     store: MemoryStore,
 }
 
-/// What the decision came to.
+/// The outcome of the decision.
 #[derive(Debug)]
 #[must_use]
 pub struct Outcome<T, E> {
@@ -60,12 +60,12 @@ impl Given {
     /// Makes the decision.
     ///
     /// # Panics
-    /// Where the log is not as long afterwards as it was before; nothing takes events out of it.
+    /// If the log is shorter afterwards, which no call on a [`MemoryStore`] can cause.
     pub async fn when<T, E>(
         self,
         decision: impl AsyncFnOnce(&MemoryStore) -> Result<T, E>,
     ) -> Outcome<T, E> {
-        let readable = "a log in memory can be read";
+        let readable = "reading from memory should not fail";
         let before: Option<Position> = self.store.head().await.expect(readable);
         let result = decision(&self.store).await;
         let options = ReadOptions::new().after(before);
@@ -78,11 +78,13 @@ impl Given {
 }
 
 impl<T, E: Debug> Outcome<T, E> {
-    /// The decision was made and appended these events, in this order. They are compared by type,
-    /// tags and data, JSON by its meaning; by id and metadata as far as `expected` has them.
+    /// Asserts that the decision succeeded and appended exactly these events, in this order.
+    ///
+    /// Types, tags and data have to be equal; JSON data is compared by value. Ids and metadata are
+    /// compared only if `expected` sets them.
     ///
     /// # Panics
-    /// Where it was refused or appended others; both sides are shown.
+    /// If the decision was refused or appended other events. The message shows both lists.
     #[track_caller]
     pub fn then(self, expected: impl Into<Vec<Event>>) -> T {
         let expected = expected.into();
@@ -99,10 +101,10 @@ impl<T, E: Debug> Outcome<T, E> {
         made
     }
 
-    /// The decision was made and appended nothing.
+    /// Asserts that the decision succeeded and appended nothing.
     ///
     /// # Panics
-    /// Where it was refused or appended something.
+    /// If the decision was refused or appended events.
     #[track_caller]
     pub fn then_nothing(self) -> T {
         self.then(Vec::new())
@@ -110,14 +112,14 @@ impl<T, E: Debug> Outcome<T, E> {
 }
 
 impl<T: Debug, E> Outcome<T, E> {
-    /// The decision was refused, for this reason, and appended nothing.
+    /// Asserts that the decision was refused and appended nothing, and returns its error.
     ///
     /// # Panics
-    /// Where it was made, or appended something before it was refused.
+    /// If the decision succeeded, or appended events before it was refused.
     #[track_caller]
     pub fn then_refused(self) -> E {
         let refused = match self.result {
-            Ok(made) => panic!("the decision was made: {made:?}"),
+            Ok(made) => panic!("the decision was not refused: {made:?}"),
             Err(refused) => refused,
         };
         assert!(
@@ -141,6 +143,7 @@ fn is_as_expected(expected: &Event, appended: &SequencedEvent) -> bool {
 
 fn same_data(expected: &[u8], appended: &[u8]) -> bool {
     let json = |data| serde_json::from_slice::<Value>(data);
+    // Key order and whitespace of JSON carry no meaning; other data must match byte for byte.
     match (json(expected), json(appended)) {
         (Ok(expected), Ok(appended)) => expected == appended,
         _ => expected == appended,

@@ -3,20 +3,20 @@ use uuid::Uuid;
 use crate::text::invalid;
 use crate::{Append, Command, Error, Problem};
 
-/// How large an append may be. What exceeds a limit is refused before anything else is looked at.
+/// The size limits of an append. A store checks them before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most events of one append.
+    /// The maximum number of events per append.
     pub max_events_per_append: usize,
-    /// The most bytes of one event, as [`Event::size_bytes`](crate::Event::size_bytes) counts them;
-    /// and of a command.
+    /// The maximum size of an event or a command in bytes, counted like
+    /// [`Event::size_bytes`](crate::Event::size_bytes).
     pub max_event_bytes: usize,
-    /// The most bytes of all events of one append.
+    /// The maximum total size of the events of an append, in bytes.
     pub max_append_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 1,000 events, 1 MiB an event, 64 MiB an append.
+    /// 1,000 events per append, 1 MiB per event, 64 MiB per append.
     fn default() -> Self {
         Self {
             max_events_per_append: 1000,
@@ -27,14 +27,15 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks all that can be told of an append without looking at the log. For stores.
+    /// Runs all checks of an append that don't need the log. For stores.
     ///
     /// # Errors
-    /// In this order: [`Error::Invalid`] with field `events` where there are none or too many, with
-    /// field `events[i]` of the first that is too large, with field `events` where they are too large
-    /// together, with field `command` where that is larger than an event may be;
-    /// [`Error::DuplicateEventId`] with the first
-    /// id that is in the append twice.
+    /// The first of these:
+    /// 1. [`Error::Invalid`] with field `events` if there are no events or too many;
+    /// 2. [`Error::Invalid`] with field `events[i]` for the first event that is too large;
+    /// 3. [`Error::Invalid`] with field `events` if the events together are too large;
+    /// 4. [`Error::Invalid`] with field `command` if the command is larger than an event may be;
+    /// 5. [`Error::DuplicateEventId`] with the first id that occurs twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
@@ -74,7 +75,7 @@ fn check_size(actual: usize, max: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The first id of the append that occurs in it again.
+/// The first id that occurs more than once in the append.
 fn repeated_id(append: &Append) -> Option<Uuid> {
     if append.events.len() < 2 {
         return None;
@@ -86,8 +87,8 @@ fn repeated_id(append: &Append) -> Option<Uuid> {
         .windows(2)
         .filter(|pair| pair[0] == pair[1])
         .map(|pair| pair[0]);
-    let some = repeated.next()?;
-    // Which of several comes first is asked only where there is one at all.
-    let repeated: Vec<Uuid> = std::iter::once(some).chain(repeated).collect();
+    let first = repeated.next()?;
+    // The quadratic search for the earliest repeated id only runs if there is a repeated id.
+    let repeated: Vec<Uuid> = std::iter::once(first).chain(repeated).collect();
     given().find(|id| repeated.contains(id))
 }

@@ -3,9 +3,9 @@ use std::num::NonZeroU64;
 
 /// The place of an event in its log: 1 for the first, dense, in commit order.
 ///
-/// A failed append burns no position, so the events up to a position are a stable prefix of the
-/// log: whoever has read up to it has missed nothing and never will. There is no position 0;
-/// "nothing read yet" is `None` of an `Option<Position>`.
+/// A failed append uses no position, so the events up to a position never change: a reader that has
+/// read up to a position has missed nothing. There is no position 0; `Option<Position>` uses `None`
+/// for "nothing read yet".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(NonZeroU64);
 
@@ -28,10 +28,11 @@ impl Position {
 
     /// The position that follows this one.
     pub const fn next(self) -> Self {
+        // A log can't reach u64::MAX events, and saturating avoids a panic path.
         Self(self.0.saturating_add(1))
     }
 
-    /// The number of an optional position, 0 where there is none.
+    /// The number of an optional position, 0 for `None`.
     pub fn number_or_zero(position: Option<Self>) -> u64 {
         position.map_or(0, Self::get)
     }

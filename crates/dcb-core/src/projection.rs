@@ -5,23 +5,23 @@ use crate::{AppendCondition, Error, EventStream, Query, SequencedEvent};
 
 /// A fold over the events of a query.
 ///
-/// [`Projector`] is one; tuples and vectors of projections are projections, so any number of them
-/// share one pass over one read of one snapshot.
+/// [`Projector`] implements it. Tuples and vectors of projections are projections too, so several
+/// can share one read of one snapshot.
 pub trait Projection: Send + Sync {
-    /// What the events fold into.
+    /// The folded state.
     type State: Send;
 
     /// The events that the state depends on.
     fn query(&self) -> Query;
 
-    /// The state before any event; the result where nothing matches.
+    /// The state before the first event, and the result if no event matches.
     fn initial(&self) -> Self::State;
 
-    /// Takes `event` into `state` where it matches the query; ignores it otherwise.
+    /// Applies `event` to `state` if it matches the query; ignores it otherwise.
     fn apply(&self, state: &mut Self::State, event: &SequencedEvent);
 }
 
-/// One query, one state and how an event changes it.
+/// A query, an initial state and a function that applies an event to the state.
 ///
 /// ```
 /// # fn main() -> Result<(), dcb_core::Error> {
@@ -42,7 +42,7 @@ pub struct Projector<S> {
 type Apply<S> = Box<dyn Fn(&mut S, &SequencedEvent) + Send + Sync>;
 
 impl<S: Clone + Send + Sync> Projector<S> {
-    /// Folds the events of `query` into `initial` by `apply`.
+    /// Creates a projector that folds the events of `query` into `initial` with `apply`.
     pub fn new(
         query: Query,
         initial: S,
@@ -64,7 +64,7 @@ impl Projector<u64> {
 }
 
 impl Projector<bool> {
-    /// Whether there is an event of `query`.
+    /// Tells whether any event matches `query`.
     pub fn exists(query: Query) -> Self {
         Self::new(query, false, |exists, _| *exists = true)
     }
@@ -91,7 +91,7 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
 impl<P: Projection> Projection for Vec<P> {
     type State = Vec<P::State>;
 
-    /// The union of the queries; of none, [`Query::all`].
+    /// The union of the queries; [`Query::all`] for an empty vector.
     fn query(&self) -> Query {
         self.iter()
             .map(Projection::query)
@@ -139,17 +139,16 @@ tuple_projection!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_projection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_projection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// The state of a projection and the boundary that protects it.
+/// The state of a projection and the condition that protects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projected<S> {
     /// The folded state.
     pub state: S,
-    /// Fails an append if anything that the state depends on came after the snapshot it was
-    /// folded from.
+    /// Makes an append fail if an event that the state depends on was appended after the snapshot.
     pub condition: AppendCondition,
 }
 
-/// A projection on its way through the events of one snapshot.
+/// A running projection over the events of one snapshot.
 ///
 /// It holds one of the store's projection permits until it is finished or dropped.
 pub struct ProjectionStream<'p, P: Projection> {
@@ -157,8 +156,9 @@ pub struct ProjectionStream<'p, P: Projection> {
     query: Query,
     events: EventStream,
     state: P::State,
-    /// What ended the events early.
+    /// The error that ended the stream early.
     failed: Option<Error>,
+    // Only held for its drop.
     _permit: ProjectionPermit,
 }
 
@@ -179,10 +179,11 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
         }
     }
 
-    /// The state after one more event, with that event; `None` when all have been taken in.
+    /// Applies the next event, and returns the new state and the event; `None` after the last.
     ///
     /// # Errors
-    /// What the store met while reading; the projection can't go on.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if
+    /// reading fails. The projection can't continue.
     pub async fn next(&mut self) -> Option<Result<(&P::State, SequencedEvent), Error>> {
         match self.events.next().await? {
             Ok(event) => {
@@ -190,6 +191,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
                 Some(Ok((&self.state, event)))
             }
             Err(error) => {
+                // A stream that failed looks finished, and `finish` must not return a partial state.
                 self.failed = Some(error.clone());
                 Some(Err(error))
             }
@@ -201,10 +203,11 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
         &self.state
     }
 
-    /// Takes in the remaining events.
+    /// Applies the remaining events.
     ///
     /// # Errors
-    /// What the store met while reading, now or before.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if
+    /// reading fails now or failed in an earlier [`ProjectionStream::next`].
     pub async fn finish(mut self) -> Result<Projected<P::State>, Error> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -220,24 +223,24 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
     }
 }
 
-/// How many projections may run at once in one store; who comes too many is refused at once.
+/// The maximum number of concurrent projections per store. Excess calls fail immediately.
 #[derive(Debug)]
 pub struct ProjectionLimit {
     max: usize,
     running: Arc<AtomicUsize>,
 }
 
-/// The right to run one projection; given back on drop.
+/// A permit to run one projection, released on drop.
 #[derive(Debug)]
 pub struct ProjectionPermit {
     running: Arc<AtomicUsize>,
 }
 
 impl ProjectionLimit {
-    /// The limit of a store that was not told another.
+    /// The default limit.
     pub const DEFAULT_MAX: usize = 100;
 
-    /// At most `max` at once.
+    /// Allows at most `max` concurrent projections.
     pub fn new(max: usize) -> Self {
         Self {
             max,
@@ -245,17 +248,17 @@ impl ProjectionLimit {
         }
     }
 
-    /// How many run now.
+    /// The number of running projections.
     pub fn running(&self) -> usize {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// The right to run one more.
+    /// Takes a permit.
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] where `max` are running.
+    /// [`Error::TooManyProjections`] if the limit is reached.
     pub fn acquire(&self) -> Result<ProjectionPermit, Error> {
-        // The counter guards nothing but itself, so no ordering is needed.
+        // Relaxed: the counter guards no other memory.
         self.running
             .try_update(Ordering::Relaxed, Ordering::Relaxed, |running| {
                 (running < self.max).then_some(running + 1)

@@ -3,18 +3,18 @@ use std::fmt::Display;
 use crate::text::invalid;
 use crate::{Error, EventType, Problem, SequencedEvent, Tag};
 
-/// Which events: all, or those that match at least one of its items.
+/// Selects events: all of them, or those that match at least one of its items.
 ///
-/// A query has one meaning everywhere: in reads, in conditions and in projections. "All" is said
-/// by [`Query::all`]; a query of no items can't be built.
+/// A query means the same in reads, conditions and projections. Use [`Query::all`] to select all
+/// events; a query without items can't be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// Empty for all events.
     items: Vec<QueryItem>,
 }
 
-/// One alternative of a query: the event's type is one of `types` (none = any) AND the event
-/// carries all of `tags` (none = any).
+/// One alternative of a query. An event matches if its type is one of `types` and it carries all of
+/// `tags`. An empty list matches any event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryItem {
     types: Vec<EventType>,
@@ -22,7 +22,7 @@ pub struct QueryItem {
 }
 
 impl Query {
-    /// The most items that a query is made of at once. What [`Query::or`] unites may have more.
+    /// The maximum number of items in [`Query::new`]. A union built by [`Query::or`] may have more.
     pub const MAX_ITEMS: usize = 1000;
 
     /// Every event of the log.
@@ -33,7 +33,7 @@ impl Query {
     /// The events that match at least one of `items`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `query.items` where there is none, or more than
+    /// [`Error::Invalid`] with field `query.items` if there are no items, or more than
     /// [`Query::MAX_ITEMS`].
     pub fn new(items: impl Into<Vec<QueryItem>>) -> Result<Self, Error> {
         let mut items = items.into();
@@ -48,23 +48,25 @@ impl Query {
             return Err(invalid("query.items")(problem));
         }
         if items.iter().any(QueryItem::is_any) {
+            // An item that matches every event makes the others redundant, and empty means all.
             items.clear();
         }
         Ok(Self { items })
     }
 
-    /// Builds a query from names, checked at the end.
+    /// Builds a query from type and tag names.
     pub fn builder() -> QueryBuilder {
         QueryBuilder::default()
     }
 
-    /// The query that matches what either matches.
+    /// The union of both queries.
     #[must_use]
     pub fn or(mut self, other: Self) -> Self {
         if self.is_all() || other.is_all() {
             return Self::all();
         }
         for item in other.items {
+            // Projections over the same entity often share items.
             if !self.items.contains(&item) {
                 self.items.push(item);
             }
@@ -95,9 +97,10 @@ impl Query {
 }
 
 impl QueryItem {
-    /// The events of one of `types` that carry all of `tags`.
+    /// Matches events of one of `types` that carry all of `tags`.
     pub fn new(types: impl Into<Vec<EventType>>, tags: impl Into<Vec<Tag>>) -> Self {
         let (mut types, mut tags) = (types.into(), tags.into());
+        // Canonical order, so that items with the same meaning are equal.
         types.sort_unstable();
         types.dedup();
         tags.sort_unstable();
@@ -119,7 +122,7 @@ impl QueryItem {
         self.types.is_empty() && self.tags.is_empty()
     }
 
-    /// Whether an event matches, given of which type it is and which tags it carries.
+    /// Whether an event matches, given predicates for its type and its tags.
     pub(crate) fn matches(
         &self,
         is_of_type: impl Fn(&str) -> bool,
@@ -131,7 +134,7 @@ impl QueryItem {
     }
 }
 
-/// Builds a [`Query`]; the first problem is reported by [`QueryBuilder::build`].
+/// Builds a [`Query`]. [`QueryBuilder::build`] reports the first problem.
 ///
 /// ```
 /// # fn main() -> Result<(), dcb_core::Error> {
@@ -184,7 +187,7 @@ impl QueryBuilder {
         tags.into_iter().fold(self, |builder, tag| builder.tag(tag))
     }
 
-    /// Ends the current item and begins another.
+    /// Ends the current item and starts the next.
     pub fn or(mut self) -> Self {
         let types = std::mem::take(&mut self.types);
         let tags = std::mem::take(&mut self.tags);
@@ -195,11 +198,11 @@ impl QueryBuilder {
         self
     }
 
-    /// The query.
+    /// Builds the query.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the first field that is not valid; `query.items` where an item has
-    /// neither type nor tag (for every event say [`Query::all`]).
+    /// [`Error::Invalid`] naming the first invalid field, or `query.items` if an item has neither
+    /// type nor tag. To select every event, use [`Query::all`].
     pub fn build(self) -> Result<Query, Error> {
         let built = self.or();
         match built.problem {

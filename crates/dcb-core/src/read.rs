@@ -10,15 +10,15 @@ use crate::{Error, Position, SequencedEvent};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Only events past this one, in the direction of the read (exclusive). Reading forwards, a
-    /// position beyond the head is refused as [`Error::AfterBeyondHead`].
+    /// Start after this position, in the direction of the read. A forward read refuses a position
+    /// beyond the head as [`Error::AfterBeyondHead`].
     pub after: Option<Position>,
-    /// Only this event and those past it, in the direction of the read (inclusive). Reading
-    /// forwards, there are none beyond the head; with `after` too, both hold.
+    /// Start at this position, in the direction of the read. A forward read from beyond the head
+    /// returns no events. If `after` is set too, both apply.
     pub from: Option<Position>,
-    /// At most so many events.
+    /// The maximum number of events.
     pub limit: Option<u64>,
-    /// From the head to the start.
+    /// Read from the head towards the start.
     pub backwards: bool,
 }
 
@@ -28,28 +28,28 @@ impl ReadOptions {
         Self::default()
     }
 
-    /// Only events past `after`.
+    /// Starts after this position.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
         self.after = after.into();
         self
     }
 
-    /// Only `from` and the events past it.
+    /// Starts at this position.
     #[must_use]
     pub fn from(mut self, from: impl Into<Option<Position>>) -> Self {
         self.from = from.into();
         self
     }
 
-    /// At most `limit` events.
+    /// Returns at most `limit` events.
     #[must_use]
     pub fn limit(mut self, limit: impl Into<Option<u64>>) -> Self {
         self.limit = limit.into();
         self
     }
 
-    /// From the head to the start.
+    /// Reads from the head towards the start.
     #[must_use]
     pub fn backwards(mut self) -> Self {
         self.backwards = true;
@@ -62,23 +62,23 @@ impl ReadOptions {
 pub struct Events {
     /// The events that matched, in the order of the read.
     pub events: Vec<SequencedEvent>,
-    /// The last position of the log when it was read, whether or not anything matched; `None` of
-    /// an empty log. It is the `after` of a condition that protects this read.
+    /// The last position of the log in the snapshot, even if no event matched; `None` if the log is
+    /// empty. Use it as the `after` of a condition that protects this read.
     pub head: Option<Position>,
 }
 
-/// The events of a read, one at a time, from one snapshot, in constant memory.
+/// Streams the events of a read, all from one snapshot, in constant memory.
 ///
-/// Between the pages that it reads it holds no connection and no transaction, so it may be kept for as
-/// long as one likes. An error ends it.
+/// The stream holds no connection and no transaction between pages, so it may live for any length of
+/// time. An error ends it.
 pub struct EventStream {
     head: Option<Position>,
-    /// `None` once it has ended.
+    /// `None` once the stream has ended.
     events: Option<BoxStream<'static, Result<SequencedEvent, Error>>>,
 }
 
 impl EventStream {
-    /// A stream of the events of a snapshot whose last position is `head`. For stores.
+    /// Creates a stream of the events of a snapshot whose last position is `head`. For stores.
     pub fn new(
         head: Option<Position>,
         events: impl Stream<Item = Result<SequencedEvent, Error>> + Send + 'static,
@@ -89,7 +89,7 @@ impl EventStream {
         }
     }
 
-    /// The last position of the log in the snapshot, `None` of an empty log.
+    /// The last position of the log in the snapshot, `None` if the log is empty.
     pub fn head(&self) -> Option<Position> {
         self.head
     }
@@ -97,7 +97,9 @@ impl EventStream {
     /// The next event, `None` at the end.
     ///
     /// # Errors
-    /// What the store met while reading.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if
+    /// reading a page fails; [`Error::AfterBeyondHead`] if the log was shortened since the stream
+    /// began.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         futures_util::StreamExt::next(self).await
     }
@@ -111,6 +113,7 @@ impl Stream for EventStream {
             return Poll::Ready(None);
         };
         let next = ready!(events.as_mut().poll_next(context));
+        // Backends need not be fused: never poll the inner stream again after its end or an error.
         if !matches!(next, Some(Ok(_))) {
             self.events = None;
         }

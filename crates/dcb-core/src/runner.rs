@@ -1,4 +1,9 @@
-//! Projections that are kept: state in the caller's database, moved together with a checkpoint.
+//! Stored projections: state in the caller's database, updated together with a checkpoint.
+//!
+//! State and checkpoint move in one transaction, and only if the stored checkpoint is the one that
+//! the runner expects. So a commit whose answer was lost shows up as a moved checkpoint, and the
+//! runner continues after it instead of applying the batch twice. `tests/it/runner/killed.rs` and
+//! `tests/it/runner/sqlite.rs` fail without this.
 
 mod read_model;
 
@@ -15,16 +20,16 @@ use crate::{
     Subscription,
 };
 
-/// Keeps a [`ReadModel`] up to date with a log: each event of the query taken in exactly once and
-/// in order, whatever is killed and whenever.
+/// Keeps a [`ReadModel`] up to date with a log. It applies each event of the query exactly once and
+/// in order, even if processes or servers crash.
 ///
-/// While a batch is taken in, the next one is read. A server that is down, the log's or the read
-/// model's, delays it; [`Progress::outage`] tells. Several runners of one projection do no harm:
-/// one of them moves the checkpoint, the others find it moved and go on from there.
+/// The runner reads the next batch while the current one is applied. If the server of the log or of
+/// the read model is down, the runner waits and retries; [`Progress::outage`] reports it. Several
+/// runners of one projection are safe: one moves the checkpoint, and the others continue from it.
 ///
-/// A batch without events moves the checkpoint only when it leads as far as a full one would, or to
-/// the end of [`ProjectionRunner::catch_up`]: so what does not concern a projection costs it
-/// nothing.
+/// A batch without events moves the stored checkpoint only if it covers at least as many positions
+/// as a full batch, or if it ends [`ProjectionRunner::catch_up`]. So events that don't concern a
+/// projection cost few transactions.
 #[derive(Debug)]
 pub struct ProjectionRunner<S, M> {
     store: S,
@@ -39,7 +44,7 @@ where
     S: EventStore + Clone + 'static,
     M: ReadModel,
 {
-    /// Takes the events of `query` from `store` into `model`.
+    /// Creates a runner that applies the events of `query` in `store` to `model`.
     pub fn new(store: S, query: Query, model: M) -> Self {
         Self {
             store,
@@ -50,14 +55,15 @@ where
         }
     }
 
-    /// How it reads; [`SubscribeOptions::batch_size`] is also the most events of one transaction.
+    /// Sets the read options. [`SubscribeOptions::batch_size`] also limits the events of a
+    /// transaction.
     #[must_use]
     pub fn options(mut self, options: SubscribeOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// How far the state is, and how far behind the log, to be watched from elsewhere.
+    /// A handle to monitor the runner: the position of the state, and its lag behind the log.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
@@ -67,64 +73,69 @@ where
         &self.model
     }
 
-    /// Keeps the state up to date until something fails that trying again does not mend. To stop
-    /// it, drop the future, at any time.
+    /// Keeps the state up to date until an error occurs that a retry can't fix. To stop it, drop the
+    /// future at any time.
     ///
     /// # Errors
-    /// [`Error::Handler`]; [`Error::AfterBeyondHead`] where the log was shortened: the state may
-    /// hold events that are gone, [`ProjectionRunner::rebuild`] it; [`Error::Closed`]; else what
-    /// the store or the read model met.
+    /// [`Error::Handler`] if the handler fails; [`Error::AfterBeyondHead`] if the log was shortened,
+    /// so the state may contain lost events and needs [`ProjectionRunner::rebuild`];
+    /// [`Error::Closed`]; or [`Error::Database`] from the log or the read model.
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {
-            self.drive(None).await?;
+            // Without a goal this never returns `Ok`. The loop only satisfies the return type.
+            self.apply_through(None).await?;
         }
     }
 
-    /// Takes in what the log has now, and returns how far the state is then.
+    /// Applies all events up to the current head, and returns the position of the state.
     ///
     /// # Errors
-    /// As [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
+    /// [`ProjectionRunner::run`].
     pub async fn catch_up(&mut self) -> Result<Option<Position>, Error> {
         let head = self.head().await?;
         match head {
-            Some(head) => self.drive(Some(head)).await?,
-            None => drop(self.stored().await?),
+            Some(head) => self.apply_through(Some(head)).await?,
+            // An empty log: only load the checkpoint, to compare it with the head below.
+            None => drop(self.load_checkpoint().await?),
         }
         let position = self.progress.position();
         if position > head {
-            self.check_is_within(position).await?;
+            self.check_within_log(position).await?;
         }
         Ok(position)
     }
 
-    /// Empties the state and takes in the whole log again. Killed in between, it goes on from where
-    /// it got to.
+    /// Empties the state and applies the whole log again. If the process stops midway, the next run
+    /// continues from the checkpoint.
     ///
     /// # Errors
-    /// As [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
+    /// [`ProjectionRunner::run`].
     pub async fn rebuild(&mut self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.reset().await {
-            bear(&self.progress, error, &mut backoff).await?;
+            pause_if_transient(&self.progress, error, &mut backoff).await?;
         }
         self.catch_up().await
     }
 
-    /// Goes on from the stored checkpoint, as far as `goal` where there is one.
-    async fn drive(&mut self, goal: Option<Position>) -> Result<(), Error> {
+    /// Continues from the stored checkpoint up to `goal`, or without end for `None`.
+    async fn apply_through(&mut self, goal: Option<Position>) -> Result<(), Error> {
         loop {
-            let stored = self.stored().await?;
+            let stored = self.load_checkpoint().await?;
             if goal.is_some() && stored >= goal {
                 return Ok(());
             }
-            match self.follow(stored, goal).await {
+            match self.apply_from(stored, goal).await {
+                // Another runner was faster, or an earlier commit succeeded unseen: reload.
                 Err(Error::CheckpointMoved { .. }) => {}
                 done => return done,
             }
         }
     }
 
-    async fn follow(
+    async fn apply_from(
         &mut self,
         mut stored: Option<Position>,
         goal: Option<Position>,
@@ -134,57 +145,59 @@ where
             self.query.clone(),
             stored,
             self.options,
-            self.progress.of_reader_at(stored),
+            self.progress.for_reader_at(stored),
         );
         let mut batch = next_batch(&mut events).await?;
         while goal.is_none_or(|goal| batch.through < goal) {
-            // One task: the server reads for one while it writes for the other.
-            let taking_in = self.take_in_if_due(&batch, stored);
-            (stored, batch) = try_join(taking_in, next_batch(&mut events)).await?;
+            // One task is enough for the overlap: both sides mostly wait for their servers.
+            let applying = self.apply_if_due(&batch, stored);
+            (stored, batch) = try_join(applying, next_batch(&mut events)).await?;
         }
-        self.take_in(&batch, stored).await
+        // The last batch is never skipped, so that the checkpoint reaches the goal.
+        self.apply(&batch, stored).await
     }
 
-    async fn take_in_if_due(
+    async fn apply_if_due(
         &mut self,
         batch: &Arc<EventBatch>,
         stored: Option<Position>,
     ) -> Result<Option<Position>, Error> {
         let passed = batch.through.get() - Position::number_or_zero(stored);
+        // Skipping the transaction is safe: a restart only reads these positions again.
         if batch.events.is_empty() && passed < self.options.batch_size as u64 {
-            self.progress.moved_to(Some(batch.through));
+            self.progress.set_position(Some(batch.through));
             return Ok(stored);
         }
-        self.take_in(batch, stored).await?;
+        self.apply(batch, stored).await?;
         Ok(Some(batch.through))
     }
 
-    /// Tries until it is in. A commit whose answer was lost shows as a checkpoint that has moved.
-    async fn take_in(
+    /// Retries until the batch is applied. If an earlier try was committed but its answer lost, the
+    /// next one fails with [`Error::CheckpointMoved`].
+    async fn apply(
         &mut self,
         batch: &Arc<EventBatch>,
         stored: Option<Position>,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.apply(Arc::clone(batch), stored).await {
-            bear(&self.progress, error, &mut backoff).await?;
+            pause_if_transient(&self.progress, error, &mut backoff).await?;
         }
-        self.progress.set_outage(None);
-        self.progress.moved_to(Some(batch.through));
+        self.progress.set_apply_outage(None);
+        self.progress.set_position(Some(batch.through));
         Ok(())
     }
 
-    /// How far the state is, by the checkpoint that is stored.
-    async fn stored(&mut self) -> Result<Option<Position>, Error> {
+    async fn load_checkpoint(&mut self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         let stored = loop {
             match self.model.checkpoint().await {
                 Ok(checkpoint) => break checkpoint,
-                Err(error) => bear(&self.progress, error, &mut backoff).await?,
+                Err(error) => pause_if_transient(&self.progress, error, &mut backoff).await?,
             }
         };
-        self.progress.set_outage(None);
-        self.progress.moved_to(stored);
+        self.progress.set_apply_outage(None);
+        self.progress.set_position(stored);
         Ok(stored)
     }
 
@@ -193,34 +206,41 @@ where
         loop {
             match self.store.head().await {
                 Ok(head) => {
-                    self.progress.saw_outage(None);
-                    self.progress.saw_head(head);
+                    self.progress.set_read_outage(None);
+                    self.progress.observe_head(head);
                     return Ok(head);
                 }
-                Err(error) => bear(&self.progress, error, &mut backoff).await?,
+                Err(error) => pause_if_transient(&self.progress, error, &mut backoff).await?,
             }
         }
     }
 
-    /// Refuses a state that is past the end of the log. One past a head that was seen before need
-    /// not be, so the log is asked.
-    async fn check_is_within(&self, position: Option<Position>) -> Result<(), Error> {
+    /// Refuses a state that is ahead of the log.
+    ///
+    /// A state ahead of the head that the runner saw last is no proof, because another runner may
+    /// have moved on since. So a read after `position` lets the store decide.
+    async fn check_within_log(&self, position: Option<Position>) -> Result<(), Error> {
+        // The limit of 0 makes the read check `after` without reading events.
         let nothing = ReadOptions::new().after(position).limit(0);
         let mut backoff = Backoff::default();
         while let Err(error) = self.store.query(&self.query, nothing).await {
-            bear(&self.progress, error, &mut backoff).await?;
+            pause_if_transient(&self.progress, error, &mut backoff).await?;
         }
-        self.progress.set_outage(None);
+        self.progress.set_apply_outage(None);
         Ok(())
     }
 }
 
-/// Waits where trying again may mend it.
-async fn bear(progress: &Progress, error: Error, backoff: &mut Backoff) -> Result<(), Error> {
+/// Pauses before a retry after a transient error; returns any other error.
+async fn pause_if_transient(
+    progress: &Progress,
+    error: Error,
+    backoff: &mut Backoff,
+) -> Result<(), Error> {
     if !error.is_transient() {
         return Err(error);
     }
-    progress.set_outage(Some(error));
+    progress.set_apply_outage(Some(error));
     backoff.pause().await;
     Ok(())
 }

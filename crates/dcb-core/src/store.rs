@@ -10,21 +10,21 @@ use crate::{
     RecordedCommand, SubscribeOptions, Subscription, Tracking, wait,
 };
 
-/// Events to append in one commit, and what must hold for it.
+/// Events to append in one commit, with the conditions under which the commit may happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
     /// The events, at least one, in order.
     pub events: Vec<Event>,
-    /// What must not have happened, `None` for an unconditional append.
+    /// The append fails if this condition does not hold. `None` for an unconditional append.
     pub condition: Option<AppendCondition>,
-    /// What upstream position the events are the consequence of.
+    /// The upstream position that caused the events.
     pub tracking: Option<Tracking>,
-    /// What was asked for, to be kept beside the events.
+    /// The command that caused the events, stored with them.
     pub command: Option<Command>,
 }
 
 impl Append {
-    /// An unconditional append of these events.
+    /// Creates an unconditional append of these events.
     pub fn new(events: impl Into<Vec<Event>>) -> Self {
         Self {
             events: events.into(),
@@ -34,21 +34,22 @@ impl Append {
         }
     }
 
-    /// Only if this condition holds.
+    /// Appends only if this condition holds.
     #[must_use]
     pub fn condition(mut self, condition: AppendCondition) -> Self {
         self.condition = Some(condition);
         self
     }
 
-    /// Only if this upstream position is past the last one tracked; then it becomes the last.
+    /// Appends only if this upstream position is greater than the last one tracked for its source,
+    /// and tracks it in the same commit.
     #[must_use]
     pub fn tracking(mut self, tracking: Tracking) -> Self {
         self.tracking = Some(tracking);
         self
     }
 
-    /// Keeps this command by the same commit.
+    /// Stores this command in the same commit.
     #[must_use]
     pub fn command(mut self, command: Command) -> Self {
         self.command = Some(command);
@@ -56,17 +57,17 @@ impl Append {
     }
 }
 
-/// Where the events of an append are.
+/// The positions of the events of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     first: Position,
-    /// Empty where the events follow each other from `first`, as those of one commit do.
+    /// Empty if the positions are consecutive, as they are for a single commit.
     scattered: Vec<Position>,
     count: usize,
 }
 
 impl Appended {
-    /// `count` events that follow each other from `first`. For stores.
+    /// `count` events at consecutive positions from `first`. For stores.
     pub fn contiguous(first: Position, count: usize) -> Self {
         Self {
             first,
@@ -75,14 +76,13 @@ impl Appended {
         }
     }
 
-    /// Events that were stored earlier, by one append or several; `None` without positions. For
-    /// stores.
+    /// Events that one or several earlier appends stored; `None` if `positions` is empty. For stores.
     pub fn found(positions: Vec<Position>) -> Option<Self> {
         let (&first, count) = (positions.first()?, positions.len());
-        let follow = (first.get()..)
+        let is_contiguous = (first.get()..)
             .zip(&positions)
-            .all(|(number, own)| own.get() == number);
-        Some(if follow {
+            .all(|(number, position)| position.get() == number);
+        Some(if is_contiguous {
             Self::contiguous(first, count)
         } else {
             Self {
@@ -95,13 +95,16 @@ impl Appended {
 
     /// The position of each event, in the order of the append.
     pub fn positions(&self) -> impl Iterator<Item = Position> {
-        let run = std::iter::successors(Some(self.first), |position| Some(position.next()));
+        let consecutive = std::iter::successors(Some(self.first), |position| Some(position.next()));
+        // One chain for both forms gives the iterator a single type.
         let contiguous = if self.scattered.is_empty() {
             self.count
         } else {
             0
         };
-        run.take(contiguous).chain(self.scattered.iter().copied())
+        consecutive
+            .take(contiguous)
+            .chain(self.scattered.iter().copied())
     }
 
     /// The position of the first event.
@@ -117,31 +120,70 @@ impl Appended {
 
 /// A log of events with Dynamic Consistency Boundaries.
 ///
-/// Positions are dense from 1 and in commit order. Every read sees a prefix of the log, and says
-/// how long it was. `&self` everywhere: share a store by reference, clone or `Arc`.
+/// Positions are dense from 1 and in commit order. Every read sees a prefix of the log and reports
+/// its last position as the head. All methods take `&self`: share a store by reference, clone or
+/// `Arc`.
 pub trait EventStore: Send + Sync {
     /// Appends atomically: all the events at consecutive positions, or none.
     ///
-    /// Appending the same ids with the same content again returns the first positions, and
-    /// evaluates neither condition nor tracking, and keeps no command.
+    /// Appending the same ids with the same content again returns the positions of the first
+    /// append. Such a repeat evaluates neither condition nor tracking, and stores no command.
+    ///
+    /// ```
+    /// # use dcb_core::{Append, AppendCondition, Error, Event, EventStore, MemoryStore, Query, Tracking};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// // Enroll a student once: the append fails if the enrollment is already in the log.
+    /// let enrolled = Event::builder("EnrollmentCompleted")
+    ///     .tag("course_id:c1")
+    ///     .tag("student_id:s1")
+    ///     .build()?;
+    /// let again = Query::builder().tags(["course_id:c1", "student_id:s1"]).build()?;
+    /// let append = Append::new(enrolled)
+    ///     .condition(AppendCondition::fail_if(again))
+    ///     .tracking(Tracking::new("campus-events", 17)?);
+    /// assert_eq!(store.submit(append).await?.first().get(), 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// The first of these that holds, in every backend in this order; nothing was written:
-    /// 1. [`Error::Invalid`] and, for an id twice in the append, [`Error::DuplicateEventId`], as
-    ///    [`Limits::check`](crate::Limits::check) says;
-    /// 2. [`Error::DuplicateEventId`] for an id in the log: where the log has only some of the
-    ///    events, the first that it has; where it has all, the first with other content;
-    /// 3. [`Error::AfterBeyondHead`];
-    /// 4. [`Error::AlreadyTracked`];
-    /// 5. [`Error::Conflict`].
+    /// Every backend checks in this order and returns the first failure. Nothing is written:
+    /// 1. [`Error::Invalid`], or [`Error::DuplicateEventId`] if an id occurs twice in the append;
+    ///    see [`Limits::check`](crate::Limits::check).
+    /// 2. [`Error::DuplicateEventId`] if ids are already in the log. If the log has only some of
+    ///    the events, the error names the first that it has. If it has all of them, the error names
+    ///    the first whose content differs.
+    /// 3. [`Error::AfterBeyondHead`] if `after` of the condition is greater than the head.
+    /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last.
+    /// 5. [`Error::Conflict`] if the condition does not hold.
     ///
-    /// [`Error::OutcomeUnknown`]: append the same ids again. Others as the backend says.
+    /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
+    /// [`Error::Unavailable`], [`Error::Closed`] and [`Error::Database`] come from the backend.
     fn submit(&self, append: Append) -> impl Future<Output = Result<Appended, Error>> + Send;
 
-    /// The events that match, and the head, of one snapshot, as a stream.
+    /// Streams the matching events of one snapshot. The stream also knows the head of that
+    /// snapshot.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query, ReadOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// # store.append(offered).await?;
+    /// let course = Query::builder().tag("course_id:c1").build()?;
+    /// let mut events = store.query_stream(&course, ReadOptions::new()).await?;
+    /// while let Some(event) = events.next().await {
+    ///     println!("{}", event?.event_type());
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`], or what the backend met.
+    /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
     fn query_stream(
         &self,
         query: &Query,
@@ -150,51 +192,165 @@ pub trait EventStore: Send + Sync {
 
     /// The last position of the log, `None` while it is empty.
     ///
-    /// # Errors
-    /// What the backend met.
-    fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
-
-    /// How many events match.
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// assert_eq!(store.head().await?, None);
+    /// let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// let appended = store.append(offered).await?;
+    /// assert_eq!(store.head().await?, Some(appended.last()));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
+    fn head(&self) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
+
+    /// Counts the matching events.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// # store.append(enrolled).await?;
+    /// let enrollments = Query::builder()
+    ///     .event_type("EnrollmentCompleted")
+    ///     .tag("course_id:c1")
+    ///     .build()?;
+    /// assert_eq!(store.count(&enrollments).await?, 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
     fn count(&self, query: &Query) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Whether any event matches. Costs the same with one match or a million.
     ///
+    /// ```
+    /// # use dcb_core::{Error, EventStore, MemoryStore, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let course = Query::builder().event_type("CourseOffered").tag("course_id:c1").build()?;
+    /// assert!(!store.exists(&course).await?);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
     fn exists(&self, query: &Query) -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// The last upstream position that an append tracked for `source`.
     ///
-    /// # Errors
-    /// What the backend met.
-    fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
-
-    /// At most `limit` commands that were kept, in the order of their events, from the first whose
-    /// events are after the position `after`.
+    /// ```
+    /// # use dcb_core::{Append, Error, Event, EventStore, MemoryStore, Tracking};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// let tracking = Tracking::new("campus-events", 17)?;
+    /// store.submit(Append::new(enrolled).tracking(tracking)).await?;
+    /// // After a restart, the consumer resumes here.
+    /// assert_eq!(store.tracked("campus-events").await?, Some(17));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
+    fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
+
+    /// Returns at most `limit` stored commands, in the order of their events, starting with the
+    /// first whose events come after the position `after`.
+    ///
+    /// ```
+    /// # use dcb_core::{Append, Command, Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// let enroll = Command::builder("EnrollStudent").json("s1").build()?;
+    /// store.submit(Append::new(enrolled).command(enroll)).await?;
+    /// let commands = store.commands(None, 100).await?;
+    /// assert_eq!(commands[0].command().command_type(), "EnrollStudent");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
     fn commands(
         &self,
         after: Option<Position>,
         limit: u64,
     ) -> impl Future<Output = Result<Vec<RecordedCommand>, Error>> + Send;
 
-    /// How many projections may run at once.
+    /// The limit on concurrent projections.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new().with_projection_limit(1);
+    /// let _running = store.projection_limit().acquire()?;
+    /// let excess = store.projection_limit().acquire();
+    /// assert!(matches!(excess, Err(Error::TooManyProjections { .. })));
+    /// # Ok(()) }
+    /// ```
     fn projection_limit(&self) -> &ProjectionLimit;
 
-    /// Announces appends to those who wait for them. Called inside the runtime that they wait in.
+    /// Notifies subscriptions of appends. Call it inside the runtime in which they wait.
     ///
-    /// It is a hint: a store may announce some appends, or none, and they poll besides.
+    /// Notifications are hints. A store may announce some appends or none, so subscriptions also
+    /// poll.
+    ///
+    /// ```
+    /// use dcb_core::{AppendSignal, Appends};
+    ///
+    /// # struct CourseStore { signal: AppendSignal }
+    /// impl CourseStore {
+    ///     // The body of `appends` in `impl EventStore for CourseStore`.
+    ///     fn appends(&self) -> Appends {
+    ///         self.signal.appends()
+    ///     }
+    ///
+    ///     fn committed(&self) {
+    ///         self.signal.announce();
+    ///     }
+    /// }
+    /// # let store = CourseStore { signal: AppendSignal::new() };
+    /// # let _appends = store.appends();
+    /// # store.committed();
+    /// ```
     fn appends(&self) -> Appends {
         Appends::unannounced()
     }
 
-    /// The events of `query` past `after`, those that are there and those that come. It reads
-    /// nothing before it is asked for the first event.
+    /// Subscribes to the events of `query` after `after`: first those in the log, then new ones as
+    /// they are appended. The subscription starts reading when the first event is requested.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query, SubscribeOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// # store.append(offered).await?;
+    /// let course = Query::builder().tag("course_id:c1").build()?;
+    /// let mut events = store.subscribe(course, None, SubscribeOptions::new());
+    /// if let Some(event) = events.next().await {
+    ///     assert_eq!(event?.event_type(), "CourseOffered");
+    /// }
+    /// # Ok(()) }
+    /// ```
     fn subscribe(
         &self,
         query: Query,
@@ -207,13 +363,28 @@ pub trait EventStore: Send + Sync {
         Subscription::new(self.clone(), query, after, options, Progress::at(after))
     }
 
-    /// Waits until reads see the event at `position`, and returns the head then. Right away where
-    /// this store read or appended it before; what another process appended, or what goes to a
-    /// replica, may take its time.
+    /// Waits until reads see the event at `position`, and returns the head at that time.
+    ///
+    /// Returns at once if this store has read or appended the event. An event of another process,
+    /// or a read that goes to a replica, may take longer.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # use std::time::Duration;
+    /// # let store = MemoryStore::new();
+    /// let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// let position = store.append(offered).await?.last();
+    /// // Another process that got the position from this one waits before it reads.
+    /// let head = store.wait_for(position, Duration::from_secs(1)).await?;
+    /// assert!(head >= position);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Timeout`] where that takes longer than `limit`; else what the store met and what
-    /// trying again does not mend.
+    /// [`Error::Timeout`] if the event does not appear within `limit`; [`Error::Closed`] or another
+    /// error of the backend that a retry can't fix.
     fn wait_for(
         &self,
         position: Position,
@@ -222,10 +393,22 @@ pub trait EventStore: Send + Sync {
         wait::wait_for(self, position, limit)
     }
 
-    /// [`EventStore::submit`] without a condition.
+    /// Appends without a condition. Shorthand for [`EventStore::submit`].
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// let appended = store.append(offered).await?;
+    /// assert_eq!(appended.first().get(), 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`EventStore::submit`].
+    /// [`Error::Invalid`] or [`Error::DuplicateEventId`], with nothing written;
+    /// [`Error::OutcomeUnknown`]; or an error of the backend. See [`EventStore::submit`].
     fn append(
         &self,
         events: impl Into<Vec<Event>>,
@@ -233,10 +416,26 @@ pub trait EventStore: Send + Sync {
         self.submit(Append::new(events))
     }
 
-    /// [`EventStore::submit`] under a condition.
+    /// Appends under a condition. Shorthand for [`EventStore::submit`].
+    ///
+    /// ```
+    /// # use dcb_core::{AppendCondition, Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// let new_course = AppendCondition::fail_if_exists("course_id", "c1")?;
+    /// store.append_if(offered.clone(), new_course.clone()).await?;
+    ///
+    /// let second = store.append_if(offered, new_course).await;
+    /// assert!(matches!(second, Err(Error::Conflict { .. })));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`EventStore::submit`].
+    /// [`Error::Invalid`], [`Error::DuplicateEventId`], [`Error::AfterBeyondHead`] or
+    /// [`Error::Conflict`], with nothing written; [`Error::OutcomeUnknown`]; or an error of the
+    /// backend. See [`EventStore::submit`].
     fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
@@ -245,10 +444,27 @@ pub trait EventStore: Send + Sync {
         self.submit(Append::new(events).condition(condition))
     }
 
-    /// The events that match, and the head, of one snapshot, all in memory.
+    /// Reads the matching events of one snapshot into memory, together with its head.
+    ///
+    /// ```
+    /// # use dcb_core::{AppendCondition, Error, Event, EventStore, MemoryStore, Query, ReadOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let offered = Event::builder("CourseOffered").tag("course_id:c1").build()?;
+    /// # store.append(offered).await?;
+    /// let course = Query::builder().tag("course_id:c1").build()?;
+    /// let read = store.query(&course, ReadOptions::new().limit(100)).await?;
+    /// assert_eq!(read.events.len(), 1);
+    /// // The head is the `after` of a condition that protects this read.
+    /// let unchanged = AppendCondition::fail_if(course).after(read.head);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`EventStore::query_stream`].
+    /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
     fn query(
         &self,
         query: &Query,
@@ -267,11 +483,25 @@ pub trait EventStore: Send + Sync {
         }
     }
 
-    /// How many events in a part of the log match, the last of them, and the head, of one snapshot.
-    /// What is not asked for is not read: a backend counts where the events are.
+    /// Counts the matching events in a range of positions and finds the last of them, in one
+    /// snapshot. Backends count in the database and transfer no events.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Position, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// # store.append(enrolled).await?;
+    /// let enrollments = Query::builder().event_type("EnrollmentCompleted").build()?;
+    /// let extent = store.extent(&enrollments, Position::FIRST..).await?;
+    /// assert_eq!((extent.count, extent.last), (1, extent.head));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met. A part beyond the head has no events.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend. A range beyond the head is not an error; it has no events.
     fn extent(
         &self,
         query: &Query,
@@ -279,11 +509,13 @@ pub trait EventStore: Send + Sync {
     ) -> impl Future<Output = Result<Extent, Error>> + Send {
         let span = Span::of(&range);
         async move {
+            // `from` instead of `after`, because a range beyond the head is empty and not an error.
             let from = ReadOptions::new().from(Position::new(span.first));
             let mut events = self.query_stream(query, from).await?;
             let (mut count, mut last, head) = (0, None, events.head());
             while let Some(event) = events.next().await {
                 let position = event?.position();
+                // Positions only increase, so the rest of the stream is outside the span too.
                 if !span.contains(position) {
                     break;
                 }
@@ -294,12 +526,26 @@ pub trait EventStore: Send + Sync {
         }
     }
 
-    /// Folds the events of one snapshot into the state of `projection`, in constant memory; with
-    /// it comes the condition that protects exactly what was read.
+    /// Folds the events of one snapshot into the state of `projection`, in constant memory. The
+    /// result includes the append condition that protects exactly the events that were read.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let enrollments = Query::builder().tag("course_id:c1").build()?;
+    /// let projected = store.project(&Projector::counter(enrollments)).await?;
+    /// if projected.state < 30 {
+    ///     let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    ///     store.append_if(enrolled, projected.condition).await?;
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] at once where the limit is reached; else as
-    /// [`EventStore::query_stream`].
+    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::Timeout`],
+    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the backend.
     fn project<P: Projection>(
         &self,
         projection: &P,
@@ -307,17 +553,38 @@ pub trait EventStore: Send + Sync {
         async move { self.project_stream(projection, None).await?.finish().await }
     }
 
-    /// As [`EventStore::project`], one event at a time, over the events past `after`: the state
-    /// can be looked at on the way.
+    /// Runs a projection over the events after `after`, one event at a time, so that the caller can
+    /// look at intermediate states.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let enrolled = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// # store.append(enrolled).await?;
+    /// let enrollments = Query::builder().tag("course_id:c1").build()?;
+    /// let taken = Projector::counter(enrollments);
+    /// let mut projecting = store.project_stream(&taken, None).await?;
+    /// while let Some(step) = projecting.next().await {
+    ///     let (seats, event) = step?;
+    ///     println!("{seats} seats taken at position {}", event.position());
+    /// }
+    /// assert_eq!(projecting.finish().await?.state, 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`EventStore::project`], and [`Error::AfterBeyondHead`].
+    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::AfterBeyondHead`]
+    /// if `after` is greater than the head; [`Error::Timeout`], [`Error::Unavailable`],
+    /// [`Error::Closed`] or [`Error::Database`] from the backend.
     fn project_stream<'p, P: Projection>(
         &self,
         projection: &'p P,
         after: Option<Position>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
         async move {
+            // Before the query, so that a refused projection costs the database nothing.
             let permit = self.projection_limit().acquire()?;
             let query = projection.query();
             let events = self
@@ -328,6 +595,7 @@ pub trait EventStore: Send + Sync {
     }
 }
 
+// Also forwards `appends`, `query` and `extent`, because backends override their defaults.
 impl<S: EventStore> EventStore for Arc<S> {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         S::submit(self, append).await

@@ -1,4 +1,4 @@
-//! Events as they are appended: catch-up, then live.
+//! Subscriptions: first catch up with the log, then follow it live.
 
 mod backoff;
 mod follow;
@@ -20,18 +20,18 @@ pub use signal::{AppendSignal, Appends};
 
 use crate::{Error, EventStore, Position, Query, SequencedEvent};
 
-/// The events of a query from a position on: those that are there, then those that come, each once
-/// and in order.
+/// Yields the events of a query after a position, each once and in order: first those in the log,
+/// then new ones as they are appended.
 ///
-/// It never ends by itself: after the last event it waits for the next. A connection that is lost
-/// and a server that is down only delay it ([`Progress::outage`] tells); an error that it yields
-/// ends it. To go on in another process, begin another one after the position of the last event
-/// that was handled.
+/// A subscription does not end by itself. After the last event it waits for the next. It retries
+/// after a lost connection and while a server is down, which [`Progress::outage`] reports. Any error
+/// that it yields ends it. To continue in another process, subscribe there after the position of the
+/// last event that was handled.
 ///
-/// It reads a batch when the last one is used up, on a connection that it gives back at once. So a
-/// slow consumer misses nothing and costs no more than one batch of memory; it reads later.
+/// It reads a batch when the previous one is used up, and returns the connection at once. So a slow
+/// consumer misses nothing and costs one batch of memory.
 ///
-/// Dropping a future of [`Subscription::next`] or [`Subscription::next_batch`] loses nothing.
+/// Dropping a future of [`Subscription::next`] or [`Subscription::next_batch`] loses no events.
 ///
 /// ```
 /// # #[tokio::main]
@@ -47,22 +47,22 @@ use crate::{Error, EventStore, Position, Query, SequencedEvent};
 /// # Ok(()) }
 /// ```
 pub struct Subscription {
+    // Boxed to keep the type of the store out of the type of the subscription.
     batches: Pin<Box<dyn Stream<Item = Result<EventBatch, Error>> + Send>>,
-    /// What was read and not taken yet.
+    /// Events that were read but not yet handed out.
     rest: vec::IntoIter<SequencedEvent>,
-    /// How far the log was read for `rest`.
+    /// The position through which the log was read to fill `rest`.
     read_to: Option<Position>,
     progress: Progress,
 }
 
-/// What a subscription read at once.
+/// The events of one read of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventBatch {
-    /// The events that match, in order. There may be none: then the batch only tells how far the
-    /// log was read.
+    /// The matching events, in order. A batch without events only reports progress.
     pub events: Vec<SequencedEvent>,
-    /// The position up to which everything that matches has been handed out with this batch. It is
-    /// at or past the last event, and what a checkpoint should be set to.
+    /// With this batch, all matching events up to this position have been handed out. Store it as
+    /// the checkpoint. It may be greater than the position of the last event.
     pub through: Position,
 }
 
@@ -89,46 +89,49 @@ impl Subscription {
     /// The next event. `None` only after an error.
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`] where the log was shortened, so that it ends before the last
-    /// event that was handed out; [`Error::Closed`]; else what the store met and what trying again
-    /// does not mend. It ends the subscription.
+    /// [`Error::AfterBeyondHead`] if the log was shortened and now ends before the last event that
+    /// was handed out; [`Error::Closed`]; or [`Error::Database`] if a retry can't help. Any error
+    /// ends the subscription.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         StreamExt::next(self).await
     }
 
-    /// The events that have been read and not handed out yet; without any, what the next read
-    /// finds. `None` only after an error.
+    /// The events that were read but not yet handed out, or else those of the next read. `None` only
+    /// after an error.
     ///
     /// # Errors
-    /// As [`Subscription::next`].
+    /// [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
+    /// [`Subscription::next`].
     pub async fn next_batch(&mut self) -> Option<Result<EventBatch, Error>> {
+        // A caller may switch from `next` to `next_batch` in the middle of a batch.
         if let (Some(through), true) = (self.read_to, self.rest.len() > 0) {
             let events = std::mem::take(&mut self.rest).collect();
-            self.progress.moved_to(Some(through));
+            self.progress.set_position(Some(through));
             return Some(Ok(EventBatch { events, through }));
         }
         let batch = self.batches.next().await?;
         if let Ok(batch) = &batch {
-            self.progress.moved_to(Some(batch.through));
+            self.progress.set_position(Some(batch.through));
         }
         Some(batch)
     }
 
-    /// How far it has got, to be watched from elsewhere.
+    /// A handle to monitor the subscription.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
 
-    /// Hands out one of the events that were read.
+    /// Takes the next event that was already read.
     fn hand_out(&mut self) -> Option<SequencedEvent> {
         let event = self.rest.next()?;
-        let last = self.rest.len() == 0;
-        let position = if last {
+        // After the last event of a batch, the positions up to its end are covered too.
+        let is_last = self.rest.len() == 0;
+        let position = if is_last {
             self.read_to
         } else {
             Some(event.position())
         };
-        self.progress.moved_to(position);
+        self.progress.set_position(position);
         Some(event)
     }
 }
@@ -137,6 +140,7 @@ impl Stream for Subscription {
     type Item = Result<SequencedEvent, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // A batch may have no events, so one read may not be enough.
         loop {
             if let Some(event) = self.hand_out() {
                 return Poll::Ready(Some(Ok(event)));
@@ -145,7 +149,7 @@ impl Stream for Subscription {
                 Some(Ok(batch)) => {
                     self.read_to = Some(batch.through);
                     if batch.events.is_empty() {
-                        self.progress.moved_to(self.read_to);
+                        self.progress.set_position(self.read_to);
                     }
                     self.rest = batch.events.into_iter();
                 }

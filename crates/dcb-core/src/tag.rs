@@ -3,20 +3,21 @@ use std::fmt::{self, Display, Write as _};
 use crate::text::{check, invalid};
 use crate::{Error, Problem};
 
-/// Room for the value of a pair, a UUID for one.
+/// Capacity reserved for the value of a pair: enough for a UUID.
 const VALUE_BYTES: usize = 40;
 
-/// What an event is about, for example `course_id:c1`: 1 to 1,024 characters, none of them NUL.
+/// A tag names an entity that an event concerns, for example `course_id:c1`: 1 to 1,024 characters
+/// without NUL.
 ///
-/// `key:value` is a convention that [`Tag::pair`] follows; nothing requires it.
+/// [`Tag::pair`] follows the convention `key:value`, but a tag may be any text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(String);
 
 impl Tag {
-    /// The longest tag, in characters.
+    /// The maximum length, in characters.
     pub const MAX_CHARS: usize = 1024;
 
-    /// A checked tag.
+    /// Checks the text and creates the tag.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `tags`.
@@ -26,10 +27,10 @@ impl Tag {
         Ok(Self(text))
     }
 
-    /// The tag `key:value`.
+    /// Creates the tag `key:value`.
     ///
     /// # Errors
-    /// As [`Tag::new`].
+    /// [`Error::Invalid`] with field `tags`.
     pub fn pair(key: &str, value: impl Display) -> Result<Self, Error> {
         let mut text = String::with_capacity(key.len() + 1 + VALUE_BYTES);
         text.push_str(key);
@@ -38,7 +39,7 @@ impl Tag {
         Self::new(text)
     }
 
-    /// The tag's text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,7 +51,8 @@ impl Display for Tag {
     }
 }
 
-/// Adds what `text` displays as. That fails only where its Display implementation itself does.
+/// Appends the `Display` output of `text`. Fails only if the `Display` implementation returns an
+/// error.
 pub(crate) fn write_text(to: &mut String, text: impl Display) -> Result<(), Error> {
     write!(to, "{text}").map_err(|_| {
         let reason = "its Display implementation failed".to_owned();

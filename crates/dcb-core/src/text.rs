@@ -1,11 +1,11 @@
-//! The one check that every name in the vocabulary goes through.
+//! Checks of texts: types, tags, metadata keys and values, names.
 
 use memchr::memchr;
 
 use crate::{Error, Problem};
 
-/// Refuses an empty text, one with a NUL character (no SQL database stores it in text) and one of
-/// more than `max_chars` characters.
+/// Refuses a text that is empty, contains a NUL character (PostgreSQL can't store one in text) or
+/// has more than `max_chars` characters.
 pub(crate) fn check(text: &str, max_chars: usize) -> Result<(), Problem> {
     if text.is_empty() {
         return Err(Problem::Empty);
@@ -13,12 +13,12 @@ pub(crate) fn check(text: &str, max_chars: usize) -> Result<(), Problem> {
     check_content(text, max_chars)
 }
 
-/// As [`check`], for a text that may be empty.
+/// Like [`check`], but allows an empty text.
 pub(crate) fn check_content(text: &str, max_chars: usize) -> Result<(), Problem> {
     if memchr(0, text.as_bytes()).is_some() {
         return Err(Problem::ContainsNul);
     }
-    // A text has at most as many characters as bytes: the count is only taken where it may matter.
+    // A text never has more characters than bytes, so a short text needs no count.
     if text.len() > max_chars {
         let actual = text.chars().count();
         if actual > max_chars {
@@ -31,7 +31,7 @@ pub(crate) fn check_content(text: &str, max_chars: usize) -> Result<(), Problem>
     Ok(())
 }
 
-/// Names the field of a problem.
+/// Turns a problem into an [`Error::Invalid`] for this field.
 pub(crate) fn invalid(field: impl Into<String>) -> impl FnOnce(Problem) -> Error {
     move |problem| Error::Invalid {
         field: field.into(),

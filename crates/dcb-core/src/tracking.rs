@@ -1,10 +1,10 @@
 use crate::Error;
 use crate::text::{check, invalid};
 
-/// The place in an upstream source that an append is the consequence of.
+/// A position in an upstream source, stored in the same commit as the events that it caused.
 ///
-/// It is stored by the same commit as the events and must strictly increase per source, so that a
-/// consumer that restarts can't process the same upstream position twice.
+/// Positions must strictly increase per source, so a consumer that restarts can't process the same
+/// upstream position twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracking {
     source: String,
@@ -12,16 +12,18 @@ pub struct Tracking {
 }
 
 impl Tracking {
-    /// The longest source name, in characters.
+    /// The maximum length of a source name, in characters.
     pub const MAX_CHARS: usize = 255;
 
-    /// The position `position` of `source`.
+    /// Creates the tracking of `position` in `source`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `tracking.source` or `tracking.position` (it must fit 63 bits).
+    /// [`Error::Invalid`] with field `tracking.source`, or with field `tracking.position` if the
+    /// position does not fit into 63 bits.
     pub fn new(source: impl Into<String>, position: u64) -> Result<Self, Error> {
         let source = source.into();
         check(&source, Self::MAX_CHARS).map_err(invalid("tracking.source"))?;
+        // SQL backends store the position in a signed 64-bit column.
         if i64::try_from(position).is_err() {
             let problem = crate::Problem::TooLarge {
                 max: i64::MAX as u64,

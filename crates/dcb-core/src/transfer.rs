@@ -1,21 +1,22 @@
-//! Moving events between stores: as lines of JSON, or from another store's tables.
+//! Moving events between stores, as NDJSON or from another store's tables.
 //!
-//! [`export`] writes the events of one snapshot as NDJSON, one event a line; [`import`] appends
-//! such lines to a store of any backend. Both work in constant memory, that of a batch or of the
-//! longest line, and tell how far they are.
+//! [`export`] writes the events of one snapshot as NDJSON, one event per line. [`import`] appends
+//! such lines to a store of any backend. Both report their progress, and need memory only for one
+//! batch and the longest line.
 //!
-//! A line holds all that the log knows of an event:
+//! A line contains everything that the log stores of an event:
 //!
 //! ```json
 //! {"position":1,"recordedAt":"2026-11-21T03:49:42.123456Z","id":"…","type":"CourseOffered","tags":["course_id:c1"],"metadata":{"correlationId":"r1"},"data":{"capacity":30}}
 //! ```
 //!
-//! `data` is the data itself, byte for byte, where it is JSON on one line; other data is in
-//! `dataBase64`. An import needs `type`; `position` and `recordedAt` are the store's to give.
+//! If the data is JSON without line breaks, `data` holds it byte for byte. Otherwise it is in
+//! `dataBase64`. An import requires only `type`, and ignores `position` and `recordedAt`, because the
+//! store assigns its own.
 
+mod event_record;
 mod export;
 mod import;
-mod line;
 mod missing;
 
 pub use export::{Exported, export};

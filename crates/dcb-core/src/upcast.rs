@@ -1,12 +1,12 @@
-//! Versions of an event's data: old shapes are read as the current one.
+//! Upcasting: reading old versions of an event's data as the current version.
 //!
-//! The log keeps what was appended. The data of an event has a version, 1 where
-//! [`EventBuilder::version`](crate::EventBuilder::version) said nothing; [`Versions`] says how each
-//! version becomes the next, and [`Upcasting`] does so to every event that leaves a store, by
-//! whatever way: query, stream, projection, decision, subscription.
+//! The stored events never change. The data of an event has a version, which is 1 unless
+//! [`EventBuilder::version`](crate::EventBuilder::version) set another. [`Versions`] defines how each
+//! version becomes the next. [`Upcasting`] applies this to every event that a store returns, from
+//! queries and streams to projections, decisions and subscriptions.
 //!
-//! Type and tags are never changed, because the log is searched by them: queries and conditions
-//! mean the same with upcasting and without. A type that was renamed is asked for by both names.
+//! Upcasting never changes types and tags. Queries and conditions search the log by them, so they
+//! mean the same with and without upcasting. After a type was renamed, query both names.
 //!
 //! ```
 //! # #[tokio::main]
@@ -51,7 +51,7 @@ pub use versions::Versions;
 
 use crate::{Error, SequencedEvent};
 
-/// Which types have versions, and how each is read as its current one.
+/// The versioned event types, and how to read each as its current version.
 #[derive(Default)]
 #[must_use]
 pub struct Upcasts {
@@ -63,15 +63,16 @@ struct Upcast {
     recode: Recode,
 }
 
+// Boxed to erase the current type, so that one map holds the versions of all event types.
 type Recode = Box<dyn Fn(&SequencedEvent) -> Result<Vec<u8>, Error> + Send + Sync>;
 
 impl Upcasts {
-    /// None: every event is left as it is.
+    /// Creates an empty set, which leaves every event unchanged.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Events of this type have these versions, in place of those said before.
+    /// Sets the versions of this event type, replacing earlier ones.
     pub fn of<T>(mut self, event_type: impl Into<String>, versions: Versions<T>) -> Self
     where
         T: Serialize + DeserializeOwned + 'static,
@@ -87,12 +88,12 @@ impl Upcasts {
         self
     }
 
-    /// The event with its data as of the current version of its type; as it is where it has that
-    /// version, or where its type has none.
+    /// Converts the event's data to the current version of its type. An event of the current version
+    /// or of a type without versions is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::Upcast`] where the data is not of the shape that its version has;
-    /// [`Error::VersionTooNew`].
+    /// [`Error::Upcast`] if the data does not have the shape of its version;
+    /// [`Error::VersionTooNew`] if the version is not known.
     pub fn apply(&self, event: SequencedEvent) -> Result<SequencedEvent, Error> {
         match self.types.get(event.event_type()) {
             Some(upcast) if upcast.current != event.version() => {
@@ -106,7 +107,10 @@ impl Upcasts {
 
 impl fmt::Debug for Upcasts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let versions = self.types.iter().map(|(name, to)| (name, to.current));
+        let versions = self
+            .types
+            .iter()
+            .map(|(name, upcast)| (name, upcast.current));
         formatter.debug_map().entries(versions).finish()
     }
 }

@@ -1,4 +1,4 @@
-//! Reading what was written: waiting until a store shows a position.
+//! Waiting until reads of a store see a position.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use crate::subscription::Backoff;
 use crate::{Error, EventStore, Position};
 
-/// Without an announcement it looks this often: a replica tells nobody when it has caught up.
+/// The poll interval. Polling is needed because a replica does not announce that it has caught up.
 const POLL: Duration = Duration::from_millis(5);
 
 pub(crate) async fn wait_for<S>(
@@ -18,20 +18,21 @@ pub(crate) async fn wait_for<S>(
 where
     S: EventStore + ?Sized,
 {
-    let waited = timeout(limit, shown(store, position)).await;
+    let waited = timeout(limit, poll_head(store, position)).await;
     waited.unwrap_or(Err(Error::Timeout {
         operation: "wait",
         limit,
     }))
 }
 
-async fn shown<S>(store: &S, position: Position) -> Result<Position, Error>
+async fn poll_head<S>(store: &S, position: Position) -> Result<Position, Error>
 where
     S: EventStore + ?Sized,
 {
     let mut appends = store.appends();
     let mut backoff = Backoff::default();
     loop {
+        // Before the read: an append during the read must still wake the wait below.
         appends.mark_seen();
         match store.head().await {
             Ok(Some(head)) if head >= position => return Ok(head),

@@ -4,8 +4,8 @@ use super::Command;
 use crate::decision::Attempts;
 use crate::{Append, Decided, DecisionModel, Error, EventStore};
 
-/// Carries commands out: a handler turns a command into an append, which is committed together with
-/// the command.
+/// Executes commands: a handler turns a command into an append, and the store commits the append
+/// together with the command.
 ///
 /// ```
 /// # #[tokio::main]
@@ -36,7 +36,7 @@ pub struct CommandExecutor<S> {
 }
 
 impl<S: EventStore> CommandExecutor<S> {
-    /// Carries commands out on this store.
+    /// Creates an executor for this store.
     pub fn new(store: S) -> Self {
         Self {
             store,
@@ -44,20 +44,20 @@ impl<S: EventStore> CommandExecutor<S> {
         }
     }
 
-    /// Calls a handler at most `max_attempts` times for a command, the first included; 0 counts as
-    /// 1.
+    /// Sets the maximum number of handler calls per command, including the first; 0 counts as 1.
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         self.max_attempts = max_attempts.max(1);
         self
     }
 
-    /// Calls `handle`, and appends what it returns together with the command. After a conflict it
-    /// is called again, so that it reads and decides anew; an append without events appends
-    /// nothing, and leaves no command.
+    /// Calls `handle`, and commits the returned append together with the command.
+    ///
+    /// After a conflict it calls `handle` again, which should read and decide again. If the append
+    /// has no events, nothing is appended and the command is not stored.
     ///
     /// # Errors
-    /// Whatever `handle` refuses with; [`Error::RetriesExhausted`] where every attempt met a
-    /// conflict; else as [`EventStore::submit`]. The command was not kept.
+    /// The error of `handle`; [`Error::RetriesExhausted`] if every attempt ended in a conflict; or
+    /// any other error of [`EventStore::submit`]. The command is not stored.
     pub async fn execute<F, E>(
         &self,
         command: Command,
@@ -69,6 +69,7 @@ impl<S: EventStore> CommandExecutor<S> {
     {
         let mut attempts = Attempts::at_most(self.max_attempts);
         loop {
+            // The handler owns its copy, and a retry needs another one.
             let append = handle(command.clone()).await?.command(command.clone());
             if let Some(decided) = attempts.submit(&self.store, append).await? {
                 return Ok(decided);

@@ -1,4 +1,4 @@
-//! What an event says, in one allocation.
+//! The content of an event in one allocation.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::{Error, Problem};
 ///      ^ tags_at           ^ metadata_at                           ^ data_at
 /// ```
 ///
-/// No text holds a NUL, so NUL can begin each entry; the data is not looked into.
+/// Texts never contain NUL, so NUL can separate them. The data may contain any bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Body {
     buffer: Box<[u8]>,
@@ -25,7 +25,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Lays out checked parts in a buffer of exactly their size.
+    /// Copies the parts, which the caller has checked, into a buffer of exactly their size.
     pub(super) fn pack<'a>(
         event_type: &str,
         tags: impl Iterator<Item = &'a str> + Clone,
@@ -40,6 +40,7 @@ impl Body {
                 .map(|(key, value)| 2 + key.len() + value.len())
                 .sum::<usize>();
         let size = data_at + data.len();
+        // Offsets are u32 to keep an event small.
         if u32::try_from(size).is_err() {
             let problem = Problem::TooLarge {
                 max: u32::MAX.into(),
@@ -56,6 +57,7 @@ impl Body {
         buffer.extend_from_slice(data);
         Ok(Self {
             buffer: buffer.into_boxed_slice(),
+            // The casts don't truncate: no offset exceeds `size`.
             tags_at: tags_at as u32,
             metadata_at: metadata_at as u32,
             data_at: data_at as u32,
@@ -64,10 +66,10 @@ impl Body {
 
     fn text(&self, range: Range<u32>) -> &str {
         std::str::from_utf8(&self.buffer[range.start as usize..range.end as usize])
-            .expect("everything before the data was written from a str")
+            .expect("the bytes before the data should be UTF-8")
     }
 
-    /// The texts of a part: what stands behind each NUL.
+    /// The texts of a part of the buffer; each follows a NUL.
     fn entries(&self, part: Range<u32>) -> impl Iterator<Item = &str> {
         let text = self.text(part);
         let mut nuls = memchr_iter(0, text.as_bytes());
@@ -83,7 +85,7 @@ impl Body {
         self.text(0..self.tags_at)
     }
 
-    /// Compared as bytes, as tags are: nothing is checked to be text again for every query.
+    /// Compares bytes, as `has_tag` does, because queries would otherwise validate UTF-8 each time.
     pub(super) fn is_of_type(&self, wanted: &str) -> bool {
         self.buffer[..self.tags_at as usize] == *wanted.as_bytes()
     }
@@ -91,8 +93,9 @@ impl Body {
     pub(super) fn has_tag(&self, wanted: &str) -> bool {
         self.buffer[self.tags_at as usize..self.metadata_at as usize]
             .split(|&byte| byte == 0)
+            // The part starts with a NUL, so the first piece is empty.
             .skip(1)
-            .any(|own| own == wanted.as_bytes())
+            .any(|tag| tag == wanted.as_bytes())
     }
 
     pub(super) fn tags(&self) -> impl Iterator<Item = &str> {

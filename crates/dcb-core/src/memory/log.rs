@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
-use super::matcher::{is_past, matches};
+use super::matcher::{is_in_range, matches};
 use crate::{
     Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, RecordedCommand,
     SequencedEvent, Tracking,
@@ -32,12 +32,12 @@ impl Log {
             .filter(move |event| matches(query, event))
     }
 
-    /// The checks that need the log, in the order that every backend keeps.
+    /// Runs the checks that need the log, in the order that all backends share, then appends.
     pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        self.check_is_within(
+        self.check_after(
             append
                 .condition
                 .as_ref()
@@ -48,7 +48,7 @@ impl Log {
         Ok(self.push(append))
     }
 
-    /// Where the events are, if an earlier append stored them all.
+    /// The positions of the events, if earlier appends stored all of them.
     fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
         let stored: Vec<Option<&SequencedEvent>> = events
             .iter()
@@ -76,7 +76,7 @@ impl Log {
         self.events.iter().find(|event| event.id() == id)
     }
 
-    fn check_is_within(&self, after: Option<Position>) -> Result<(), Error> {
+    fn check_after(&self, after: Option<Position>) -> Result<(), Error> {
         match after {
             Some(after) if self.head() < Some(after) => Err(Error::AfterBeyondHead {
                 after,
@@ -103,10 +103,10 @@ impl Log {
         let Some(condition) = condition else {
             return Ok(());
         };
-        let excluded = self
+        let conflict = self
             .matching(&condition.fail_if_events_match)
             .find(|event| Some(event.position()) > condition.after);
-        match excluded {
+        match conflict {
             Some(event) => Err(Error::Conflict {
                 position: event.position(),
             }),
@@ -137,10 +137,10 @@ impl Log {
 
     pub(super) fn commands(&self, after: Option<Position>, limit: u64) -> Vec<RecordedCommand> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let past = |command: &&RecordedCommand| Some(command.position()) > after;
+        let is_after = |command: &&RecordedCommand| Some(command.position()) > after;
         self.commands
             .iter()
-            .filter(past)
+            .filter(is_after)
             .take(limit)
             .cloned()
             .collect()
@@ -155,12 +155,13 @@ impl Log {
         query: &Query,
         options: ReadOptions,
     ) -> Result<Vec<SequencedEvent>, Error> {
+        // Backwards, `after` only bounds the read from above, so any position is valid.
         if !options.backwards {
-            self.check_is_within(options.after)?;
+            self.check_after(options.after)?;
         }
         let selected = self
             .matching(query)
-            .filter(|event| is_past(options, event.position()))
+            .filter(|event| is_in_range(options, event.position()))
             .cloned();
         let mut events: Vec<SequencedEvent> = selected.collect();
         if options.backwards {
@@ -173,7 +174,7 @@ impl Log {
     }
 }
 
-/// The time in whole microseconds, the precision that every backend keeps.
+/// The current time in whole microseconds, the precision of all backends.
 fn now() -> SystemTime {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,25 +1,29 @@
-//! What a query and the options of a read select, written from the definition alone.
+//! The events that a query and read options select, implemented from their definition.
+//!
+//! This module shares no code with the other backends where they could be wrong in the same way. In
+//! particular it does not use [`Query::matches`], so that the memory store and the other backends
+//! check each other: the random histories of the conformance suite compare every backend with this
+//! one. `tests/it/broken_stores/mod.rs` shows that they find wrong matches.
 
 use crate::{Position, Query, QueryItem, ReadOptions, SequencedEvent};
 
-/// Whether `position` is where the read goes: past `after`, and at `from` or past it.
-pub(super) fn is_past(options: ReadOptions, position: Position) -> bool {
-    let past = |mark: Position| {
+/// Whether `position` satisfies both `after` (exclusive) and `from` (inclusive).
+pub(super) fn is_in_range(options: ReadOptions, position: Position) -> bool {
+    let is_past = |start: Position| {
         if options.backwards {
-            position < mark
+            position < start
         } else {
-            position > mark
+            position > start
         }
     };
-    options.after.is_none_or(past)
+    options.after.is_none_or(is_past)
         && options
             .from
-            .is_none_or(|from| from == position || past(from))
+            .is_none_or(|from| from == position || is_past(from))
 }
 
-/// Whether the event matches, from the definition: items are OR-ed; inside an item the type is one
-/// of the types and the event carries all the tags. [`Query::matches`] is not used on purpose: each
-/// is a check on the other.
+/// Whether the event matches any item. In an item, the event's type is one of the types and the event
+/// carries all of the tags.
 pub(super) fn matches(query: &Query, event: &SequencedEvent) -> bool {
     query.is_all() || query.items().iter().any(|item| matches_item(item, event))
 }

@@ -9,10 +9,11 @@ use crate::{
     ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
-/// A store in memory: a list behind a lock, written to be obviously right rather than fast.
+/// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
 ///
-/// Every read and every condition walks the whole log, and a read copies what it returns. It is
-/// for tests, and the oracle that other backends are compared with. Clones share one log.
+/// Every read and every condition scans the whole log, and a read copies the events it returns. Use
+/// it in tests. The conformance suite uses it as the oracle for other backends. Clones share one
+/// log.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     limits: Limits,
@@ -22,12 +23,12 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty log with the default limits.
+    /// Creates an empty log with the default limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty log with these limits on an append.
+    /// Creates an empty log with these append limits.
     pub fn with_limits(limits: Limits) -> Self {
         Self {
             limits,
@@ -35,7 +36,7 @@ impl MemoryStore {
         }
     }
 
-    /// The same store, with at most `max` projections at once.
+    /// Limits the store to `max` concurrent projections.
     #[must_use]
     pub fn with_projection_limit(mut self, max: usize) -> Self {
         self.projections = Arc::new(ProjectionLimit::new(max));
@@ -43,7 +44,7 @@ impl MemoryStore {
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
-        // An append changes the log only after its last check, so a panic elsewhere leaves it whole.
+        // Ignoring poison is safe: an append changes the log only after its last check.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,6 +53,7 @@ impl EventStore for MemoryStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         self.limits.check(&append)?;
         let appended = self.log().submit(append)?;
+        // After the lock is released, so that woken readers don't wait for it.
         self.signal.announce();
         Ok(appended)
     }
@@ -61,6 +63,7 @@ impl EventStore for MemoryStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
+        // Under one lock, so that the head belongs to the snapshot of the events.
         let log = self.log();
         let events = log.read(query, options)?;
         let events = futures_util::stream::iter(events.into_iter().map(Ok));

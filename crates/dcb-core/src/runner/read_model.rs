@@ -3,36 +3,38 @@ use std::sync::Arc;
 
 use crate::{Error, EventBatch, Position};
 
-/// What a handler of events fails with: any error.
+/// The error of an event handler, of any type.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// State that is folded from a log and kept, together with how far it has got.
+/// Stored state that is folded from a log, together with a checkpoint.
 ///
-/// `postgres::PostgresReadModel` and `sqlite::SqliteReadModel` are such; write one for another
-/// database, or for several tables in one that has a connection pool of its own.
+/// `postgres::PostgresReadModel` and `sqlite::SqliteReadModel` implement it. Implement it yourself
+/// for another database, or to use your own connection pool.
 pub trait ReadModel: Send {
-    /// How far the state goes: everything up to this position is in it. `None` at the beginning.
+    /// The checkpoint: the state contains all events up to this position. `None` at the beginning.
     ///
     /// # Errors
-    /// What the database met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] from the database.
     fn checkpoint(&mut self) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
 
-    /// Takes in the events of a batch and moves the checkpoint to its end, in one transaction. The
-    /// future may be dropped; then either both have happened or neither.
+    /// Applies the events of a batch and moves the checkpoint to its end, in one transaction. If the
+    /// caller drops the future, either both happen or neither.
     ///
     /// # Errors
-    /// Nothing was written, or it is not known whether: [`Error::CheckpointMoved`] where the
-    /// checkpoint is not at `checkpoint`; [`Error::Handler`]; else what the database met. After
-    /// [`Error::Unavailable`] and the like the same batch comes again.
+    /// [`Error::CheckpointMoved`] if the stored checkpoint is not `checkpoint`, and
+    /// [`Error::Handler`] if the handler fails; nothing is written. After an error of the database,
+    /// the outcome may be unknown. If that error is transient
+    /// ([`Error::is_transient`]), the runner calls again with the same batch.
     fn apply(
         &mut self,
         batch: Arc<EventBatch>,
         checkpoint: Option<Position>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Empties the state and takes the checkpoint back to the beginning, in one transaction.
+    /// Empties the state and resets the checkpoint to the beginning, in one transaction.
     ///
     /// # Errors
-    /// Nothing was written: [`Error::Handler`], or what the database met.
+    /// [`Error::Handler`] if the handler fails; [`Error::Unavailable`], [`Error::Timeout`] or
+    /// [`Error::Database`] from the database. Nothing is written.
     fn reset(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 }

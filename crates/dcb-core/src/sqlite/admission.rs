@@ -1,23 +1,23 @@
-//! Whether a request can be appended, in the order of checks that every backend keeps.
+//! Decides whether a request can be appended. The order of the checks is the same in all backends.
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
 use uuid::Uuid;
 
 use super::first_match::first_match;
-use super::moment::Moment;
 use super::request::{Request, Verdict};
 use super::row;
+use super::snapshot::Snapshot;
 use super::statements::{BY_ID, TRACKED};
 use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking};
 
-/// The verdict on a request that must not be written to the log; `None` where it may.
-pub(super) fn verdict(moment: &Moment<'_>, request: &Request) -> Result<Option<Verdict>> {
-    let connection = moment.connection;
+/// The verdict on a request that must not be written; `None` if it should be.
+pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Option<Verdict>> {
+    let connection = snapshot.connection;
     if let Some(verdict) = stored(connection, request)? {
         return Ok(Some(verdict));
     }
     let condition = request.append.condition.as_ref();
-    if let Some(error) = condition.and_then(|condition| beyond(condition, moment.head)) {
+    if let Some(error) = condition.and_then(|condition| beyond(condition, snapshot.head)) {
         return Ok(Some(Err(error)));
     }
     if let Some(tracking) = &request.append.tracking
@@ -26,14 +26,15 @@ pub(super) fn verdict(moment: &Moment<'_>, request: &Request) -> Result<Option<V
         return Ok(Some(Err(error)));
     }
     match condition {
-        Some(condition) => conflict(moment, condition),
+        Some(condition) => conflict(snapshot, condition),
         None => Ok(None),
     }
 }
 
-/// The answer to an append of which at least one id is in the log.
+/// The verdict on an append if at least one of its ids is already in the log.
 fn stored(connection: &Connection, request: &Request) -> Result<Option<Verdict>> {
     let events = &request.append.events;
+    // Generated ids can't be in the log, so most appends need no look-up.
     if events.iter().all(|event| event.id().is_none()) {
         return Ok(None);
     }
@@ -45,15 +46,15 @@ fn stored(connection: &Connection, request: &Request) -> Result<Option<Verdict>>
     let Some(first) = stored.iter().flatten().next() else {
         return Ok(None);
     };
-    let other = stored.iter().zip(events).find_map(|(stored, event)| {
+    let different = stored.iter().zip(events).find_map(|(stored, event)| {
         let stored = stored.as_ref()?;
         (!stored.has_content_of(event)).then_some(stored)
     });
     let duplicate = |event: &SequencedEvent| Error::DuplicateEventId { id: event.id() };
     let all = stored.iter().all(Option::is_some);
-    let verdict = match other {
+    let verdict = match different {
         _ if !all => Err(duplicate(first)),
-        Some(other) => Err(duplicate(other)),
+        Some(different) => Err(duplicate(different)),
         None => {
             let positions = stored.iter().flatten().map(SequencedEvent::position);
             Appended::found(positions.collect()).ok_or_else(|| duplicate(first))
@@ -85,7 +86,7 @@ fn tracked_before(connection: &Connection, tracking: &Tracking) -> Result<Option
         }))
 }
 
-/// The last upstream position of `source`.
+/// The last upstream position tracked for `source`.
 pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u64>> {
     let tracked: Option<i64> = connection
         .prepare_cached(TRACKED)?
@@ -94,9 +95,9 @@ pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u6
     Ok(tracked.map(i64::unsigned_abs))
 }
 
-fn conflict(moment: &Moment<'_>, condition: &AppendCondition) -> Result<Option<Verdict>> {
+fn conflict(snapshot: &Snapshot<'_>, condition: &AppendCondition) -> Result<Option<Verdict>> {
     let after = Position::number_or_zero(condition.after).cast_signed();
-    let first = first_match(moment, &condition.fail_if_events_match, after)?;
+    let first = first_match(snapshot, &condition.fail_if_events_match, after)?;
     let position = first.and_then(|first| Position::new(first.unsigned_abs()));
     Ok(position.map(|position| Err(Error::Conflict { position })))
 }

@@ -1,21 +1,22 @@
-//! A query as the tag index is searched for it. Pure: no I/O.
+//! Splits a query into searches of the tag index. Pure: no I/O.
 
 use super::keys::{EVERY_EVENT, tag_bits, type_bits};
 use crate::extent::Span;
 use crate::{EventType, Query, ReadOptions, Tag};
 
-/// One type (`None`: any) and some tags (none: any). A query is a list of them; [`Query::all`] has
-/// none and is told apart before.
+/// Events of one type (`None` for any) that carry all of the tags. A query is a list of alternatives.
+/// Callers handle [`Query::all`], which has none, separately.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alternative<'q> {
     pub(super) event_type: Option<&'q EventType>,
     pub(super) tags: &'q [Tag],
 }
 
-/// The alternatives of a query: one for each item and type.
+/// The alternatives of a query: one for each type of each item.
 pub(super) fn alternatives(query: &Query) -> impl Iterator<Item = Alternative<'_>> {
     query.items().iter().flat_map(|item| {
         let tags = item.tags();
+        // An item without types still needs one alternative.
         let any_type = item.types().is_empty().then_some(None);
         let types = item.types().iter().map(Some);
         any_type
@@ -25,25 +26,25 @@ pub(super) fn alternatives(query: &Query) -> impl Iterator<Item = Alternative<'_
     })
 }
 
-/// The keys that have all events of some tags and one type in common: one a tag.
+/// Index keys that an event must have all of: one for each tag, all with the same type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trail<'q> {
+pub(super) struct Conjunction<'q> {
     tags: &'q [Tag],
     type_bits: i64,
 }
 
-impl<'q> Trail<'q> {
-    /// The events with these tags (none: any) and a type with these bits.
+impl<'q> Conjunction<'q> {
+    /// Selects events with these tags, or any tags if empty, and a type with these bits.
     pub(super) fn new(tags: &'q [Tag], type_bits: i64) -> Self {
         Self { tags, type_bits }
     }
 
-    /// The events with these tags (none: any) and this type.
+    /// Selects events with these tags, or any tags if empty, and this type.
     pub(super) fn typed(tags: &'q [Tag], event_type: &EventType) -> Self {
         Self::new(tags, type_bits(event_type.as_str()))
     }
 
-    /// How many keys there are, at least one.
+    /// The number of keys, at least one.
     pub(super) fn len(&self) -> usize {
         self.tags.len().max(1)
     }
@@ -54,7 +55,7 @@ impl<'q> Trail<'q> {
     }
 }
 
-/// The positions that a read covers, both ends exclusive, and in which direction.
+/// The range of positions that a read covers, both ends exclusive, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) above: i64,
@@ -64,6 +65,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     pub(super) fn of(options: ReadOptions) -> Self {
+        // Saturating is safe, because no log reaches such positions.
         let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
         let after = options.after.map(number);
         let from = options.from.map(number);
@@ -86,7 +88,7 @@ impl Bounds {
         }
     }
 
-    /// Everything after a position.
+    /// All positions after `above`.
     pub(super) const fn forwards_after(above: i64) -> Self {
         Self {
             above,
@@ -95,12 +97,13 @@ impl Bounds {
         }
     }
 
-    /// Whether no position is within them.
+    /// Whether the range contains no position.
     pub(super) fn is_empty(self) -> bool {
+        // Both ends may be i64::MAX.
         self.above.saturating_add(1) >= self.below
     }
 
-    /// What is left of them from `position` on, itself included.
+    /// The rest of the read from `position` on, including it.
     pub(super) fn from(self, position: i64) -> Self {
         self.past(if self.backwards {
             position + 1
@@ -109,7 +112,7 @@ impl Bounds {
         })
     }
 
-    /// What is left once the read has passed `position`.
+    /// The rest of the read after `position`.
     pub(super) fn past(self, position: i64) -> Self {
         if self.backwards {
             Self {

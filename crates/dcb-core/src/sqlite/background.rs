@@ -1,4 +1,7 @@
-//! The hop to a thread that may wait for a disk.
+//! Runs blocking work outside the threads of the async runtime.
+//!
+//! The async store waits for a disk or another process only on tokio's blocking pool. A log in memory
+//! never waits, so its work runs in the calling task.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -7,8 +10,8 @@ use tokio::task::spawn_blocking;
 
 use super::log::Log;
 
-/// Calls `work` on a thread of tokio's blocking pool, or right here where the log has nothing to
-/// wait for. `None` where the runtime shut down before it began.
+/// Calls `work` on tokio's blocking pool, or right here for a log in memory. Returns `None` if the
+/// runtime shut down before the work started.
 pub(super) async fn run<T: Send + 'static>(
     log: &Arc<Log>,
     work: impl FnOnce(&Log) -> T + Send + 'static,
@@ -17,14 +20,17 @@ pub(super) async fn run<T: Send + 'static>(
         return Some(work(log));
     }
     let log = Arc::clone(log);
-    hop(move || work(&log)).await
+    on_blocking_pool(move || work(&log)).await
 }
 
-/// Calls `work` on a thread of tokio's blocking pool. `None` where the runtime shut down before it
-/// began.
-pub(super) async fn hop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Calls `work` on tokio's blocking pool. Returns `None` if the runtime shut down before the work
+/// started.
+pub(super) async fn on_blocking_pool<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     match spawn_blocking(work).await {
         Ok(done) => Some(done),
+        // Panic in the caller's task, as if the work had run there.
         Err(failed) if failed.is_panic() => resume_unwind(failed.into_panic()),
         Err(_) => None,
     }

@@ -1,4 +1,4 @@
-//! The store for threads: every call works on the thread of its caller.
+//! The store without async: every call works on its caller's thread.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use group_commit::BlockingQueue;
 use tracing::instrument;
 
-use super::committer::{Committer, queue_limits, unsettled};
+use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
 use super::counters::Stats;
 use super::error::error;
@@ -24,11 +24,12 @@ use crate::{
     Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
 };
 
-/// A log in SQLite, without a runtime. Cheap to clone; clones share connections and the queue.
+/// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
+/// the queue.
 ///
-/// The calls are those of [`EventStore`](crate::EventStore), with the same meaning and the same
-/// errors. Threads that append at once share commits; one that finds the writer free commits on its
-/// own, which is the fastest way to append that this library has.
+/// The methods mirror those of [`EventStore`](crate::EventStore), with the same errors. Concurrent
+/// appends share commits. A caller that finds the writer free commits on its own thread, which is the
+/// fastest way to append in this library.
 ///
 /// ```
 /// # fn main() -> Result<(), dcb_core::Error> {
@@ -48,12 +49,13 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the log, installs the schema where it is missing or older, and checks that it is as it
-    /// is installed. Several processes may do so at once.
+    /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
+    /// may open the same file at once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the file can't be opened, [`Error::Database`] where it is no
-    /// database, [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    /// [`Error::Unavailable`] if the file can't be opened; [`Error::Database`] if it is not an SQLite
+    /// database; [`Error::SchemaMismatch`] if schema objects were changed after installation;
+    /// [`Error::SchemaTooNew`] if a newer version of this library installed it.
     pub fn open(config: Config) -> Result<Self, Error> {
         let log = Arc::new(Log::open(config)?);
         let limits = queue_limits(&log.config);
@@ -64,10 +66,16 @@ impl SqliteStore {
         })
     }
 
-    /// As [`EventStore::submit`](crate::EventStore::submit).
+    /// Appends atomically: all the events at consecutive positions, or none. See
+    /// [`EventStore::submit`](crate::EventStore::submit).
     ///
     /// # Errors
-    /// As there.
+    /// The first of these, with nothing written: [`Error::Invalid`], [`Error::DuplicateEventId`],
+    /// [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`], [`Error::Conflict`].
+    ///
+    /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
+    /// the commit may have happened; [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`]
+    /// from SQLite.
     #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
@@ -77,22 +85,25 @@ impl SqliteStore {
         let ids = Arc::clone(&request.ids);
         match self.queue.submit_until(request, deadline) {
             Ok(verdict) => verdict,
-            Err(failed) => Err(unsettled(failed, &ids, config)),
+            Err(failed) => Err(submit_error(failed, &ids, config)),
         }
     }
 
-    /// [`SqliteStore::submit`] without a condition.
+    /// Appends without a condition. Shorthand for [`SqliteStore::submit`].
     ///
     /// # Errors
-    /// As [`SqliteStore::submit`].
+    /// [`Error::Invalid`] or [`Error::DuplicateEventId`], with nothing written;
+    /// [`Error::OutcomeUnknown`]; or an error of SQLite. See [`SqliteStore::submit`].
     pub fn append(&self, events: impl Into<Vec<Event>>) -> Result<Appended, Error> {
         self.submit(Append::new(events))
     }
 
-    /// [`SqliteStore::submit`] under a condition.
+    /// Appends under a condition. Shorthand for [`SqliteStore::submit`].
     ///
     /// # Errors
-    /// As [`SqliteStore::submit`].
+    /// [`Error::Invalid`], [`Error::DuplicateEventId`], [`Error::AfterBeyondHead`] or
+    /// [`Error::Conflict`], with nothing written; [`Error::OutcomeUnknown`]; or an error of SQLite.
+    /// See [`SqliteStore::submit`].
     pub fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
@@ -101,19 +112,24 @@ impl SqliteStore {
         self.submit(Append::new(events).condition(condition))
     }
 
-    /// The events that match, and the head, of one snapshot, all in memory.
+    /// Reads the matching events of one snapshot into memory, together with its head.
     ///
     /// # Errors
-    /// As [`EventStore::query`](crate::EventStore::query).
+    /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     pub fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
         pages::whole(&self.log, query, options)
     }
 
-    /// The events that match, and the head, of one snapshot, one at a time in constant memory.
+    /// Iterates over the matching events of one snapshot in constant memory. The iterator also knows
+    /// the head of that snapshot.
     ///
     /// # Errors
-    /// As [`EventStore::query_stream`](crate::EventStore::query_stream).
+    /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
     pub fn query_stream(&self, query: &Query, options: ReadOptions) -> Result<EventStream, Error> {
         let mut pages = Pages::new(query.clone(), options);
@@ -128,25 +144,28 @@ impl SqliteStore {
     /// The last position of the log, `None` while it is empty.
     ///
     /// # Errors
-    /// What SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
     pub fn head(&self) -> Result<Option<Position>, Error> {
         self.read(read::head).map(read::position)
     }
 
-    /// How many events match.
+    /// Counts the matching events.
     ///
     /// # Errors
-    /// What SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     pub fn count(&self, query: &Query) -> Result<u64, Error> {
         self.extent(query, ..).map(|extent| extent.count)
     }
 
-    /// How many events in a part of the log match, the last of them, and the head, of one snapshot.
+    /// Counts the matching events in a range of positions and finds the last of them, in one snapshot.
     ///
     /// # Errors
-    /// What SQLite met. A part beyond the head has no events.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite. A range beyond the head is not an error; it has no events.
     #[instrument(level = "debug", name = "dcb.extent", skip_all)]
     pub fn extent(
         &self,
@@ -155,32 +174,36 @@ impl SqliteStore {
     ) -> Result<Extent, Error> {
         let span = Span::of(&range);
         self.log
-            .at_one_moment(|moment| read::extent(moment, query, span))
+            .with_snapshot(|snapshot| read::extent(snapshot, query, span))
     }
 
     /// Whether any event matches. Costs the same with one match or a million.
     ///
     /// # Errors
-    /// What SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     pub fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.log.at_one_moment(|moment| read::exists(moment, query))
+        self.log
+            .with_snapshot(|snapshot| read::exists(snapshot, query))
     }
 
     /// The last upstream position that an append tracked for `source`.
     ///
     /// # Errors
-    /// What SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
     pub fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
         self.read(|connection| admission::tracked(connection, source))
     }
 
-    /// At most `limit` commands that were kept, in the order of their events, from the first whose
-    /// events are after the position `after`.
+    /// Returns at most `limit` stored commands, in the order of their events, starting with the first
+    /// whose events come after the position `after`.
     ///
     /// # Errors
-    /// What SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.commands", skip_all)]
     pub fn commands(
         &self,
@@ -190,19 +213,22 @@ impl SqliteStore {
         self.read(|connection| read::commands(connection, after, limit))
     }
 
-    /// Folds the events of one snapshot into the state of `projection`, in constant memory; with
-    /// it comes the condition that protects exactly what was read.
+    /// Folds the events of one snapshot into the state of `projection`, in constant memory. The result
+    /// includes the append condition that protects exactly the events that were read.
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] at once where the limit is reached; else what SQLite met.
+    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::Timeout`],
+    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub fn project<P: Projection>(&self, projection: &P) -> Result<Projected<P::State>, Error> {
         self.project_after(projection, None)
     }
 
-    /// As [`SqliteStore::project`], over the events past `after` alone.
+    /// Like [`SqliteStore::project`], but only over the events after `after`.
     ///
     /// # Errors
-    /// As [`SqliteStore::project`], and [`Error::AfterBeyondHead`].
+    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::AfterBeyondHead`] if
+    /// `after` is greater than the head; [`Error::Timeout`], [`Error::Unavailable`],
+    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
     #[instrument(level = "debug", name = "dcb.project", skip_all)]
     pub fn project_after<P: Projection>(
         &self,
@@ -225,7 +251,8 @@ impl SqliteStore {
         }
     }
 
-    /// As [`DecisionModel::decide`].
+    /// Projects the state, decides, and appends under the projection's condition. After a conflict it
+    /// starts over. See [`DecisionModel::decide`].
     ///
     /// ```
     /// # fn main() -> Result<(), dcb_core::Error> {
@@ -244,7 +271,8 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt ended in a conflict; or
+    /// any other error of [`SqliteStore::project`] and [`SqliteStore::submit`].
     pub fn decide<P, V, E>(
         &self,
         model: &DecisionModel<P>,
@@ -257,40 +285,43 @@ impl SqliteStore {
     {
         let mut attempts = model.attempts();
         loop {
-            let append = self.project(&model.projection)?.decided(&mut decide)?;
+            let append = self.project(&model.projection)?.into_append(&mut decide)?;
+            // `submit` refuses an append without events, but deciding to do nothing is no error.
             let appended = match append.events.is_empty() {
                 true => Ok(None),
                 false => self.submit(append).map(Some),
             };
-            if let Some(decided) = attempts.judge(appended)? {
+            if let Some(decided) = attempts.record(appended)? {
                 return Ok(decided);
             }
         }
     }
 
-    /// Asks the connections for an answer, and the writer's for its settings.
+    /// Tests a read connection and the writer's connection, and reports the durability settings.
     ///
     /// # Errors
-    /// [`Error::Closed`], or what SQLite met.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`].
     pub fn health(&self) -> Result<Health, Error> {
         self.log.health()
     }
 
-    /// Empties the log: events, tags, what was tracked, commands. The next event is at position 1.
+    /// Deletes all events, tracked positions and commands. The next event gets position 1. Use it in
+    /// tests and demonstrations.
     ///
-    /// Appends by any process come before it or after it; a read that is under way may see what was
-    /// there. Whoever comes back with an older `after` is told [`Error::AfterBeyondHead`].
-    /// Checkpoints stay, because the tables that they speak of do: a kept projection ends with that
-    /// error too, and is to be reset. For tests and demonstrations.
+    /// Each append of any process comes entirely before or after it. A read that has started may still
+    /// return deleted events. A later call with an old `after` fails with [`Error::AfterBeyondHead`].
+    /// Checkpoints of stored projections stay, because their tables do. A projection fails with the
+    /// same error and has to be rebuilt.
     ///
     /// # Errors
-    /// [`Error::Timeout`] where another process did not finish in time, [`Error::Closed`], or what
-    /// SQLite met.
+    /// [`Error::Timeout`] if another process holds the write lock for too long;
+    /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Error::Unavailable`],
+    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub fn clear(&self) -> Result<(), Error> {
         self.log.clear()
     }
 
-    /// What the store has done so far.
+    /// Statistics since the store was opened.
     pub fn stats(&self) -> Stats {
         let counters = &self.log.counters;
         let queue = self.queue.stats();
@@ -307,8 +338,8 @@ impl SqliteStore {
         }
     }
 
-    /// Lets the appends that wait finish, refuses new calls, and closes the connections; the last
-    /// process to do so leaves the log in one file. May be called again, and through any clone.
+    /// Refuses new calls, waits for queued appends, and closes the connections. The last process to
+    /// close the log leaves it in a single file. May be called several times and on any clone.
     pub fn close(&self) {
         self.queue.close();
         self.log.close();
@@ -332,8 +363,8 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// The events of a read, one at a time, from one snapshot. Nothing stays open between its pages, so
-/// it may be kept for as long as one likes. An error ends it.
+/// Iterates over the events of a read, all from one snapshot. It holds no connection and no
+/// transaction between pages, so it may live for any length of time. An error ends it.
 pub struct EventStream {
     log: Arc<Log>,
     pages: Pages,
@@ -341,7 +372,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The last position of the log in the snapshot, `None` of an empty log.
+    /// The last position of the log in the snapshot, `None` if the log is empty.
     pub fn head(&self) -> Option<Position> {
         self.pages.head()
     }

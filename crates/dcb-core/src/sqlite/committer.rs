@@ -1,4 +1,4 @@
-//! The log behind the two queues: where its batches are committed.
+//! Commits the batches of the async and the blocking queue to the log.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl CommitBlocking for Committer {
         request.size_bytes()
     }
 
-    /// On the thread of the caller that leads the batch.
+    /// Runs on the thread of the caller that leads the batch.
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         self.0.commit(batch)
     }
@@ -37,7 +37,7 @@ impl Commit for Committer {
         request.size_bytes()
     }
 
-    /// A file's on a thread that may wait for the disk: one hop a batch.
+    /// Runs a file's commit on tokio's blocking pool, one task per batch.
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         if self.0.is_in_memory() {
             return self.0.commit(batch);
@@ -48,18 +48,18 @@ impl Commit for Committer {
             (verdicts, requests)
         });
         let Some((verdicts, requests)) = commit.await else {
-            // The runtime shut down before it began.
+            // The runtime shut down before the task started, so nothing was written.
             return Err(CommitError::Failed(Error::Closed));
         };
-        // A batch that was refused comes again in halves.
-        for (place, request) in batch.iter_mut().zip(requests) {
-            *place = request;
+        // Give the requests back: the queue retries a refused batch in halves.
+        for (slot, request) in batch.iter_mut().zip(requests) {
+            *slot = request;
         }
         verdicts
     }
 }
 
-/// The bounds of a queue.
+/// The limits of a queue.
 pub(super) fn queue_limits(config: &Config) -> group_commit::Limits {
     group_commit::Limits {
         max_batch_requests: config.max_batch_requests,
@@ -70,16 +70,16 @@ pub(super) fn queue_limits(config: &Config) -> group_commit::Limits {
     }
 }
 
-/// Why a request has no verdict, in the store's words.
-pub(super) fn unsettled(unsettled: SubmitError<Error>, ids: &[Uuid], config: &Config) -> Error {
-    match unsettled {
+/// The store's error for a request without a verdict.
+pub(super) fn submit_error(failed: SubmitError<Error>, ids: &[Uuid], config: &Config) -> Error {
+    match failed {
         SubmitError::Closed => Error::Closed,
         SubmitError::Refused(error) | SubmitError::Failed(error) => error,
         SubmitError::Panicked => Error::Panicked,
         SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
             Error::OutcomeUnknown { ids: ids.to_vec() }
         }
-        // Waiting for room and waiting for a commit are one wait to the caller.
+        // Callers don't distinguish waiting for queue space from waiting for the commit.
         _ => Error::Timeout {
             operation: "append",
             limit: config.append_timeout,

@@ -6,17 +6,17 @@ use crate::{Limits, ProjectionLimit};
 /// When SQLite flushes a commit to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
-    /// Each commit, before it is acknowledged: an append survives the death of the machine.
+    /// At each commit, before it is acknowledged. An acknowledged append survives a power failure.
     #[default]
     Full,
-    /// Before the write-ahead log is moved into the file, now and then. An acknowledged append
-    /// survives the death of the process; the death of the machine may take the last ones, never
-    /// one in the middle, and never the file.
+    /// Only at checkpoints of the write-ahead log. An acknowledged append survives a crash of the
+    /// process. A power failure may lose the last appends, but it leaves no gaps and does not corrupt
+    /// the file.
     Normal,
 }
 
 impl Synchronous {
-    /// The pragma's number, as SQLite tells it.
+    /// The numeric value of the pragma.
     pub(super) const fn number(self) -> i64 {
         match self {
             Self::Normal => 1,
@@ -25,44 +25,45 @@ impl Synchronous {
     }
 }
 
-/// Where a log in SQLite is, and within which bounds it works.
+/// The location and the limits of a log in SQLite.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The file, made where it is missing; `None` for a log in memory. The file may hold tables of
-    /// others too: the log's begin with `dcb_`.
+    /// The file, created if it does not exist; `None` for a log in memory. The file may also contain
+    /// your own tables, because the names of the log's tables start with `dcb_`.
     pub path: Option<PathBuf>,
-    /// When a commit is flushed. Default: [`Synchronous::Full`].
+    /// When commits are flushed. Default: [`Synchronous::Full`].
     pub synchronous: Synchronous,
-    /// How large an append may be.
+    /// The size limits of an append.
     pub limits: Limits,
-    /// The most appends that one commit takes. Default: 512.
+    /// Maximum number of appends per commit. Default: 512.
     pub max_batch_requests: usize,
-    /// The most bytes of events that one commit takes; one append that is larger goes alone.
+    /// Maximum size of the events of a commit, in bytes. A larger append is committed alone.
     /// Default: 1 MiB.
     pub max_batch_bytes: usize,
-    /// The most appends that wait for a commit; who comes then waits for room. Default: 8,192.
+    /// Maximum number of queued appends. Further callers wait for space. Default: 8,192.
     pub max_queued_requests: usize,
-    /// The most bytes of events that wait for a commit. Default: 16 MiB.
+    /// Maximum size of the queued events, in bytes. Default: 16 MiB.
     pub max_queued_bytes: usize,
-    /// How long an append may take, waiting for other processes included. Default: 5 s.
+    /// Time limit of an append, including the wait for other processes. Default: 5 s.
     pub append_timeout: Duration,
-    /// How long a read may wait for a connection, and opening for other processes. Default: 10 s.
+    /// Time limit for a read to get a connection, and for opening the log while other processes lock
+    /// the file. Default: 10 s.
     pub query_timeout: Duration,
-    /// The most connections that reads of a file use at once; the writer has one of its own.
+    /// Maximum number of read connections of a file. The writer's connection is not included.
     /// Default: 8.
     pub read_connections: usize,
-    /// The tags of new events are indexed in memory until there are more keys than this, one for
-    /// each tag and one for the event; then they go into the file's index many at once, which
-    /// writes its pages more rarely. Up to a quarter more come together meanwhile. Opening a log
-    /// reads the events whose keys were in memory. Default: 16,384, about 1 MB and 10 ms.
+    /// Maximum number of index keys in memory before they move to the index in the file. An event has
+    /// one key per tag and one more. Moving many keys together writes each index page less often.
+    /// Up to a quarter more keys accumulate during the move. Opening a log reads the events whose
+    /// keys are not in the file. Default: 16,384, which takes about 1 MB and 10 ms.
     pub keys_in_memory: usize,
-    /// The most projections that run at once; more are refused. Default: 100.
+    /// Maximum number of concurrent projections. Excess calls fail. Default: 100.
     pub max_concurrent_projections: usize,
 }
 
 impl Config {
-    /// The defaults, for the log in this file.
+    /// The default configuration for a log in this file.
     pub fn file(path: impl AsRef<Path>) -> Self {
         Self {
             path: Some(path.as_ref().to_owned()),
@@ -70,7 +71,7 @@ impl Config {
         }
     }
 
-    /// The defaults, for a log in memory that ends with its store.
+    /// The default configuration for a log in memory, which is lost when its store is dropped.
     pub fn memory() -> Self {
         Self {
             path: None,
@@ -88,14 +89,14 @@ impl Config {
         }
     }
 
-    /// With commits flushed so.
+    /// Sets when commits are flushed.
     #[must_use]
     pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
         self.synchronous = synchronous;
         self
     }
 
-    /// The file's name for messages.
+    /// The name of the log in error messages.
     pub(super) fn name(&self) -> String {
         match &self.path {
             Some(path) => path.display().to_string(),

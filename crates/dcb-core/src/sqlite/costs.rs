@@ -1,5 +1,5 @@
-//! What conditions and reads cost on a log of a million events, in steps of SQLite's machine and not
-//! in time.
+//! The cost of conditions and reads on a log of a million events, counted in steps of SQLite's virtual
+//! machine because times would vary.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,29 +11,30 @@ use super::alternatives::Bounds;
 use super::first_match::first_match;
 use super::insert::Inserter;
 use super::keys::keys;
-use super::moment::at_one_moment;
 use super::row::is_event_match;
 use super::scan::scan;
+use super::snapshot::with_snapshot;
 use super::statements::{
-    AT, FIRST_KEY, INDEXED, INSERT_TAG, OF_KEY, POSITIONS_OF_KEY, RANGE, TYPE_AND_TAGS,
+    EVENTS_AT, EVENTS_IN_RANGE, EVENTS_OF_KEY, FIRST_KEY, INSERT_TAG, POSITIONS_OF_KEY,
+    SET_INDEX_END, TYPE_AND_TAGS,
 };
-use super::tail::Tail;
+use super::unindexed_keys::UnindexedKeys;
 use super::{Config, schema, session};
 use crate::{Event, Position, Query, ReadOptions};
 
 const EVENTS: i64 = 1_000_000;
 /// A tag of every tenth event, of all three types.
 const HOT: &str = "hot";
-/// A tag of ten events, none of them with [`HOT`].
+/// A tag of ten events without [`HOT`].
 const COLD: &str = "cold:7";
-/// A tag of ten events, all of them with [`HOT`].
+/// A tag of ten events that all carry [`HOT`].
 const COLD_AND_HOT: &str = "cold:10";
 /// The type of every third event.
 const TYPE: &str = "Type1";
 const NEVER: &str = "Never";
 const UNKNOWN: &str = "username:new";
 
-/// The log, for one test at a time: they all look at the same counters.
+/// The log, locked for one test at a time, because all tests read the same statement counters.
 fn million() -> MutexGuard<'static, Connection> {
     static MILLION: OnceLock<Mutex<Connection>> = OnceLock::new();
     let million = MILLION.get_or_init(|| Mutex::new(load()));
@@ -58,19 +59,19 @@ fn load() -> Connection {
             insert_tag.execute((key, number)).unwrap();
         }
     }
-    connection.execute(INDEXED, [EVENTS]).unwrap();
+    connection.execute(SET_INDEX_END, [EVENTS]).unwrap();
     drop((inserter, insert_tag));
     connection.execute_batch("COMMIT").unwrap();
     connection
 }
 
-/// The steps that the statements of a search took since they were last asked.
+/// The steps of all search statements since the last call.
 fn steps(connection: &Connection) -> i32 {
-    let both =
-        [&RANGE, &OF_KEY, &POSITIONS_OF_KEY].map(|ways| [ways.towards(false), ways.towards(true)]);
+    let both = [&EVENTS_IN_RANGE, &EVENTS_OF_KEY, &POSITIONS_OF_KEY]
+        .map(|sql| [sql.towards(false), sql.towards(true)]);
     both.into_iter()
         .flatten()
-        .chain([AT, FIRST_KEY, TYPE_AND_TAGS])
+        .chain([EVENTS_AT, FIRST_KEY, TYPE_AND_TAGS])
         .map(|sql| {
             let statement = connection.prepare_cached(sql).unwrap();
             statement.reset_status(StatementStatus::VmStep)
@@ -93,14 +94,14 @@ struct Condition {
 }
 
 fn find(connection: &Connection, query: &Query, after: i64) -> Option<i64> {
-    let tail = Tail::default();
-    at_one_moment(connection, &tail, |moment| {
-        first_match(moment, query, after)
+    let unindexed_keys = UnindexedKeys::default();
+    with_snapshot(connection, &unindexed_keys, |snapshot| {
+        first_match(snapshot, query, after)
     })
     .unwrap()
 }
 
-/// The steps of a condition, once its statements are prepared.
+/// The steps of a condition, without those that prepare its statements.
 fn cost(connection: &Connection, condition: &Condition) -> i32 {
     let find = || find(connection, &condition.query, condition.after);
     assert_eq!(find().is_some(), condition.conflicts, "{}", condition.name);
@@ -110,7 +111,7 @@ fn cost(connection: &Connection, condition: &Condition) -> i32 {
 }
 
 fn conditions() -> Vec<Condition> {
-    // Behind all matches but some; far from them; before all.
+    // `after` close to the end of the log, close to its start, and none.
     let (near, far, none) = (EVENTS - 1000, 1000, 0);
     let condition = |name, (types, tags): (&[&str], &[&str]), after, conflicts| Condition {
         name,
@@ -129,7 +130,12 @@ fn conditions() -> Vec<Condition> {
         condition("hot and cold", (&[TYPE], &[HOT, COLD]), none, false),
         condition("hot and cold, far", (&[TYPE], &[HOT, COLD]), far, false),
         condition("hot and cold, no type", (&[], &[HOT, COLD]), none, false),
-        condition("met", (&[TYPE], &[HOT, COLD_AND_HOT]), none, true),
+        condition(
+            "hot and cold, rejected",
+            (&[TYPE], &[HOT, COLD_AND_HOT]),
+            none,
+            true,
+        ),
         condition("hot and unknown", (&[TYPE], &[HOT, UNKNOWN]), none, false),
         condition("unknown, no type", (&[], &[UNKNOWN]), none, false),
         condition("type, rejected, near", (&[TYPE], &[]), near, true),
@@ -137,10 +143,10 @@ fn conditions() -> Vec<Condition> {
     ]
 }
 
-/// A condition on a cold tag with the same number of types and tags would be walked ten events far
-/// at most; none of these may take more steps than that.
+/// A search for two cold tags visits at most ten events. No other condition may take more than twice
+/// its steps.
 #[test]
-fn every_condition_reads_as_little_as_one_on_a_cold_tag() {
+fn condition_on_hot_tag_costs_no_more_than_on_cold_tag() {
     let million = million();
     let cold = Condition {
         name: "cold tags",
@@ -161,7 +167,7 @@ fn every_condition_reads_as_little_as_one_on_a_cold_tag() {
 }
 
 #[test]
-fn a_condition_behind_the_head_reads_nothing() {
+fn condition_after_head_reads_nothing() {
     let million = million();
     for query in [Query::all(), query(&[], &[HOT]), query(&[TYPE], &[])] {
         steps(&million);
@@ -185,7 +191,7 @@ fn queries() -> Vec<(&'static str, Query)> {
     ]
 }
 
-/// Reads so many events, and returns the steps.
+/// Reads `limit` events and returns the steps.
 fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usize) -> i32 {
     let once = || {
         let mut found = 0;
@@ -198,8 +204,8 @@ fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usi
             })
         };
         let bounds = Bounds::of(options);
-        at_one_moment(connection, &Tail::default(), |moment| {
-            scan(moment, query, bounds, visit)
+        with_snapshot(connection, &UnindexedKeys::default(), |snapshot| {
+            scan(snapshot, query, bounds, visit)
         })
         .unwrap();
         assert!(found > 0, "{query:?} {options:?}");
@@ -211,9 +217,10 @@ fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usi
 }
 
 #[test]
-fn a_limited_read_reads_no_more_than_it_wants() {
+fn limited_read_stops_at_its_limit() {
     const LIMIT: usize = 10;
-    /// For each event; and for the first look at the index, 4 positions of each of three types.
+    /// 70 steps for each event, and 6 for each of the 4 positions that are fetched ahead for each of
+    /// three types.
     const STEPS: i32 = 70 * LIMIT as i32 + 3 * 4 * 6;
     let million = million();
     let middle = Position::new(EVENTS.unsigned_abs() / 2);
@@ -233,7 +240,7 @@ fn a_limited_read_reads_no_more_than_it_wants() {
 }
 
 #[test]
-fn a_long_read_reads_each_event_once() {
+fn long_read_visits_each_event_once() {
     const LIMIT: usize = 2000;
     const STEPS_PER_EVENT: i32 = 40;
     let million = million();

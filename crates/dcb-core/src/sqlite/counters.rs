@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the store counts while it works.
+/// Counters behind [`Stats`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -11,8 +11,9 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts a batch that was committed.
+    /// Counts a committed batch.
     pub(super) fn committed(&self, appends: u64, events: u64, conflicts: u64) {
+        // Relaxed: the counters are independent and guard no other memory.
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.appends.fetch_add(appends, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
@@ -24,26 +25,26 @@ impl Counters {
     }
 }
 
-/// What a store has done since it was opened, for a host to export.
+/// Statistics of a store since it was opened, for export as metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Transactions that committed a batch of appends.
+    /// Committed batches of appends.
     pub commits: u64,
-    /// Appends that were committed.
+    /// Committed appends.
     pub appends: u64,
-    /// Events of these appends.
+    /// Committed events.
     pub events: u64,
-    /// Appends that were refused because of their condition.
+    /// Appends refused because of their condition.
     pub conflicts: u64,
-    /// Transactions that read: one for each page of a stream.
+    /// Read transactions. Each page of a stream counts as one.
     pub reads: u64,
-    /// The most appends that one commit took.
+    /// The largest number of appends in one commit.
     pub largest_batch: usize,
-    /// Appends that wait now.
+    /// Appends in the queue now.
     pub queued_appends: usize,
-    /// Projections that run now.
+    /// Projections running now.
     pub running_projections: usize,
-    /// Read connections that are open now.
+    /// Read connections open now.
     pub read_connections: usize,
 }

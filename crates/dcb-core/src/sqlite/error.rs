@@ -1,10 +1,10 @@
-//! What SQLite reports, told in the store's own words. The one place that knows its codes.
+//! Maps SQLite errors to the store's errors. No other module inspects SQLite's error codes.
 
 use rusqlite::{Error as Sqlite, ErrorCode};
 
 use crate::Error;
 
-/// Whether somebody else is in the way for now.
+/// Whether another connection holds a lock.
 pub(super) fn is_busy(error: &Sqlite) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -12,16 +12,16 @@ pub(super) fn is_busy(error: &Sqlite) -> bool {
     )
 }
 
-/// Whether the data is at fault: the same statement will fail again.
-pub(super) fn is_of_data(error: &Sqlite) -> bool {
+/// Whether the data caused the error, so that the same statement fails again.
+pub(super) fn is_data_error(error: &Sqlite) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch)
     )
 }
 
-/// Whether a commit that failed so may be in the write-ahead log all the same, for who opens the
-/// file next.
+/// Whether a commit that failed this way may still be in the write-ahead log, and so reappear when the
+/// file is opened again.
 pub(super) fn leaves_commit_unknown(error: &Sqlite) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -29,7 +29,7 @@ pub(super) fn leaves_commit_unknown(error: &Sqlite) -> bool {
     )
 }
 
-/// An error of a statement that had no effect, or whose effect does not matter.
+/// The error of a statement without effect. Don't use it for a COMMIT with an unknown outcome.
 pub(super) fn error(error: &Sqlite) -> Error {
     let cannot_be_reached = matches!(
         error.sqlite_error_code(),
@@ -57,7 +57,7 @@ fn message(error: &Sqlite) -> String {
         Sqlite::FromSqlConversionFailure(column, ..)
         | Sqlite::InvalidColumnType(column, ..)
         | Sqlite::IntegralValueOutOfRange(column, _) => {
-            format!("column {column} of a stored event has another form")
+            format!("column {column} of a stored event is malformed")
         }
         _ => error.to_string(),
     }

@@ -1,37 +1,43 @@
-//! The first event that a query matches after a position.
+//! Finding the first event after a position that matches a query.
 
 use rusqlite::{CachedStatement, Result};
 
 use super::alternatives::{Bounds, alternatives};
-use super::moment::Moment;
 use super::row;
+use super::snapshot::Snapshot;
 use super::statements::TYPE_AND_TAGS;
 use super::tag_index::TagIndex;
 use crate::Query;
 
-/// The first position after `after` whose event matches.
+/// The position of the first matching event after `after`.
 ///
-/// Costs a descent of the index for each tag, type and item, whatever the number of matches, but
-/// for tags that are frequent and hardly ever meet.
-pub(super) fn first_match(moment: &Moment<'_>, query: &Query, after: i64) -> Result<Option<i64>> {
-    if after >= moment.head {
+/// Costs one index descent for each tag, type and item, however many events match. The exception is a
+/// query for several tags that are frequent but hardly ever occur together.
+pub(super) fn first_match(
+    snapshot: &Snapshot<'_>,
+    query: &Query,
+    after: i64,
+) -> Result<Option<i64>> {
+    if after >= snapshot.head {
         return Ok(None);
     }
     if query.is_all() {
         return Ok(Some(after + 1));
     }
-    let mut index = TagIndex::new(moment, false)?;
-    let mut events = moment.connection.prepare_cached(TYPE_AND_TAGS)?;
+    let mut index = TagIndex::new(snapshot, false)?;
+    let mut events = snapshot.connection.prepare_cached(TYPE_AND_TAGS)?;
     let mut first = None;
     for alternative in alternatives(query) {
-        index.for_each_trail(alternative, |index, trail| {
+        index.for_each_conjunction(alternative, |index, conjunction| {
             let mut bounds = Bounds::forwards_after(after);
+            // Only a match before the best one so far can improve the result.
             bounds.below = first.unwrap_or(bounds.below);
-            while let Some(position) = index.meet(trail, bounds)? {
+            while let Some(position) = index.first_common_position(conjunction, bounds)? {
                 if is_match(&mut events, query, position)? {
                     first = Some(position);
                     break;
                 }
+                // A hash collision.
                 bounds = bounds.past(position);
             }
             Ok(())
@@ -40,7 +46,7 @@ pub(super) fn first_match(moment: &Moment<'_>, query: &Query, after: i64) -> Res
     Ok(first)
 }
 
-/// Keys are hashes: the event itself has the last word.
+/// Checks the event itself, because keys are hashes.
 fn is_match(events: &mut CachedStatement<'_>, query: &Query, position: i64) -> Result<bool> {
     events.query_row([position], |row| row::is_match(query, row, 0, 1))
 }

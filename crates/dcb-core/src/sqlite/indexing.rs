@@ -1,80 +1,85 @@
 //! Moving keys from memory into the tag index.
 //!
-//! Where enough have come together they are moved in the order of the index, in runs. A run is not
-//! one stall but a slice with each batch, in the batch's own transaction. Until its last slice the
-//! index ends where it ended before, and what the slices have written is not looked at; a run that
-//! another process finishes, or that a crash ends, is begun anew.
+//! Once enough keys are in memory, a run moves them in the order of the index. Each batch of appends
+//! moves a slice of the run in its own transaction, so no append waits for a whole run. The end of
+//! the index only advances with the last slice, and readers ignore the rows of earlier slices. If
+//! another process completes a run first, or a crash interrupts it, a new run starts from the
+//! beginning; inserting the same rows again has no effect.
 
 use std::sync::Arc;
 
 use rusqlite::Result;
 
-use super::moment::Moment;
-use super::statements::{INDEXED, INSERT_TAG};
-use super::tail::Stretch;
+use super::snapshot::Snapshot;
+use super::statements::{INSERT_TAG, SET_INDEX_END};
+use super::unindexed_keys::Generation;
 
-/// So many keys are moved for each that the batch has added.
-const PER_NEW_KEY: usize = 4;
+/// The number of keys that a batch moves for each key that it adds. So while a run is in progress, at
+/// most a quarter as many new keys accumulate as it moves.
+const MOVED_PER_NEW_KEY: usize = 4;
 
-/// Keys that are being moved: all of a tail up to a position. Where the index or the log is not what
-/// it was, there is another tail, and the run is over.
+/// A run in progress: it moves all keys of a generation up to a position. If the index or the log
+/// changes in between, there is a new generation, and the run is abandoned.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    tail: Arc<Stretch>,
+pub(super) struct IndexingRun {
+    generation: Arc<Generation>,
     through: i64,
-    /// The first pair of a key and a position that was not moved yet.
+    /// The first pair of key and position that is not moved yet.
     next: (i64, i64),
 }
 
-/// Moves a slice in the moment's transaction, and returns what is to go on with the next batch.
+/// Moves a slice in the snapshot's transaction, and returns the run to continue with the next batch.
 ///
-/// A run begins with more than `limit` keys in memory.
+/// A run starts when more than `limit` keys are in memory.
 pub(super) fn move_slice(
-    moment: &Moment<'_>,
-    run: Option<Run>,
+    snapshot: &Snapshot<'_>,
+    run: Option<IndexingRun>,
     limit: usize,
-) -> Result<Option<Run>> {
-    if moment.own.is_empty() {
+) -> Result<Option<IndexingRun>> {
+    // Without new keys the slice would be empty, which would look like the end of the run.
+    if snapshot.uncommitted.is_empty() {
         return Ok(run);
     }
-    let begun = run.filter(|run| Arc::ptr_eq(&run.tail, &moment.tail));
-    let Some(run) = begun.or_else(|| begin(&moment.tail, limit)) else {
+    let current = run.filter(|run| Arc::ptr_eq(&run.generation, &snapshot.unindexed));
+    let Some(run) = current.or_else(|| start(&snapshot.unindexed, limit)) else {
         return Ok(None);
     };
-    let count = PER_NEW_KEY * moment.own.len();
+    let count = MOVED_PER_NEW_KEY * snapshot.uncommitted.len();
     let pairs = run.slice(count);
-    let mut insert = moment.connection.prepare_cached(INSERT_TAG)?;
+    let mut insert = snapshot.connection.prepare_cached(INSERT_TAG)?;
     for pair in &pairs {
         insert.execute(*pair)?;
     }
+    // A full slice may not be the last one.
     if let Some(&(key, position)) = pairs.last()
         && pairs.len() == count
     {
-        return Ok(Some(Run {
+        return Ok(Some(IndexingRun {
             next: (key, position + 1),
             ..run
         }));
     }
-    let mut end = moment.connection.prepare_cached(INDEXED)?;
-    end.execute([run.through])?;
+    let mut set_index_end = snapshot.connection.prepare_cached(SET_INDEX_END)?;
+    set_index_end.execute([run.through])?;
     Ok(None)
 }
 
-fn begin(tail: &Arc<Stretch>, limit: usize) -> Option<Run> {
-    let recent = tail.recent();
-    (recent.keys.len() > limit).then(|| Run {
-        tail: Arc::clone(tail),
-        through: recent.through,
+fn start(generation: &Arc<Generation>, limit: usize) -> Option<IndexingRun> {
+    let committed = generation.read();
+    (committed.keys.len() > limit).then(|| IndexingRun {
+        generation: Arc::clone(generation),
+        through: committed.through,
+        // Sorts before every pair, because positions start at 1.
         next: (i64::MIN, 0),
     })
 }
 
-impl Run {
-    /// The next pairs, at most `count`.
+impl IndexingRun {
+    /// The next pairs, at most `count`. Keys of events after the start of the run wait for the next.
     fn slice(&self, count: usize) -> Vec<(i64, i64)> {
-        let recent = self.tail.recent();
-        let left = recent.keys.from(self.next);
-        left.filter(|&(_, position)| position <= self.through)
+        let committed = self.generation.read();
+        let rest = committed.keys.from(self.next);
+        rest.filter(|&(_, position)| position <= self.through)
             .take(count)
             .collect()
     }

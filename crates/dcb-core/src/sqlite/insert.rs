@@ -1,4 +1,4 @@
-//! Writing events inside a transaction.
+//! Inserts events, commands and tracked positions inside a transaction.
 
 use rusqlite::{CachedStatement, Connection, Result, params};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use super::statements::{INSERT_COMMAND, INSERT_EVENT, TRACK};
 use super::text_form::{Text, write_metadata, write_tags};
 use crate::{Command, Event, Tracking};
 
-/// The statements of a batch, and buffers that its events share.
+/// The insert statement of a batch, and buffers that its events share.
 pub(super) struct Inserter<'c> {
     connection: &'c Connection,
     event: CachedStatement<'c>,
@@ -48,8 +48,13 @@ impl<'c> Inserter<'c> {
         Ok(())
     }
 
-    /// Keeps the command that led to so many events, the first of them at `position`.
-    pub(super) fn keep(&mut self, command: &Command, position: i64, events: usize) -> Result<()> {
+    /// Stores a command that caused this many events, the first of them at `position`.
+    pub(super) fn insert_command(
+        &mut self,
+        command: &Command,
+        position: i64,
+        events: usize,
+    ) -> Result<()> {
         self.metadata.clear();
         let content = command.content();
         let metadata = write_metadata(content, &mut self.metadata).then_some(Text(&self.metadata));

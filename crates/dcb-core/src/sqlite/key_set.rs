@@ -1,11 +1,11 @@
-//! Keys of events in memory, in the order of the tag index.
+//! Index keys in memory, in the order of the tag index.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Bound::Excluded;
 
 use super::alternatives::Bounds;
 
-/// Pairs of a key and a position, each once.
+/// A sorted set of pairs of key and position.
 #[derive(Debug, Default)]
 pub(super) struct KeySet(BTreeSet<(i64, i64)>);
 
@@ -26,15 +26,15 @@ impl KeySet {
         self.0.extend(&others.0);
     }
 
-    /// The pairs from `first` on.
+    /// The pairs from `first` on, inclusive.
     pub(super) fn from(&self, first: (i64, i64)) -> impl Iterator<Item = (i64, i64)> {
         self.0.range(first..).copied()
     }
 
-    /// What is left where everything up to a position is taken out.
+    /// A copy with only the pairs after `position`.
     pub(super) fn after(&self, position: i64) -> Self {
-        let is_after = |&(_, own): &(i64, i64)| own > position;
-        Self(self.0.iter().copied().filter(is_after).collect())
+        let pairs = self.0.iter().copied();
+        Self(pairs.filter(|pair| pair.1 > position).collect())
     }
 
     /// The first position of a key within the bounds.
@@ -47,12 +47,18 @@ impl KeySet {
         }
     }
 
-    /// Adds the first positions of a key within the bounds, until there are `most`.
-    pub(super) fn collect(&self, key: i64, bounds: Bounds, most: usize, found: &mut VecDeque<i64>) {
+    /// Appends positions of a key within the bounds until `found` has `limit` entries.
+    pub(super) fn collect(
+        &self,
+        key: i64,
+        bounds: Bounds,
+        limit: usize,
+        found: &mut VecDeque<i64>,
+    ) {
         let Some(positions) = self.positions(key, bounds) else {
             return;
         };
-        let count = most.saturating_sub(found.len());
+        let count = limit.saturating_sub(found.len());
         if bounds.backwards {
             found.extend(positions.rev().take(count));
         } else {
@@ -60,7 +66,7 @@ impl KeySet {
         }
     }
 
-    /// The first key from `least` to `most`.
+    /// The smallest key from `least` to `most`.
     pub(super) fn first_key(&self, least: i64, most: i64) -> Option<i64> {
         let (key, _) = *self.0.range((least, 0)..).next()?;
         (key <= most).then_some(key)
@@ -68,7 +74,7 @@ impl KeySet {
 
     fn positions(&self, key: i64, bounds: Bounds) -> Option<impl DoubleEndedIterator<Item = i64>> {
         let ends = (Excluded((key, bounds.above)), Excluded((key, bounds.below)));
-        // Ends that are swapped would be a panic.
+        // BTreeSet::range panics if the start is after the end.
         (!bounds.is_empty()).then(|| self.0.range(ends).map(|&(_, position)| position))
     }
 }

@@ -1,4 +1,4 @@
-//! What both faces of a store share: the file or memory, and the connections to it.
+//! The log behind the async and the blocking store: its connections and its unindexed keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,12 @@ use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
 use super::health::Health;
-use super::moment::{Moment, at_one_moment};
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
 use super::session::pragma;
-use super::tail::Tail;
+use super::snapshot::{Snapshot, with_snapshot};
+use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
 use crate::{AppendSignal, Error, ProjectionLimit};
 
@@ -27,12 +27,12 @@ pub(super) struct Log {
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
     readers: Readers,
-    tail: Tail,
+    unindexed_keys: UnindexedKeys,
 }
 
 impl Log {
     pub(super) fn open(mut config: Config) -> Result<Self, Error> {
-        // A working directory that changes later must not lead readers to another file.
+        // Readers open the path later, when the working directory may have changed.
         config.path = config.path.as_deref().map(absolute).transpose()?;
         let writer = Writer::open(&config)?;
         schema::ensure(writer.connection(), &config)?;
@@ -42,26 +42,27 @@ impl Log {
             signal: AppendSignal::default(),
             writer: Mutex::new(Some(writer)),
             readers: Readers::default(),
-            tail: Tail::default(),
+            unindexed_keys: UnindexedKeys::default(),
             config,
         })
     }
 
-    /// Whether nothing that it does waits for a disk or another process.
+    /// A log in memory never waits for a disk or another process.
     pub(super) fn is_in_memory(&self) -> bool {
         self.config.path.is_none()
     }
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let verdicts = match &mut *self.writer() {
-            Some(writer) => writer.commit(batch, &self.tail, &self.counters)?,
+            Some(writer) => writer.commit(batch, &self.unindexed_keys, &self.counters)?,
             None => return Err(CommitError::Failed(Error::Closed)),
         };
+        // After the lock is released: readers of a log in memory take the same lock.
         self.signal.announce();
         Ok(verdicts)
     }
 
-    /// Empties the log, between two batches.
+    /// Empties the log between two batches.
     pub(super) fn clear(&self) -> Result<(), Error> {
         match &*self.writer() {
             Some(writer) => writer.clear()?,
@@ -71,7 +72,7 @@ impl Log {
         Ok(())
     }
 
-    /// Calls `work` with a connection: one of the readers' for a file, the only one for memory.
+    /// Calls `work` with a reader's connection, or with the only one of a log in memory.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
@@ -83,17 +84,18 @@ impl Log {
         self.readers.with(&self.config, work)
     }
 
-    /// As [`Log::read`]; all that `work` reads is of one moment.
-    pub(super) fn at_one_moment<T>(
+    /// Like [`Log::read`], but everything that `work` reads is from one snapshot.
+    pub(super) fn with_snapshot<T>(
         &self,
-        work: impl FnOnce(&Moment<'_>) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Snapshot<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
         self.read(|connection| {
-            at_one_moment(connection, &self.tail, work).map_err(|failed| error(&failed))
+            with_snapshot(connection, &self.unindexed_keys, work).map_err(|failed| error(&failed))
         })
     }
 
     pub(super) fn health(&self) -> Result<Health, Error> {
+        // A read first, to test a reader's connection too.
         self.read(|connection| super::read::head(connection).map_err(|failed| error(&failed)))?;
         self.with_writer(|connection| {
             let mode: rusqlite::Result<String> =
@@ -102,6 +104,7 @@ impl Log {
             let level = match synchronous {
                 0 => "off",
                 1 => "normal",
+                // 2 is full, and 3 is extra, which flushes at least as much.
                 _ => "full",
             };
             Ok(Health {
@@ -114,13 +117,13 @@ impl Log {
         })
     }
 
-    /// How many connections read.
+    /// The number of open read connections.
     pub(super) fn read_connections(&self) -> usize {
         self.readers.open()
     }
 
-    /// Closes the connections, the writer's last: it moves what is left of the write-ahead log into
-    /// the file.
+    /// Closes the connections. The writer's is last, because the last connection moves the rest of the
+    /// write-ahead log into the file.
     pub(super) fn close(&self) {
         self.readers.close();
         drop(self.writer().take());
@@ -136,13 +139,14 @@ impl Log {
         }
     }
 
-    /// Poisoned or not: the next transaction rolls back what a panic left behind.
+    /// Ignoring poison is safe: the next transaction rolls back what a panic left open.
     fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The path from the root: one that SQLite can't take for something else than a file.
+/// The absolute path. SQLite may give names like `:memory:` or `file:x` a special meaning, but never
+/// an absolute path.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|failed| Error::Unavailable {
         reason: format!("{}: {failed}", path.display()).into(),

@@ -1,4 +1,4 @@
-//! The positions of several trails as one sequence.
+//! Merges the positions of several conjunctions into one ordered sequence.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -6,51 +6,61 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use rusqlite::Result;
 
-use super::alternatives::{Bounds, Trail, alternatives};
-use super::moment::Moment;
+use super::alternatives::{Bounds, Conjunction, alternatives};
+use super::snapshot::Snapshot;
 use super::tag_index::TagIndex;
 use crate::Query;
 
-/// How many positions of a trail are looked up at once, at first and at most.
-const FIRST_AHEAD: usize = 4;
-const MOST_AHEAD: usize = 1024;
+/// How many positions of a conjunction are fetched at once. The number grows, so that a read of few
+/// events stays cheap.
+const FIRST_CHUNK: usize = 4;
+const LAST_CHUNK: usize = 1024;
+const CHUNK_GROWTH: usize = 4;
 
-/// The positions that any trail of a query leads to, in the direction of the read, each once.
-pub(super) struct Merge<'m, 'q> {
-    index: TagIndex<'m>,
-    lanes: Vec<Lane<'q>>,
-    /// The next position of each lane that has one, as (order, lane).
+/// A k-way merge of the positions of a query's conjunctions, in read order and without duplicates.
+pub(super) struct Merge<'s, 'q> {
+    index: TagIndex<'s>,
+    cursors: Vec<Cursor<'q>>,
+    /// The next position of each cursor that is not exhausted, as (sort key, cursor index).
     next: BinaryHeap<Reverse<(i64, usize)>>,
     backwards: bool,
 }
 
-/// One trail, and how far it was walked.
-struct Lane<'q> {
-    trail: Trail<'q>,
-    left: Bounds,
-    ahead: VecDeque<i64>,
-    chunk: usize,
-    ended: bool,
+/// Iterates over the positions of one conjunction.
+struct Cursor<'q> {
+    conjunction: Conjunction<'q>,
+    /// The part of the read that is not fetched yet.
+    remaining: Bounds,
+    /// Positions that are fetched but not returned yet.
+    buffer: VecDeque<i64>,
+    chunk_size: usize,
+    exhausted: bool,
 }
 
-impl<'m, 'q> Merge<'m, 'q> {
-    /// The positions within the bounds; the query is not [`Query::all`].
-    pub(super) fn new(moment: &'m Moment<'_>, query: &'q Query, bounds: Bounds) -> Result<Self> {
+impl<'s, 'q> Merge<'s, 'q> {
+    /// Merges the positions within the bounds. The query must not be [`Query::all`].
+    pub(super) fn new(
+        snapshot: &'s Snapshot<'_>,
+        query: &'q Query,
+        bounds: Bounds,
+    ) -> Result<Self> {
         let mut merge = Self {
-            index: TagIndex::new(moment, bounds.backwards)?,
-            lanes: Vec::new(),
+            index: TagIndex::new(snapshot, bounds.backwards)?,
+            cursors: Vec::new(),
             next: BinaryHeap::new(),
             backwards: bounds.backwards,
         };
         for alternative in alternatives(query) {
-            let lanes = &mut merge.lanes;
-            merge.index.for_each_trail(alternative, |_, trail| {
-                lanes.push(Lane::new(trail, bounds));
-                Ok(())
-            })?;
+            let cursors = &mut merge.cursors;
+            merge
+                .index
+                .for_each_conjunction(alternative, |_, conjunction| {
+                    cursors.push(Cursor::new(conjunction, bounds));
+                    Ok(())
+                })?;
         }
-        for (number, lane) in merge.lanes.iter_mut().enumerate() {
-            if let Some(position) = lane.next(&mut merge.index)? {
+        for (number, cursor) in merge.cursors.iter_mut().enumerate() {
+            if let Some(position) = cursor.next(&mut merge.index)? {
                 let order = order(position, bounds.backwards);
                 merge.next.push(Reverse((order, number)));
             }
@@ -63,14 +73,14 @@ impl<'m, 'q> Merge<'m, 'q> {
             return Ok(None);
         };
         let first = order(first, self.backwards);
-        // Several lanes may lead to the same event.
+        // Advance every cursor at this position, because an event may match several alternatives.
         self.skip_past(first)?;
         Ok(Some(first))
     }
 
-    /// Adds the next positions until there are `most`.
-    pub(super) fn fill(&mut self, positions: &mut Vec<i64>, most: usize) -> Result<()> {
-        while positions.len() < most
+    /// Appends positions until there are `limit`.
+    pub(super) fn fill(&mut self, positions: &mut Vec<i64>, limit: usize) -> Result<()> {
+        while positions.len() < limit
             && let Some(position) = self.next()?
         {
             positions.push(position);
@@ -78,15 +88,15 @@ impl<'m, 'q> Merge<'m, 'q> {
         Ok(())
     }
 
-    /// Goes on after this position, which need not be one of those looked for.
+    /// Skips all positions up to this one, which need not be in the sequence.
     pub(super) fn skip_past(&mut self, position: i64) -> Result<()> {
         let passed = order(position, self.backwards);
         while let Some(mut top) = self.next.peek_mut()
             && top.0.0 <= passed
         {
-            let lane = &mut self.lanes[top.0.1];
-            lane.skip_past(position);
-            match lane.next(&mut self.index)? {
+            let cursor = &mut self.cursors[top.0.1];
+            cursor.skip_past(position);
+            match cursor.next(&mut self.index)? {
                 Some(position) => top.0.0 = order(position, self.backwards),
                 None => {
                     PeekMut::pop(top);
@@ -97,52 +107,60 @@ impl<'m, 'q> Merge<'m, 'q> {
     }
 }
 
-/// A number that increases in the direction of the read, and back.
+/// A sort key that increases in the direction of the read. Applying it twice returns the position.
 fn order(position: i64, backwards: bool) -> i64 {
     if backwards { -position } else { position }
 }
 
-impl<'q> Lane<'q> {
-    fn new(trail: Trail<'q>, bounds: Bounds) -> Self {
+impl<'q> Cursor<'q> {
+    fn new(conjunction: Conjunction<'q>, bounds: Bounds) -> Self {
         Self {
-            trail,
-            left: bounds,
-            ahead: VecDeque::new(),
-            chunk: FIRST_AHEAD,
-            ended: false,
+            conjunction,
+            remaining: bounds,
+            buffer: VecDeque::new(),
+            chunk_size: FIRST_CHUNK,
+            exhausted: false,
         }
     }
 
     fn skip_past(&mut self, position: i64) {
-        let backwards = self.left.backwards;
+        let backwards = self.remaining.backwards;
         let passed = order(position, backwards);
         let is_passed = |&next: &i64| order(next, backwards) <= passed;
-        while self.ahead.front().is_some_and(is_passed) {
-            self.ahead.pop_front();
+        while self.buffer.front().is_some_and(is_passed) {
+            self.buffer.pop_front();
         }
-        if self.ahead.is_empty() {
-            self.left = self.left.past(position);
+        // With a filled buffer, `remaining` already starts after its last position.
+        if self.buffer.is_empty() {
+            self.remaining = self.remaining.past(position);
         }
     }
 
     fn next(&mut self, index: &mut TagIndex<'_>) -> Result<Option<i64>> {
-        if self.ahead.is_empty() && !self.ended {
-            self.look_ahead(index)?;
+        if self.buffer.is_empty() && !self.exhausted {
+            self.fetch(index)?;
         }
-        Ok(self.ahead.pop_front())
+        Ok(self.buffer.pop_front())
     }
 
-    fn look_ahead(&mut self, index: &mut TagIndex<'_>) -> Result<()> {
-        if self.trail.len() == 1 {
-            index.collect(self.trail, self.left, self.chunk, &mut self.ahead)?;
-            self.ended = self.ahead.len() < self.chunk;
-            self.chunk = (self.chunk * 4).min(MOST_AHEAD);
+    fn fetch(&mut self, index: &mut TagIndex<'_>) -> Result<()> {
+        if self.conjunction.len() == 1 {
+            index.collect(
+                self.conjunction,
+                self.remaining,
+                self.chunk_size,
+                &mut self.buffer,
+            )?;
+            self.exhausted = self.buffer.len() < self.chunk_size;
+            self.chunk_size = (self.chunk_size * CHUNK_GROWTH).min(LAST_CHUNK);
         } else {
-            self.ahead.extend(index.meet(self.trail, self.left)?);
-            self.ended = self.ahead.is_empty();
+            // An intersection is found one position at a time.
+            let next = index.first_common_position(self.conjunction, self.remaining)?;
+            self.buffer.extend(next);
+            self.exhausted = self.buffer.is_empty();
         }
-        if let Some(&last) = self.ahead.back() {
-            self.left = self.left.past(last);
+        if let Some(&last) = self.buffer.back() {
+            self.remaining = self.remaining.past(last);
         }
         Ok(())
     }

@@ -1,28 +1,28 @@
-//! The log in SQLite, in a file or in memory: the embedded default, without a server.
+//! An event store in SQLite, in a file or in memory. It is embedded and needs no server.
 //!
-//! Appends of one process share commits: whoever finds the writer free commits at once, those who
-//! arrive meanwhile are the next batch. A batch is one transaction and one fsync. It is
-//! `BEGIN IMMEDIATE`, so that whatever other processes committed to the file before is seen, and
-//! reads the head inside: positions are contiguous and in commit order whichever process writes,
-//! and no process keeps any state that correctness needs. What is in memory, the keys by which tags of
-//! the newest events are found, follows from the file, and is brought up to date before each use.
+//! Appends of one process share commits. A caller that finds the writer free commits at once, and the
+//! callers that arrive during a commit form the next batch. A batch is one transaction with one fsync.
 //!
-//! The requests of a batch are decided one after the other inside the transaction. Each sees what
-//! those before it wrote, so a batch means what its requests would mean one by one.
+//! Reads of a file use separate connections in WAL mode, so readers and the writer don't block each
+//! other. A log in memory has a single connection, which reads and appends share.
 //!
-//! Reads of a file use connections of their own beside the writer (WAL), and neither waits for the
-//! other. A log in memory has one connection, which reads and appends share.
+//! # Several processes
+//!
+//! Several processes may append to one file. Correctness depends only on the file: a batch starts with
+//! `BEGIN IMMEDIATE`, which takes SQLite's write lock, and then reads the head. So it sees the commits
+//! of all processes, and positions are dense and in commit order. The keys in memory are derived from
+//! the file and brought up to date before each use. `tests/it/sqlite/races/foreign_transactions.rs`
+//! and `tests/it/sqlite/crash/processes.rs` fail without this.
 //!
 //! # Threads
 //!
-//! Two faces on one log:
+//! Two stores work on the same log:
 //!
 //! - [`blocking::SqliteStore`] works on the caller's thread. A caller that finds the writer free
-//!   commits right there: no hop to another thread, which would cost several times the work.
-//! - [`SqliteStore`] is async, and never blocks a thread of the runtime on the disk or on the lock
-//!   of another process: a batch, a page of a read and every other call to a file is one hop to
-//!   tokio's blocking pool. Callers share the hop of a batch as they share its fsync. A log in
-//!   memory has nothing to wait for, and works in the calling task.
+//!   commits right there. Handing the batch to another thread would cost several times as much.
+//! - [`SqliteStore`] is async. It never blocks a runtime thread on the disk or on the lock of another
+//!   process: each batch, each page of a read and each other call is one task on tokio's blocking
+//!   pool. A log in memory never waits, so it works in the calling task.
 
 mod admission;
 mod alternatives;
@@ -42,7 +42,6 @@ mod key_set;
 mod keys;
 mod log;
 mod merge;
-mod moment;
 mod pages;
 mod read;
 mod read_model;
@@ -52,11 +51,12 @@ mod row;
 mod scan;
 mod schema;
 mod session;
+mod snapshot;
 mod statements;
 mod store;
 mod tag_index;
-mod tail;
 mod text_form;
+mod unindexed_keys;
 mod writer;
 
 pub use config::{Config, Synchronous};

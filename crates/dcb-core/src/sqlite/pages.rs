@@ -1,59 +1,64 @@
-//! A read in pages of one snapshot.
+//! Reads the events of one snapshot page by page.
 //!
-//! The log up to a position never changes, so a snapshot is a position: every page is bounded by
-//! the head that the first page saw, and nothing stays open between pages.
+//! The log up to a position never changes, so a position identifies a snapshot: every page ends at
+//! the head that the first page saw, and no transaction stays open between pages. The exception is
+//! `clear`, which empties the log; a later page then fails with [`Error::AfterBeyondHead`]. The
+//! conformance cases in `src/conformance/stream.rs` and `tests/it/backends/clearing.rs` fail without
+//! this.
 
 use std::ops::ControlFlow;
 
 use super::alternatives::Bounds;
 use super::log::Log;
-use super::moment::Moment;
 use super::read::{check_after, position};
 use super::row;
 use super::scan::scan;
+use super::snapshot::Snapshot;
 use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
 
-/// Pages grow from the first size to the last, so that who wants little does not read much.
+/// Page sizes grow, so that a caller who takes few events does not pay for many.
 const FIRST_PAGE_EVENTS: u64 = 256;
 const LAST_PAGE_EVENTS: u64 = 8192;
 const PAGE_GROWTH: u64 = 8;
-/// A page ends with the event that takes it past this size.
+/// A page ends with the event that makes it exceed this size.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Where a read is.
+/// The state of a paged read.
 pub(super) struct Pages {
     query: Query,
     options: ReadOptions,
-    left: Bounds,
-    remaining: u64,
+    /// The part of the log that is not read yet.
+    remaining: Bounds,
+    /// How many events the limit still allows.
+    remaining_events: u64,
     page_events: u64,
-    /// The head of the snapshot, once the first page was read.
-    snapshot: Option<Option<Position>>,
+    /// The head of the snapshot; `None` before the first page.
+    snapshot_head: Option<Option<Position>>,
     ended: bool,
 }
 
-/// How much of a read to take at once.
+/// The limits of a page.
 #[derive(Clone, Copy)]
 struct PageSize {
     events: u64,
     bytes: usize,
 }
 
-/// The head of the log, and some of the events that are left.
+/// The events of a page, and the head of the log at that time.
 struct Page {
     head: Option<Position>,
     events: Vec<SequencedEvent>,
-    /// Whether there may be more.
+    /// Whether a limit ended the page, so there may be more events.
     full: bool,
 }
 
-/// All events of a read.
+/// Reads all events at once.
 pub(super) fn whole(log: &Log, query: &Query, options: ReadOptions) -> Result<Events, Error> {
     let size = PageSize {
         events: options.limit.unwrap_or(u64::MAX),
         bytes: usize::MAX,
     };
-    let page = log.at_one_moment(|moment| page(moment, query, Bounds::of(options), size))?;
+    let page = log.with_snapshot(|snapshot| page(snapshot, query, Bounds::of(options), size))?;
     check_after(options, page.head)?;
     Ok(Events {
         events: page.events,
@@ -66,20 +71,20 @@ impl Pages {
         Self {
             query,
             options,
-            left: Bounds::of(options),
-            remaining: options.limit.unwrap_or(u64::MAX),
+            remaining: Bounds::of(options),
+            remaining_events: options.limit.unwrap_or(u64::MAX),
             page_events: FIRST_PAGE_EVENTS,
-            snapshot: None,
+            snapshot_head: None,
             ended: false,
         }
     }
 
-    /// The head of the snapshot, once the first page was read.
+    /// The head of the snapshot. Valid after the first page.
     pub(super) fn head(&self) -> Option<Position> {
-        self.snapshot.flatten()
+        self.snapshot_head.flatten()
     }
 
-    /// The next events; none at the end, and none after an error.
+    /// The next events; empty at the end and after an error.
     pub(super) fn next(&mut self, log: &Log) -> Result<Vec<SequencedEvent>, Error> {
         if self.ended {
             return Ok(Vec::new());
@@ -91,29 +96,30 @@ impl Pages {
 
     fn read(&mut self, log: &Log) -> Result<Vec<SequencedEvent>, Error> {
         let size = PageSize {
-            events: self.remaining.min(self.page_events),
+            events: self.remaining_events.min(self.page_events),
             bytes: PAGE_BYTES,
         };
-        let page = log.at_one_moment(|moment| page(moment, &self.query, self.left, size))?;
-        self.begin(page.head)?;
-        self.remaining -= page.events.len() as u64;
+        let page =
+            log.with_snapshot(|snapshot| page(snapshot, &self.query, self.remaining, size))?;
+        self.check_head(page.head)?;
+        self.remaining_events -= page.events.len() as u64;
         self.page_events = (self.page_events * PAGE_GROWTH).min(LAST_PAGE_EVENTS);
-        self.ended = !page.full || self.remaining == 0;
+        self.ended = !page.full || self.remaining_events == 0;
         if let Some(last) = page.events.last() {
-            self.left = self.left.past(last.position().get().cast_signed());
+            self.remaining = self.remaining.past(last.position().get().cast_signed());
         }
         Ok(page.events)
     }
 
-    /// Takes in the head that a page saw. The first is the snapshot's; a later one before it means
-    /// that the file was replaced by an older one.
-    fn begin(&mut self, head: Option<Position>) -> Result<(), Error> {
-        match self.snapshot {
+    /// Checks the head that a page saw. The first page's is the head of the snapshot. A smaller one
+    /// later means that the log was emptied or replaced by an older copy.
+    fn check_head(&mut self, head: Option<Position>) -> Result<(), Error> {
+        match self.snapshot_head {
             None => {
                 check_after(self.options, head)?;
-                self.snapshot = Some(head);
+                self.snapshot_head = Some(head);
                 let end = Position::number_or_zero(head).cast_signed() + 1;
-                self.left.below = self.left.below.min(end);
+                self.remaining.below = self.remaining.below.min(end);
                 Ok(())
             }
             Some(Some(after)) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
@@ -123,7 +129,7 @@ impl Pages {
 }
 
 fn page(
-    moment: &Moment<'_>,
+    snapshot: &Snapshot<'_>,
     query: &Query,
     bounds: Bounds,
     size: PageSize,
@@ -132,8 +138,9 @@ fn page(
     let is_full = |events: &[SequencedEvent], bytes: usize| {
         events.len() as u64 >= size.events || bytes >= size.bytes
     };
+    // With a limit of 0 the page is full from the start.
     if !is_full(&events, bytes) {
-        scan(moment, query, bounds, |row| {
+        scan(snapshot, query, bounds, |row| {
             let event = row::event(row)?;
             let matches = query.matches(&event);
             if matches {
@@ -148,7 +155,7 @@ fn page(
         })?;
     }
     Ok(Page {
-        head: position(moment.head),
+        head: position(snapshot.head),
         full: is_full(&events, bytes),
         events,
     })

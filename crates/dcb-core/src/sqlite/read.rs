@@ -1,4 +1,4 @@
-//! What reads of every kind are made of.
+//! Head, extent, existence and command reads.
 
 use std::ops::ControlFlow;
 
@@ -6,14 +6,14 @@ use rusqlite::{Connection, Result};
 
 use super::alternatives::Bounds;
 use super::first_match::first_match;
-use super::moment::Moment;
 use super::row::{self, is_event_match};
 use super::scan::scan;
+use super::snapshot::Snapshot;
 use super::statements::{COMMANDS, HEAD};
 use crate::extent::Span;
 use crate::{Error, Extent, Position, Query, ReadOptions, RecordedCommand};
 
-/// The number of the last position, 0 of an empty log.
+/// The number of the last position, 0 if the log is empty.
 pub(super) fn head(connection: &Connection) -> Result<i64> {
     let head: Option<i64> = connection
         .prepare_cached(HEAD)?
@@ -21,12 +21,12 @@ pub(super) fn head(connection: &Connection) -> Result<i64> {
     Ok(head.unwrap_or(0))
 }
 
-/// A head as callers see it.
+/// The position of a number, `None` for 0.
 pub(super) fn position(head: i64) -> Option<Position> {
     Position::new(head.unsigned_abs())
 }
 
-/// Refuses a forward read that starts beyond the head.
+/// Refuses a forward read after a position beyond the head.
 pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Result<(), Error> {
     match options.after {
         Some(after) if !options.backwards && head < Some(after) => {
@@ -36,14 +36,14 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
-/// How many events of the span match, the last of them, and the head.
-pub(super) fn extent(moment: &Moment<'_>, query: &Query, span: Span) -> Result<Extent> {
-    let head = position(moment.head);
+/// Counts the matching events of the span and finds the last of them.
+pub(super) fn extent(snapshot: &Snapshot<'_>, query: &Query, span: Span) -> Result<Extent> {
+    let head = position(snapshot.head);
     if query.is_all() {
         return Ok(Extent::of_all(head, span));
     }
     let (mut count, mut last) = (0, 0);
-    scan(moment, query, Bounds::within(span), |row| {
+    scan(snapshot, query, Bounds::within(span), |row| {
         let matches = is_event_match(query, row)?;
         if matches {
             count += 1;
@@ -56,11 +56,11 @@ pub(super) fn extent(moment: &Moment<'_>, query: &Query, span: Span) -> Result<E
 }
 
 /// Whether any event matches.
-pub(super) fn exists(moment: &Moment<'_>, query: &Query) -> Result<bool> {
-    first_match(moment, query, 0).map(|first| first.is_some())
+pub(super) fn exists(snapshot: &Snapshot<'_>, query: &Query) -> Result<bool> {
+    first_match(snapshot, query, 0).map(|first| first.is_some())
 }
 
-/// At most `limit` commands whose events are after `after`.
+/// Reads at most `limit` commands whose events come after `after`.
 pub(super) fn commands(
     connection: &Connection,
     after: Option<Position>,

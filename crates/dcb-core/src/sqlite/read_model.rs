@@ -1,4 +1,7 @@
-//! State in tables of the caller's, moved together with its checkpoint.
+//! A read model in the caller's SQLite tables.
+//!
+//! A batch updates the tables and the checkpoint in one transaction, and only if the stored checkpoint
+//! is the one that the runner expects. `tests/it/runner/sqlite.rs` fails without this.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,18 +17,16 @@ use crate::{Error, EventBatch, HandlerError, Position, Problem, ReadModel, Seque
 
 const TABLE: &str = include_str!("../../schema/sqlite/tables/dcb_checkpoint.sql");
 
-/// How events change the tables of a [`SqliteReadModel`]. It is called on a thread that may wait
-/// for the disk.
+/// Applies events to the tables of a [`SqliteReadModel`]. Its methods run on a thread that may block.
 ///
-/// All that counts must be in the file: a batch that is rolled back comes again, and what a handler
-/// keeps in memory is not rolled back with it.
+/// Keep all state in the file. After a rollback the same batch is applied again, but state in memory
+/// would not have been rolled back.
 pub trait Handler: Send + 'static {
-    /// Takes in events, at least one, in order.
+    /// Applies events, at least one, in order.
     ///
     /// # Errors
-    /// Whatever makes it impossible to take them in; nothing of the batch is kept. A
-    /// `rusqlite::Error` of a file that is busy makes the batch come again, any other error ends
-    /// the run.
+    /// Any error rolls the batch back. If it is a `rusqlite::Error` that says that the file is busy or
+    /// locked, the runner retries the batch. Any other error ends the run.
     fn handle(
         &mut self,
         transaction: &Transaction<'_>,
@@ -35,15 +36,15 @@ pub trait Handler: Send + 'static {
     /// Empties the tables.
     ///
     /// # Errors
-    /// Whatever makes it impossible; nothing is changed then.
+    /// Any error rolls the reset back.
     fn reset(&mut self, transaction: &Transaction<'_>) -> Result<(), HandlerError>;
 }
 
-/// A [`ReadModel`] whose tables are in an SQLite file, the log's or another.
+/// A [`ReadModel`] with tables in an SQLite file, either the log's or another one.
 ///
-/// The checkpoint is a row of the table `dcb_checkpoint` of that file, made where it is missing. A
-/// batch is one transaction, and one hop to tokio's blocking pool. One whose future was dropped may
-/// be committed all the same.
+/// The checkpoint is a row of the table `dcb_checkpoint` in that file, which is created if it does not
+/// exist. A batch is one transaction in one task on tokio's blocking pool. If its future is dropped,
+/// the batch may still be committed.
 pub struct SqliteReadModel<H> {
     state: Arc<Mutex<State<H>>>,
 }
@@ -56,13 +57,15 @@ struct State<H> {
 }
 
 impl<H: Handler> SqliteReadModel<H> {
-    /// The projection `name`, of 1 to 255 characters, whose tables and checkpoint are in the file
-    /// of `config`. Of the configuration only the path, when commits are flushed, and
-    /// [`Config::query_timeout`] count: so long it waits for other writers of the file.
+    /// Creates the read model `name`, 1 to 255 characters, with tables and checkpoint in the file of
+    /// `config`.
+    ///
+    /// It uses only [`Config::path`], [`Config::synchronous`] and [`Config::query_timeout`], which
+    /// limits the wait for other writers of the file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `path` (nothing is kept in memory) or `name`;
-    /// [`Error::Unavailable`] where the path is relative to a folder that is gone.
+    /// [`Error::Invalid`] with field `path` if there is no file, or with field `name`;
+    /// [`Error::Unavailable`] if the path is relative and the current directory does not exist.
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
         const MAX_CHARS: usize = 255;
         let name = name.into();
@@ -87,14 +90,14 @@ impl<H: Handler> SqliteReadModel<H> {
         work: impl FnOnce(&mut State<H>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let state = Arc::clone(&self.state);
-        // Poisoned or not: a transaction that panicked was rolled back.
+        // Ignoring poison is safe: a panic rolls the transaction back.
         let called =
             spawn_blocking(move || work(&mut state.lock().unwrap_or_else(PoisonError::into_inner)));
         match called.await {
             Ok(done) => done,
             Err(failed) => match failed.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shut down.
+                // The runtime was shut down before the task started.
                 Err(_) => Err(Error::Closed),
             },
         }
@@ -102,43 +105,46 @@ impl<H: Handler> SqliteReadModel<H> {
 }
 
 impl<H: Handler> State<H> {
-    /// Does `work` in a transaction that holds the file's write lock.
+    /// Runs `work` in a transaction that holds the file's write lock.
     fn transact<T>(
         &mut self,
-        work: impl FnOnce(&mut Step<'_, H>, &Transaction<'_>) -> Result<T, Error>,
+        work: impl FnOnce(&mut NamedHandler<'_, H>, &Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
+            // Opened on first use, because `new` runs on a thread that must not block.
             none => none.insert(open(&self.config).map_err(|failed| error(&failed))?),
         };
         let transaction = connection
+            // IMMEDIATE, because a transaction that reads first may fail to get the write lock
+            // later.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|failed| error(&failed))?;
-        let mut step = Step {
+        let mut handler = NamedHandler {
             name: &self.name,
             handler: &mut self.handler,
         };
-        let done = work(&mut step, &transaction)?;
+        let done = work(&mut handler, &transaction)?;
         transaction.commit().map_err(|failed| error(&failed))?;
         Ok(done)
     }
 }
 
-/// Opens the file and makes sure that it has the table of checkpoints.
+/// Opens the file and creates the checkpoint table if it does not exist.
 fn open(config: &Config) -> rusqlite::Result<Connection> {
     let connection = session::plain(config)?;
     connection.execute_batch(TABLE)?;
     Ok(connection)
 }
 
-/// What one transaction works with.
-struct Step<'s, H> {
+/// A handler with the name of its checkpoint.
+struct NamedHandler<'s, H> {
     name: &'s str,
     handler: &'s mut H,
 }
 
-impl<H: Handler> Step<'_, H> {
-    fn stored(&self, transaction: &Transaction<'_>) -> Result<Option<Position>, Error> {
+impl<H: Handler> NamedHandler<'_, H> {
+    fn checkpoint(&self, transaction: &Transaction<'_>) -> Result<Option<Position>, Error> {
         let sql = "SELECT position FROM dcb_checkpoint WHERE name = ?1";
         let stored: Option<i64> = transaction
             .query_row(sql, [self.name], |row| row.get(0))
@@ -153,7 +159,7 @@ impl<H: Handler> Step<'_, H> {
         batch: &EventBatch,
         checkpoint: Option<Position>,
     ) -> Result<(), Error> {
-        let stored = self.stored(transaction)?;
+        let stored = self.checkpoint(transaction)?;
         if stored != checkpoint {
             return Err(Error::CheckpointMoved {
                 name: self.name.to_owned(),
@@ -161,7 +167,7 @@ impl<H: Handler> Step<'_, H> {
                 actual: stored,
             });
         }
-        self.set(transaction, Some(batch.through))?;
+        self.set_checkpoint(transaction, Some(batch.through))?;
         if batch.events.is_empty() {
             return Ok(());
         }
@@ -170,12 +176,16 @@ impl<H: Handler> Step<'_, H> {
     }
 
     fn reset(&mut self, transaction: &Transaction<'_>) -> Result<(), Error> {
-        self.set(transaction, None)?;
+        self.set_checkpoint(transaction, None)?;
         let emptied = self.handler.reset(transaction);
         emptied.map_err(|failed| handler_error(self.name, failed))
     }
 
-    fn set(&self, transaction: &Transaction<'_>, position: Option<Position>) -> Result<(), Error> {
+    fn set_checkpoint(
+        &self,
+        transaction: &Transaction<'_>,
+        position: Option<Position>,
+    ) -> Result<(), Error> {
         let number = i64::try_from(Position::number_or_zero(position)).unwrap_or(i64::MAX);
         let sql = "INSERT INTO dcb_checkpoint (name, position) VALUES (?1, ?2) \
             ON CONFLICT (name) DO UPDATE SET position = excluded.position";
@@ -184,10 +194,11 @@ impl<H: Handler> Step<'_, H> {
     }
 }
 
-/// What a handler met in its file is told like what the store met, where trying again may mend it.
+/// The store's error for a failed handler. A busy file becomes a transient error, so that the runner
+/// retries the batch.
 fn handler_error(name: &str, failed: HandlerError) -> Error {
-    let met = failed.downcast_ref::<rusqlite::Error>();
-    match met.filter(|met| is_busy(met)) {
+    let sqlite = failed.downcast_ref::<rusqlite::Error>();
+    match sqlite.filter(|sqlite| is_busy(sqlite)) {
         Some(busy) => error(busy),
         None => Error::Handler {
             name: name.to_owned(),
@@ -198,7 +209,7 @@ fn handler_error(name: &str, failed: HandlerError) -> Error {
 
 impl<H: Handler> ReadModel for SqliteReadModel<H> {
     async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
-        self.call(|state| state.transact(|step, transaction| step.stored(transaction)))
+        self.call(|state| state.transact(|handler, transaction| handler.checkpoint(transaction)))
             .await
     }
 
@@ -208,13 +219,13 @@ impl<H: Handler> ReadModel for SqliteReadModel<H> {
         checkpoint: Option<Position>,
     ) -> Result<(), Error> {
         self.call(move |state| {
-            state.transact(|step, transaction| step.apply(transaction, &batch, checkpoint))
+            state.transact(|handler, transaction| handler.apply(transaction, &batch, checkpoint))
         })
         .await
     }
 
     async fn reset(&mut self) -> Result<(), Error> {
-        self.call(|state| state.transact(|step, transaction| step.reset(transaction)))
+        self.call(|state| state.transact(|handler, transaction| handler.reset(transaction)))
             .await
     }
 }

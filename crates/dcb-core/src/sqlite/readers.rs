@@ -1,4 +1,4 @@
-//! The connections that read a file, opened when they are needed and kept.
+//! The pool of read connections of a file. It opens connections on demand and keeps them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -19,22 +19,24 @@ pub(super) struct Readers {
 #[derive(Default)]
 struct State {
     idle: Vec<Connection>,
+    /// Idle and lent connections, including those that are still being opened.
     open: usize,
     closed: bool,
 }
 
 impl Readers {
-    /// How many connections are open.
+    /// The number of open connections.
     pub(super) fn open(&self) -> usize {
         self.state().open
     }
 
-    /// Calls `work` with a connection of its own, and waits for one where all are in use.
+    /// Calls `work` with a connection that nothing else uses. Waits if all are in use.
     pub(super) fn with<T>(
         &self,
         config: &Config,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        // `Lent` before the open: if opening fails or panics, its drop releases the slot.
         let mut lent = Lent {
             connection: self.take(config)?,
             readers: self,
@@ -46,7 +48,7 @@ impl Readers {
         work(lent.connection.insert(connection))
     }
 
-    /// An idle connection, or `None` with the right to open one.
+    /// Takes an idle connection. `None` means that the caller may open a new one.
     fn take(&self, config: &Config) -> Result<Option<Connection>, Error> {
         let deadline = session::deadline(config.query_timeout);
         let mut state = self.state();
@@ -54,9 +56,11 @@ impl Readers {
             if state.closed {
                 return Err(Error::Closed);
             }
+            // The connection that was used last has the warmest page cache.
             if let Some(connection) = state.idle.pop() {
                 return Ok(Some(connection));
             }
+            // At least one, or reads would wait forever.
             if state.open < config.read_connections.max(1) {
                 state.open += 1;
                 return Ok(None);
@@ -73,7 +77,7 @@ impl Readers {
         }
     }
 
-    /// Refuses new reads, and waits for those that are under way.
+    /// Refuses new reads and waits for running ones.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -91,13 +95,13 @@ impl Readers {
         }
     }
 
-    /// Poisoned or not: nothing in it is half done at any time.
+    /// Ignoring poison is safe: every change of the state is complete before anything can panic.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection on loan, or the place of one that is still to be opened.
+/// A lent connection, or the slot of one that is still to be opened. Returned on drop.
 struct Lent<'r> {
     readers: &'r Readers,
     connection: Option<Connection>,
@@ -110,6 +114,7 @@ impl Drop for Lent<'_> {
             Some(connection) => state.idle.push(connection),
             None => state.open -= 1,
         }
+        // `close` waits on the same condition variable as readers, so wake everyone.
         if state.closed {
             self.readers.returned.notify_all();
         } else {

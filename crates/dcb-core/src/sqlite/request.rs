@@ -4,15 +4,15 @@ use uuid::Uuid;
 
 use crate::{Append, Appended, Error};
 
-/// An append on its way through the queue, its events all with an id.
+/// A queued append. Every event has an id.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) append: Append,
-    /// The id of each event: the caller's own, or one made for it.
+    /// The id of each event, from the caller or generated.
     pub(super) ids: Arc<[Uuid]>,
 }
 
-/// What a caller is told: committed, or refused with nothing written.
+/// The answer to a request: committed, or refused with nothing written.
 pub(super) type Verdict = Result<Appended, Error>;
 
 impl Request {
@@ -20,6 +20,7 @@ impl Request {
         let ids = append
             .events
             .iter()
+            // Version 7 ids increase over time, so new entries go to the end of the id index.
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
         Self {
             ids: ids.collect(),
@@ -27,7 +28,7 @@ impl Request {
         }
     }
 
-    /// The request itself; an empty one stays behind.
+    /// Moves the request out and leaves an empty one behind.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self {
             append: Append::new([]),

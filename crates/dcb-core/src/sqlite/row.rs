@@ -1,4 +1,4 @@
-//! Rows as events: an event costs one allocation.
+//! Decodes rows into events and commands, borrowing from the row until the final allocation.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,18 +19,18 @@ const TAGS: usize = 4;
 const METADATA: usize = 5;
 const DATA: usize = 6;
 
-/// The time as it is stored: microseconds since 1970.
-pub(super) fn micros(moment: SystemTime) -> i64 {
-    let since_epoch = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+/// The stored form of a time: microseconds since 1970.
+pub(super) fn micros(time: SystemTime) -> i64 {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// The position in a row with the columns of an event.
+/// The position in a row of event columns.
 pub(super) fn position(row: &Row<'_>) -> Result<i64> {
     integer(row, POSITION)
 }
 
-/// The event in a row.
+/// The event in a row of event columns.
 pub(super) fn event(row: &Row<'_>) -> Result<SequencedEvent> {
     let tags = tags(row, TAGS)?;
     let metadata = match row.get_ref(METADATA)? {
@@ -55,8 +55,7 @@ pub(super) fn event(row: &Row<'_>) -> Result<SequencedEvent> {
         .map_err(|error| Error::FromSqlConversionFailure(DATA, Type::Blob, Box::new(error)))
 }
 
-/// The command in a row of the log of commands: position, number of events, time, type, metadata,
-/// data.
+/// The command in a row with the columns position, number of events, time, type, metadata and data.
 pub(super) fn command(row: &Row<'_>) -> Result<RecordedCommand> {
     const EVENTS: usize = 1;
     const RECORDED_AT: usize = 2;
@@ -77,7 +76,7 @@ pub(super) fn command(row: &Row<'_>) -> Result<RecordedCommand> {
     Ok(command.into_recorded(position, number(EVENTS)?, recorded_at))
 }
 
-/// Calls `take` with each key of the event whose type and tags are in these columns of a row.
+/// Calls `take` with each index key of the event whose type and tags are in these columns.
 pub(super) fn for_each_key(
     row: &Row<'_>,
     type_column: usize,
@@ -89,12 +88,13 @@ pub(super) fn for_each_key(
     Ok(())
 }
 
-/// Whether the query matches the event in a row with the columns of an event.
+/// Whether the query matches the event in a row of event columns.
 pub(super) fn is_event_match(query: &Query, row: &Row<'_>) -> Result<bool> {
     is_match(query, row, TYPE, TAGS)
 }
 
-/// Whether the query matches an event whose type and tags are in these columns of a row.
+/// Whether the query, which is not [`Query::all`], matches the event whose type and tags are in these
+/// columns.
 pub(super) fn is_match(
     query: &Query,
     row: &Row<'_>,
@@ -103,7 +103,7 @@ pub(super) fn is_match(
 ) -> Result<bool> {
     let event_type = text(row.get_ref(type_column)?, type_column)?;
     let tags = tags(row, tags_column)?;
-    let has_tag = |wanted: &str| tags.iter().any(|own| own == wanted);
+    let has_tag = |wanted: &str| tags.iter().any(|tag| tag == wanted);
     Ok(query
         .items()
         .iter()
@@ -129,5 +129,6 @@ fn blob<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
 }
 
 fn malformed(column: usize) -> Error {
+    // `error::message` only uses the column; the other arguments are placeholders.
     Error::FromSqlConversionFailure(column, Type::Null, Box::new(FromSqlError::InvalidType))
 }

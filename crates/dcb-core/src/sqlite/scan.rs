@@ -1,4 +1,4 @@
-//! The events of a query, row by row as SQLite finds them.
+//! Visits the rows of a query's events in read order, as SQLite finds them.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -6,71 +6,74 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{Result, Row, Rows};
 
-use super::alternatives::{Bounds, Trail, alternatives};
+use super::alternatives::{Bounds, Conjunction, alternatives};
 use super::merge::Merge;
-use super::moment::Moment;
 use super::row::position;
-use super::statements::{AT, OF_KEY, RANGE};
+use super::snapshot::Snapshot;
+use super::statements::{EVENTS_AT, EVENTS_IN_RANGE, EVENTS_OF_KEY};
 use crate::Query;
 
-/// The events of so many positions are read by one statement, at first and at most.
+/// How many events one statement reads by position. The number grows, so that a read of few events
+/// stays cheap.
 const FIRST_CHUNK: usize = 16;
 const LAST_CHUNK: usize = 1024;
 const CHUNK_GROWTH: usize = 4;
-/// Where so many positions span no more than this, events are read on without asking the index, those
-/// between them too: an event that is looked up costs as much as passing two.
-const MANY: usize = 8;
-const DENSE_SPAN: u64 = 2 * (MANY as u64 - 1);
-/// Until of so many
-const WINDOW: usize = 16;
-/// not even so many match.
-const FEW: usize = WINDOW / 3;
 
-/// Calls `visit` with the row of each event within the bounds that matches, in the direction of the
-/// bounds, until it breaks off. Of other events too, now and then: `visit` checks, and says whether
-/// the event matched. Nothing is read that `visit` does not ask for, but positions.
+/// If this many consecutive matches lie within `DENSE_SPAN` positions, the scan switches to reading
+/// the whole range without the index. Looking up an event costs as much as passing over two.
+const DENSE_SAMPLE: usize = 8;
+const DENSE_SPAN: u64 = 2 * (DENSE_SAMPLE as u64 - 1);
+/// A range scan switches back to the index if fewer than `MIN_MATCHES` of `DENSE_WINDOW` events match.
+const DENSE_WINDOW: usize = 16;
+const MIN_MATCHES: usize = DENSE_WINDOW / 3;
+
+/// Calls `visit` with the row of each matching event within the bounds, in read order, until it
+/// breaks.
+///
+/// Some visited events don't match, so `visit` has to check each event and return whether it matched.
+/// No event is read before `visit` needs it; only positions are fetched ahead.
 pub(super) fn scan(
-    moment: &Moment<'_>,
+    snapshot: &Snapshot<'_>,
     query: &Query,
     bounds: Bounds,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
 ) -> Result<()> {
-    let ended = if query.is_all() {
-        let mut range = moment
-            .connection
-            .prepare_cached(RANGE.towards(bounds.backwards))?;
-        each(range.query((bounds.above, bounds.below))?, visit)
+    let flow = if query.is_all() {
+        let sql = EVENTS_IN_RANGE.towards(bounds.backwards);
+        let mut range = snapshot.connection.prepare_cached(sql)?;
+        visit_rows(range.query((bounds.above, bounds.below))?, visit)
     } else if let Some(key) = single_key(query) {
-        under_one_key(moment, query, key, bounds, &mut visit)
+        scan_single_key(snapshot, query, key, bounds, &mut visit)
     } else {
-        merged(moment, query, bounds, &mut visit)
+        scan_merged(snapshot, query, bounds, &mut visit)
     };
-    ended.map(drop)
+    flow.map(drop)
 }
 
-/// The index in the file gives the events of a key by one statement; those in memory are looked up.
-fn under_one_key(
-    moment: &Moment<'_>,
+/// Reads the indexed events of a key with one join, and looks up the unindexed ones by position.
+fn scan_single_key(
+    snapshot: &Snapshot<'_>,
     query: &Query,
     key: i64,
     bounds: Bounds,
     visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
 ) -> Result<ControlFlow<()>> {
-    for is_recent in [bounds.backwards, !bounds.backwards] {
-        let ended = if is_recent {
-            merged(moment, query, moment.recent(bounds), visit)
+    // The unindexed events are the newest: first when reading backwards, last when reading forwards.
+    for is_unindexed in [bounds.backwards, !bounds.backwards] {
+        let flow = if is_unindexed {
+            scan_merged(snapshot, query, snapshot.unindexed_part(bounds), visit)
         } else {
-            indexed(moment, key, moment.indexed(bounds), visit)
+            scan_indexed(snapshot, key, snapshot.indexed_part(bounds), visit)
         };
-        if ended?.is_break() {
+        if flow?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))
 }
 
-fn indexed(
-    moment: &Moment<'_>,
+fn scan_indexed(
+    snapshot: &Snapshot<'_>,
     key: i64,
     bounds: Bounds,
     visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
@@ -78,24 +81,24 @@ fn indexed(
     if bounds.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }
-    let sql = OF_KEY.towards(bounds.backwards);
-    let mut of_key = moment.connection.prepare_cached(sql)?;
-    each(of_key.query((bounds.above, bounds.below, key))?, visit)
+    let sql = EVENTS_OF_KEY.towards(bounds.backwards);
+    let mut events = snapshot.connection.prepare_cached(sql)?;
+    visit_rows(events.query((bounds.above, bounds.below, key))?, visit)
 }
 
-/// The one key under which all events of the query are, where there is such a key.
+/// The key that covers the whole query, if there is one.
 fn single_key(query: &Query) -> Option<i64> {
     let mut alternatives = alternatives(query);
     let (alternative, None) = (alternatives.next()?, alternatives.next()) else {
         return None;
     };
-    let trail = Trail::typed(alternative.tags, alternative.event_type?);
-    (trail.len() == 1).then(|| trail.key(0))
+    let conjunction = Conjunction::typed(alternative.tags, alternative.event_type?);
+    (conjunction.len() == 1).then(|| conjunction.key(0))
 }
 
-/// The positions come from several keys, or from memory; their events are read in chunks.
-fn merged(
-    moment: &Moment<'_>,
+/// Merges the positions of several keys, or of keys in memory, and reads their events in chunks.
+fn scan_merged(
+    snapshot: &Snapshot<'_>,
     query: &Query,
     bounds: Bounds,
     visit: &mut impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
@@ -103,45 +106,46 @@ fn merged(
     if bounds.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }
-    let connection = moment.connection;
-    let mut positions = Merge::new(moment, query, bounds)?;
-    let mut at = connection.prepare_cached(AT)?;
-    let mut range = connection.prepare_cached(RANGE.towards(bounds.backwards))?;
-    let mut size = FIRST_CHUNK;
+    let connection = snapshot.connection;
+    let mut positions = Merge::new(snapshot, query, bounds)?;
+    let mut events = connection.prepare_cached(EVENTS_AT)?;
+    let mut range = connection.prepare_cached(EVENTS_IN_RANGE.towards(bounds.backwards))?;
+    let mut chunk_size = FIRST_CHUNK;
     loop {
-        let mut chunk = Vec::with_capacity(size);
-        positions.fill(&mut chunk, MANY)?;
+        let mut chunk = Vec::with_capacity(chunk_size);
+        positions.fill(&mut chunk, DENSE_SAMPLE)?;
         let Some(&first) = chunk.first() else {
             return Ok(ControlFlow::Continue(()));
         };
         if is_dense(&chunk) {
-            let left = bounds.from(first);
-            match while_dense(range.query((left.above, left.below))?, &mut *visit)? {
+            let rest = bounds.from(first);
+            match visit_while_dense(range.query((rest.above, rest.below))?, &mut *visit)? {
                 ControlFlow::Continue(Some(passed)) => positions.skip_past(passed)?,
                 ControlFlow::Continue(None) => return Ok(ControlFlow::Continue(())),
                 ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
             }
         } else {
-            positions.fill(&mut chunk, size)?;
+            positions.fill(&mut chunk, chunk_size)?;
+            // SQLite's array extension takes an `Rc<Vec<Value>>`.
             let chunk: Vec<Value> = chunk.into_iter().map(Value::from).collect();
-            if each(at.query([Rc::new(chunk)])?, &mut *visit)?.is_break() {
+            if visit_rows(events.query([Rc::new(chunk)])?, &mut *visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            size = (size * CHUNK_GROWTH).min(LAST_CHUNK);
+            chunk_size = (chunk_size * CHUNK_GROWTH).min(LAST_CHUNK);
         }
     }
 }
 
 fn is_dense(chunk: &[i64]) -> bool {
     match chunk {
-        [first, .., last] => chunk.len() == MANY && first.abs_diff(*last) <= DENSE_SPAN,
+        [first, .., last] => chunk.len() == DENSE_SAMPLE && first.abs_diff(*last) <= DENSE_SPAN,
         _ => false,
     }
 }
 
-/// Visits rows as long as enough of them match. Continues with the position of the last one, if
-/// there may be more.
-fn while_dense(
+/// Visits rows as long as enough of them match. Continues with the position of the last visited row,
+/// or with `None` at the end of the range.
+fn visit_while_dense(
     mut rows: Rows<'_>,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
 ) -> Result<ControlFlow<(), Option<i64>>> {
@@ -152,8 +156,8 @@ fn while_dense(
             ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
         }
         visited += 1;
-        if visited == WINDOW {
-            if matched < FEW {
+        if visited == DENSE_WINDOW {
+            if matched < MIN_MATCHES {
                 return position(row).map(|last| ControlFlow::Continue(Some(last)));
             }
             (visited, matched) = (0, 0);
@@ -162,7 +166,7 @@ fn while_dense(
     Ok(ControlFlow::Continue(None))
 }
 
-fn each(
+fn visit_rows(
     mut rows: Rows<'_>,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,
 ) -> Result<ControlFlow<()>> {

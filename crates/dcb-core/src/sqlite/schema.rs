@@ -1,4 +1,4 @@
-//! Installs the log's schema, brings an older one up to date, and tells what differs.
+//! Installs, upgrades and verifies the schema of the log.
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use super::session::{deadline, retry};
 use super::statements::{BEGIN_WRITE, COMMIT, ROLLBACK};
 use crate::Error;
 
-/// The changes that lead from nothing to the present schema, in order: version 1, 2 and so on. One
-/// that was ever released is never changed: a later one changes what it made.
+/// The migrations from an empty file to the current schema: version 1, 2 and so on. A released
+/// migration never changes; a later migration changes its objects.
 const MIGRATIONS: &[&[&str]] = &[&[
     include_str!("../../schema/sqlite/tables/dcb_migration.sql"),
     include_str!("../../schema/sqlite/tables/dcb_event.sql"),
@@ -24,10 +24,12 @@ const MIGRATIONS: &[&[&str]] = &[&[
 
 const NEWEST: i32 = MIGRATIONS.len() as i32;
 
+// `_` is a wildcard of LIKE, hence the escape. Automatic indexes have no SQL. Descending order
+// lists tables before indexes.
 const OBJECTS: &str = "SELECT type, name, sql FROM sqlite_schema \
     WHERE name LIKE 'dcb\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY type DESC, name";
 
-/// Makes sure that the schema is there, of this version, and as it is installed.
+/// Installs or upgrades the schema, then verifies it.
 pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Error> {
     let deadline = deadline(config.query_timeout);
     let found =
@@ -52,7 +54,7 @@ pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Err
     })
 }
 
-/// The newest migration that was installed, 0 where none was.
+/// The newest installed migration, 0 if there is none.
 fn installed_version(connection: &Connection) -> Result<i32> {
     let exists = connection
         .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dcb_migration'")?
@@ -65,17 +67,18 @@ fn installed_version(connection: &Connection) -> Result<i32> {
     Ok(version.unwrap_or(0))
 }
 
-/// Installs what is missing, in one transaction; several processes that start at once take turns.
+/// Installs missing migrations in one transaction. Processes that start together take turns.
 fn migrate(connection: &Connection, deadline: Instant) -> Result<()> {
     retry(deadline, || connection.execute_batch(BEGIN_WRITE))?;
     let installed = install(connection);
     let end = if installed.is_ok() { COMMIT } else { ROLLBACK };
     let ended = connection.execute_batch(end);
+    // The first error is the cause; a failed rollback adds nothing.
     installed.and(ended)
 }
 
 fn install(connection: &Connection) -> Result<()> {
-    // Another process may have been faster.
+    // Read again under the write lock, because another process may have been faster.
     let found = installed_version(connection)?;
     for (migration, version) in MIGRATIONS.iter().zip(1..) {
         if version > found {
@@ -89,7 +92,7 @@ fn install(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Compares the log's objects with those that an empty log gets.
+/// Compares the schema objects with those of a fresh log in memory.
 fn differences(connection: &Connection) -> Result<Vec<String>> {
     let fresh = Connection::open_in_memory()?;
     install(&fresh)?;
@@ -101,6 +104,7 @@ fn differences(connection: &Connection) -> Result<Vec<String>> {
             .optional()?;
         match found {
             None => differences.push(format!("{kind} {name} is missing")),
+            // SQLite stores the text of the CREATE statement, including comments inside it.
             Some(found) if found != expected => {
                 differences.push(format!("{kind} {name} differs from what was installed"));
             }
@@ -110,7 +114,7 @@ fn differences(connection: &Connection) -> Result<Vec<String>> {
     Ok(differences)
 }
 
-/// The objects that the log consists of: kind, name, definition.
+/// The kind, name and definition of each schema object.
 fn objects(connection: &Connection) -> Result<Vec<(String, String, String)>> {
     let mut objects = connection.prepare(OBJECTS)?;
     let rows = objects.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;

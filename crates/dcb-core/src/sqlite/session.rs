@@ -1,4 +1,4 @@
-//! How connections are opened and set up.
+//! Opens and configures connections.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,52 +11,56 @@ use super::error::{error, is_busy};
 use super::statements;
 use crate::Error;
 
-/// The pages of the file that a connection keeps in memory, in KiB.
+/// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
-/// The write-ahead log is moved into the file when it has so many pages. More than SQLite's 1,000,
-/// since a page is moved once however often it was written; not many more, since a log that still
-/// grows is flushed at half the speed of one that is written over.
+/// A checkpoint runs when the write-ahead log has this many pages. More than SQLite's default of
+/// 1,000, because a checkpoint writes a page once no matter how often it changed. Not many more,
+/// because flushing a WAL file that still grows takes twice as long as overwriting one.
 const CHECKPOINT_PAGES: i64 = 2_000;
-/// The longest that SQLite can be told to wait for a lock.
+/// The longest busy timeout that SQLite accepts.
 const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
-/// What a long reader let the write-ahead log grow to is given back down to this size.
+/// SQLite truncates the write-ahead log to this size after a long reader let it grow.
 const WAL_BYTES: i64 = 64 << 20;
 
-/// The connection that writes, set up and checked.
+/// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let connection = open(config).map_err(|failed| error(&failed))?;
+    // A log in memory has no write-ahead log and nothing to flush.
     let Some(_) = config.path else {
         return Ok(connection);
     };
     let deadline = deadline(config.query_timeout);
-    // Two processes that open a new file at once can be in each other's way here, and SQLite does
-    // not wait for that.
+    // The busy timeout does not cover this pragma, which can collide with another process that opens
+    // the same new file.
     let mode: String = retry(deadline, || {
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
     })
     .map_err(|failed| error(&failed))?;
+    // SQLite reports no error if it can't use WAL, for example without shared memory.
     if mode != "wal" {
-        let reason = format!("the file can't be written beside readers: its journal is {mode}");
+        let reason = format!("the file does not support WAL, its journal mode is {mode}");
         return Err(Error::Unavailable {
             reason: reason.into(),
         });
     }
     prepare(&connection, config.synchronous).map_err(|failed| error(&failed))?;
+    // SQLite ignores unknown values silently, so read the setting back.
     let synchronous = pragma(&connection, "synchronous").map_err(|failed| error(&failed))?;
     if synchronous != config.synchronous.number() {
         return Err(Error::Unavailable {
-            reason: format!("SQLite flushes by level {synchronous}, not as configured").into(),
+            reason: format!("SQLite did not apply the flush setting, synchronous is {synchronous}")
+                .into(),
         });
     }
     Ok(connection)
 }
 
 fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
-    // Waiting for the lock is the writer's own: it knows how long an append may take.
+    // No busy timeout: the writer retries by itself, within the append timeout.
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "synchronous", synchronous.number())?;
-    // Only macOS knows a flush that the disk's cache does not swallow.
+    // Only macOS has this setting: there, a plain fsync does not flush the disk's cache.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
@@ -64,16 +68,17 @@ fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)
 }
 
-/// A connection that reads a file beside the writer.
+/// Opens a connection for reads.
 pub(super) fn reader(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
     connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
+    // A safeguard: writes must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     Ok(connection)
 }
 
-/// A connection for the tables of others, which waits for other writers by itself.
+/// Opens a connection for the caller's tables, with SQLite's own busy timeout.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
     connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
@@ -81,12 +86,13 @@ pub(super) fn plain(config: &Config) -> Result<Connection> {
     Ok(connection)
 }
 
-/// A number that a pragma tells.
+/// Reads a pragma with a numeric value.
 pub(super) fn pragma(connection: &Connection, name: &str) -> Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
 fn open(config: &Config) -> Result<Connection> {
+    // NO_MUTEX, because no connection is used by two threads at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -94,21 +100,20 @@ fn open(config: &Config) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(statements::COUNT);
     rusqlite::vtab::array::load_module(&connection)?;
-    // A plan depends on the statement alone. Otherwise SQLite looks at the values, and makes some
-    // plans anew for each execution.
+    // Stable query plans. Otherwise plans may depend on the bound values, and SQLite prepares some
+    // statements again for each execution.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
-/// When the time allowed for what begins now is over. The clock may end before it, not before a
-/// century has passed.
+/// The end of a time limit that starts now, or a century from now if the sum overflows.
 pub(super) fn deadline(limit: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
     let now = Instant::now();
     now.checked_add(limit).unwrap_or_else(|| now + CENTURY)
 }
 
-/// Tries until another process is not in the way any more, or the deadline has passed.
+/// Retries while another process holds a lock, until the deadline.
 pub(super) fn retry<T>(deadline: Instant, mut work: impl FnMut() -> Result<T>) -> Result<T> {
     const SHORTEST: Duration = Duration::from_micros(50);
     const LONGEST: Duration = Duration::from_millis(2);

@@ -1,35 +1,38 @@
-//! The SQL that the store sends. Values are always bound; each connection prepares a statement once.
+//! The SQL statements of the store. Values are always bound, and each connection prepares a statement
+//! once.
 
-/// How many statements a connection keeps: all of them.
+/// The size of a connection's statement cache, large enough for all statements.
 pub(super) const COUNT: usize = 32;
 
-/// Takes the file's write lock at once, so that what is read next is the last commit of any process.
+/// Takes the file's write lock immediately, so that the next read sees the last commit of any process.
 pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 pub(super) const COMMIT: &str = "COMMIT";
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
-/// How far the tag index goes, how often the log was emptied, and the head, all of one moment.
-pub(super) const INDEXED_AND_HEAD: &str =
+/// The end of the tag index, the number of clearings and the head. One statement, so that all three
+/// are from the same snapshot.
+pub(super) const INDEX_END_AND_HEAD: &str =
     "SELECT through, clearings, (SELECT max(position) FROM dcb_event) FROM dcb_indexed";
-pub(super) const INDEXED: &str = "UPDATE dcb_indexed SET through = ?1";
+pub(super) const SET_INDEX_END: &str = "UPDATE dcb_indexed SET through = ?1";
 
 pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
     (position, recorded_at, id, type, tags, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// Several tags of an event may have the same key, and another process may have begun to move keys.
+/// The pair may exist: tags of one event may share a key, and an interrupted run may have moved it.
 pub(super) const INSERT_TAG: &str =
     "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \
     ON CONFLICT (source) DO UPDATE SET position = excluded.position";
 pub(super) const INSERT_COMMAND: &str = "INSERT INTO dcb_command \
     (position, events, type, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// Commands after the position `?1`, with the commit time of their first event.
 pub(super) const COMMANDS: &str = "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, \
     c.data FROM dcb_command c CROSS JOIN dcb_event e ON e.position = c.position \
     WHERE c.position > ?1 ORDER BY c.position LIMIT ?2";
 pub(super) const TRACKED: &str = "SELECT position FROM dcb_tracking WHERE source = ?1";
 
-/// Empties the log. Without a condition SQLite gives the pages back and looks at no row.
+/// Empties the log. A DELETE without WHERE frees whole pages without visiting rows.
 pub(super) const CLEAR: [&str; 5] = [
     "UPDATE dcb_indexed SET through = 0, clearings = clearings + 1",
     "DELETE FROM dcb_event",
@@ -38,7 +41,7 @@ pub(super) const CLEAR: [&str; 5] = [
     "DELETE FROM dcb_command",
 ];
 
-/// The columns of an event, in the order that [`super::row`] decodes them.
+/// The columns of an event, in the order in which [`super::row`] decodes them.
 macro_rules! event {
     () => {
         "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data"
@@ -52,13 +55,13 @@ pub(super) const TYPE_AND_TAGS: &str = "SELECT type, tags FROM dcb_event WHERE p
 pub(super) const TYPES_AND_TAGS: &str = "SELECT position, type, tags FROM dcb_event \
     WHERE position > ?1 AND position <= ?2 ORDER BY position";
 
-/// A statement for each direction of a read.
-pub(super) struct BothWays {
+/// A statement for each read direction.
+pub(super) struct ByDirection {
     forwards: &'static str,
     backwards: &'static str,
 }
 
-impl BothWays {
+impl ByDirection {
     pub(super) const fn towards(&self, backwards: bool) -> &'static str {
         if backwards {
             self.backwards
@@ -69,7 +72,7 @@ impl BothWays {
 }
 
 /// The events with `?1 < position < ?2`.
-pub(super) const RANGE: BothWays = BothWays {
+pub(super) const EVENTS_IN_RANGE: ByDirection = ByDirection {
     forwards: concat!(
         "SELECT ",
         event!(),
@@ -82,15 +85,16 @@ pub(super) const RANGE: BothWays = BothWays {
     ),
 };
 
-/// The events at the positions of the array `?1`, in its order: CROSS JOIN keeps that of the tables.
-pub(super) const AT: &str = concat!(
+/// The events at the positions of the array `?1`, in its order. CROSS JOIN stops SQLite from
+/// reordering the tables.
+pub(super) const EVENTS_AT: &str = concat!(
     "SELECT ",
     event!(),
     " FROM rarray(?1) p CROSS JOIN dcb_event e ON e.position = p.value"
 );
 
 /// The events under the key `?3` with `?1 < position < ?2`.
-pub(super) const OF_KEY: BothWays = BothWays {
+pub(super) const EVENTS_OF_KEY: ByDirection = ByDirection {
     forwards: concat!(
         "SELECT ",
         event!(),
@@ -106,13 +110,13 @@ pub(super) const OF_KEY: BothWays = BothWays {
 };
 
 /// The positions under the key `?3` with `?1 < position < ?2`.
-pub(super) const POSITIONS_OF_KEY: BothWays = BothWays {
+pub(super) const POSITIONS_OF_KEY: ByDirection = ByDirection {
     forwards: "SELECT position FROM dcb_event_tag \
                 WHERE key = ?3 AND position > ?1 AND position < ?2 ORDER BY position",
     backwards: "SELECT position FROM dcb_event_tag \
                  WHERE key = ?3 AND position > ?1 AND position < ?2 ORDER BY position DESC",
 };
 
-/// The first key from `?1` to `?2`.
+/// The smallest key from `?1` to `?2`.
 pub(super) const FIRST_KEY: &str = "SELECT key FROM dcb_event_tag \
     WHERE key >= ?1 AND key <= ?2 ORDER BY key, position LIMIT 1";

@@ -8,9 +8,9 @@ use group_commit::Queue;
 use tokio::time::sleep;
 use tracing::instrument;
 
-use super::background::{hop, run};
+use super::background::{on_blocking_pool, run};
 use super::blocking;
-use super::committer::{Committer, queue_limits, unsettled};
+use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
 use super::counters::Stats;
 use super::health::Health;
@@ -21,10 +21,10 @@ use crate::{
     ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
-/// A log in SQLite for async callers. Cheap to clone; clones share connections and the queue.
+/// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
 ///
-/// What waits for a disk or another process is done on tokio's blocking pool; see the
-/// [module](super) for what that costs.
+/// Calls that may wait for a disk or another process run on tokio's blocking pool; see the
+/// [module](super).
 #[derive(Clone)]
 pub struct SqliteStore {
     blocking: blocking::SqliteStore,
@@ -32,12 +32,15 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// As [`blocking::SqliteStore::open`].
+    /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
+    /// may open the same file at once.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] if the file can't be opened; [`Error::Database`] if it is not an SQLite
+    /// database; [`Error::SchemaMismatch`] if schema objects were changed after installation;
+    /// [`Error::SchemaTooNew`] if a newer version of this library installed it.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let opened = hop(move || blocking::SqliteStore::open(config)).await;
+        let opened = on_blocking_pool(move || blocking::SqliteStore::open(config)).await;
         let blocking = opened.unwrap_or(Err(Error::Closed))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
@@ -47,28 +50,31 @@ impl SqliteStore {
         })
     }
 
-    /// The same log for threads, over the same connections.
+    /// The blocking store for the same log. It shares the connections but has its own queue.
     pub fn blocking(&self) -> &blocking::SqliteStore {
         &self.blocking
     }
 
-    /// As [`blocking::SqliteStore::health`].
+    /// Tests a read connection and the writer's connection, and reports the durability settings.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`].
     pub async fn health(&self) -> Result<Health, Error> {
         self.call(blocking::SqliteStore::health).await
     }
 
-    /// As [`blocking::SqliteStore::clear`].
+    /// Deletes all events, tracked positions and commands, for tests and demonstrations. See
+    /// [`blocking::SqliteStore::clear`].
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Timeout`] if another process holds the write lock for too long;
+    /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Error::Unavailable`],
+    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub async fn clear(&self) -> Result<(), Error> {
         self.call(blocking::SqliteStore::clear).await
     }
 
-    /// What the store has done so far, through both of its faces.
+    /// Statistics of the log since it was opened, including calls of the blocking store.
     pub fn stats(&self) -> Stats {
         let queue = self.queue.stats();
         let mut stats = self.blocking.stats();
@@ -77,14 +83,15 @@ impl SqliteStore {
         stats
     }
 
-    /// As [`blocking::SqliteStore::close`].
+    /// Refuses new calls, waits for queued appends, and closes the connections. The last process to
+    /// close the log leaves it in a single file. May be called several times and on any clone.
     pub async fn close(&self) {
         self.queue.close().await;
         let closed = self.call(|store| {
             store.close();
             Ok(())
         });
-        // A runtime that is shut down closes the connections with the last clone.
+        // If the runtime is shutting down, dropping the last clone closes the connections.
         let _ = closed.await;
     }
 
@@ -109,7 +116,7 @@ impl EventStore for SqliteStore {
         let ids = Arc::clone(&request.ids);
         match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,
-            Err(failed) => Err(unsettled(failed, &ids, config)),
+            Err(failed) => Err(submit_error(failed, &ids, config)),
         }
     }
 
@@ -125,11 +132,13 @@ impl EventStore for SqliteStore {
             let page = pages.next(&store.log)?;
             Ok((pages, page.into_iter()))
         });
+        // The first page fixes the snapshot, so `query_stream` can return the head.
         let (pages, page) = first.await?;
         let head = pages.head();
         let store = self.clone();
         let events = try_unfold(
             (store, pages, page),
+            // `pages` moves into the blocking task and back, because the task must own its data.
             async |(store, mut pages, mut page)| {
                 if page.len() == 0 {
                     let next = store.call(move |store| {

@@ -1,41 +1,45 @@
-//! Finding positions in the tag index, in the file and in memory: the one place that walks it.
+//! Searching the tag index, in the file and in memory. No other module walks it.
 
 use std::collections::VecDeque;
 
 use rusqlite::{CachedStatement, Result};
 
-use super::alternatives::{Alternative, Bounds, Trail};
+use super::alternatives::{Alternative, Bounds, Conjunction};
 use super::keys::{TYPE_BITS, tag_bits};
-use super::moment::Moment;
 use super::row::position;
+use super::snapshot::Snapshot;
 use super::statements::{FIRST_KEY, POSITIONS_OF_KEY};
 
 /// The tag index, read in one direction.
-pub(super) struct TagIndex<'m> {
-    moment: &'m Moment<'m>,
-    positions: CachedStatement<'m>,
-    first_key: CachedStatement<'m>,
+pub(super) struct TagIndex<'s> {
+    snapshot: &'s Snapshot<'s>,
+    positions: CachedStatement<'s>,
+    first_key: CachedStatement<'s>,
 }
 
-impl<'m> TagIndex<'m> {
-    pub(super) fn new(moment: &'m Moment<'_>, backwards: bool) -> Result<Self> {
-        let connection = moment.connection;
+impl<'s> TagIndex<'s> {
+    pub(super) fn new(snapshot: &'s Snapshot<'_>, backwards: bool) -> Result<Self> {
+        let connection = snapshot.connection;
         Ok(Self {
-            moment,
+            snapshot,
             positions: connection.prepare_cached(POSITIONS_OF_KEY.towards(backwards))?,
             first_key: connection.prepare_cached(FIRST_KEY)?,
         })
     }
 
-    /// The first position within the bounds that all keys of the trail lead to.
+    /// The first position within the bounds that occurs under all keys of the conjunction.
     ///
-    /// The keys are walked in step: each descends to the first position that is not before the
-    /// candidate, until all agree on one. So there are at most as many rounds as the rarest has
-    /// positions.
-    pub(super) fn meet(&mut self, trail: Trail<'_>, mut bounds: Bounds) -> Result<Option<i64>> {
+    /// A leapfrog intersection: the keys take turns to seek the first position at or after the
+    /// current candidate, until all agree on one. It takes at most as many rounds as the rarest key
+    /// has positions.
+    pub(super) fn first_common_position(
+        &mut self,
+        conjunction: Conjunction<'_>,
+        mut bounds: Bounds,
+    ) -> Result<Option<i64>> {
         let (mut candidate, mut agreed, mut turn) = (None, 0, 0);
         loop {
-            let Some(reached) = self.first(trail.key(turn), bounds)? else {
+            let Some(reached) = self.first(conjunction.key(turn), bounds)? else {
                 return Ok(None);
             };
             agreed = if candidate == Some(reached) {
@@ -43,66 +47,71 @@ impl<'m> TagIndex<'m> {
             } else {
                 1
             };
-            if agreed == trail.len() {
+            if agreed == conjunction.len() {
                 return Ok(Some(reached));
             }
             candidate = Some(reached);
             bounds = bounds.from(reached);
-            turn = (turn + 1) % trail.len();
+            turn = (turn + 1) % conjunction.len();
         }
     }
 
-    /// Adds the first positions of a trail of one key, at most `count`.
+    /// Appends the first positions of a conjunction of one key, at most `count`.
     pub(super) fn collect(
         &mut self,
-        trail: Trail<'_>,
+        conjunction: Conjunction<'_>,
         bounds: Bounds,
         count: usize,
         positions: &mut VecDeque<i64>,
     ) -> Result<()> {
-        let (key, most) = (trail.key(0), positions.len() + count);
+        let (key, limit) = (conjunction.key(0), positions.len() + count);
+        // The keys in memory belong to the newest events, so they come first when reading backwards.
         if bounds.backwards {
-            self.moment.collect_recent(key, bounds, most, positions);
+            self.snapshot
+                .collect_unindexed(key, bounds, limit, positions);
         }
-        let indexed = self.moment.indexed(bounds);
+        let indexed = self.snapshot.indexed_part(bounds);
         if !indexed.is_empty() {
             let mut rows = self.positions.query((indexed.above, indexed.below, key))?;
-            while positions.len() < most {
+            while positions.len() < limit {
                 let Some(row) = rows.next()? else { break };
                 positions.push_back(position(row)?);
             }
         }
         if !bounds.backwards {
-            self.moment.collect_recent(key, bounds, most, positions);
+            self.snapshot
+                .collect_unindexed(key, bounds, limit, positions);
         }
         Ok(())
     }
 
-    /// Calls `visit` with each trail that may lead to events of the alternative: the one of its
-    /// type, or one for each type that all of its tags occur with.
-    pub(super) fn for_each_trail<'q>(
+    /// Calls `visit` with each conjunction that may select events of the alternative: the one of its
+    /// type or, for any type, one for each type that occurs with all of its tags.
+    pub(super) fn for_each_conjunction<'q>(
         &mut self,
         alternative: Alternative<'q>,
-        mut visit: impl FnMut(&mut Self, Trail<'q>) -> Result<()>,
+        mut visit: impl FnMut(&mut Self, Conjunction<'q>) -> Result<()>,
     ) -> Result<()> {
         let tags = alternative.tags;
         if let Some(event_type) = alternative.event_type {
-            return visit(self, Trail::typed(tags, event_type));
+            return visit(self, Conjunction::typed(tags, event_type));
         }
+        // `tags` is not empty: an item without types and tags turns the query into `Query::all`.
         let mut least = 0;
-        while let Some(type_bits) = self.common_type(tags, least)? {
-            visit(self, Trail::new(tags, type_bits))?;
+        while let Some(type_bits) = self.next_common_type(tags, least)? {
+            visit(self, Conjunction::new(tags, type_bits))?;
             least = type_bits + 1;
         }
         Ok(())
     }
 
-    /// The first bits of a type, from `least` on, that all of the tags occur with. As `meet`.
-    fn common_type(&mut self, tags: &[crate::Tag], mut least: i64) -> Result<Option<i64>> {
+    /// The first type bits, from `least` on, that occur with all of the tags. It intersects the types
+    /// of the tags like [`TagIndex::first_common_position`] intersects positions.
+    fn next_common_type(&mut self, tags: &[crate::Tag], mut least: i64) -> Result<Option<i64>> {
         let (mut candidate, mut agreed, mut turn) = (None, 0, 0);
         while least <= TYPE_BITS {
             let tag = tag_bits(tags[turn].as_str());
-            let Some(key) = self.key(tag | least, tag | TYPE_BITS)? else {
+            let Some(key) = self.first_key(tag | least, tag | TYPE_BITS)? else {
                 break;
             };
             let reached = key & TYPE_BITS;
@@ -120,21 +129,23 @@ impl<'m> TagIndex<'m> {
         Ok(None)
     }
 
+    /// The first position of a key within the bounds. Searches the newer part only if needed when
+    /// reading forwards, and the older part only if needed when reading backwards.
     fn first(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
         if bounds.backwards {
-            return match self.moment.first_recent(key, bounds) {
+            return match self.snapshot.first_unindexed(key, bounds) {
                 None => self.first_indexed(key, bounds),
-                recent => Ok(recent),
+                unindexed => Ok(unindexed),
             };
         }
         match self.first_indexed(key, bounds)? {
-            None => Ok(self.moment.first_recent(key, bounds)),
+            None => Ok(self.snapshot.first_unindexed(key, bounds)),
             indexed => Ok(indexed),
         }
     }
 
     fn first_indexed(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
-        let bounds = self.moment.indexed(bounds);
+        let bounds = self.snapshot.indexed_part(bounds);
         if bounds.is_empty() {
             return Ok(None);
         }
@@ -142,13 +153,14 @@ impl<'m> TagIndex<'m> {
         rows.next()?.map(position).transpose()
     }
 
-    fn key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {
-        let recent = self.moment.first_recent_key(least, most);
-        if self.moment.indexed.through == 0 {
-            return Ok(recent);
+    fn first_key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {
+        let unindexed = self.snapshot.first_unindexed_key(least, most);
+        // Rows of an unfinished run don't count, so an index without an end is empty.
+        if self.snapshot.index_end.through == 0 {
+            return Ok(unindexed);
         }
         let mut rows = self.first_key.query((least, most))?;
         let indexed: Option<i64> = rows.next()?.map(|row| row.get(0)).transpose()?;
-        Ok(indexed.into_iter().chain(recent).min())
+        Ok(indexed.into_iter().chain(unindexed).min())
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON in which tags and metadata are stored, so that SQL can look into them.
+//! The JSON form of stored tags and metadata, which SQL can search.
 
 use memchr::memchr;
 use rusqlite::Result;
@@ -20,7 +20,8 @@ pub(super) fn write_tags(event: &Event, buffer: &mut Vec<u8>) {
     buffer.push(b']');
 }
 
-/// Writes metadata as an object of strings, in its own order. False, and nothing, for none.
+/// Writes metadata as an object of strings, in its order. Without metadata it writes nothing and
+/// returns false.
 pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) -> bool {
     for (index, (key, value)) in event.metadata().enumerate() {
         buffer.push(if index == 0 { b'{' } else { b',' });
@@ -35,11 +36,12 @@ pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) -> bool {
 }
 
 fn write_text(text: &str, buffer: &mut Vec<u8>) {
+    // Most texts need no escapes, and copying them is much faster than the general serializer.
     if text
         .bytes()
         .any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\'))
     {
-        serde_json::to_writer(buffer, text).expect("writing a str to memory as JSON can't fail");
+        serde_json::to_writer(buffer, text).expect("writing JSON to memory should not fail");
     } else {
         buffer.push(b'"');
         buffer.extend_from_slice(text.as_bytes());
@@ -47,7 +49,7 @@ fn write_text(text: &str, buffer: &mut Vec<u8>) {
     }
 }
 
-/// UTF-8 that is bound as text.
+/// UTF-8 bytes to bind as TEXT.
 pub(super) struct Text<'a>(pub(super) &'a [u8]);
 
 impl ToSql for Text<'_> {
@@ -58,19 +60,19 @@ impl ToSql for Text<'_> {
 
 /// The tags of a stored event.
 pub(super) enum Tags<'a> {
-    /// An array without an escape: a quotation mark can only begin or end a string.
+    /// A JSON array without escapes, in which every quotation mark starts or ends a string.
     Plain(&'a str),
     Unescaped(Vec<String>),
 }
 
 impl<'a> Tags<'a> {
-    /// `None` where it is not an array of strings.
+    /// Returns `None` if the JSON is not an array of strings.
     pub(super) fn parse(json: &'a str) -> Option<Self> {
         if memchr(b'\\', json.as_bytes()).is_some() {
             serde_json::from_str(json).ok().map(Self::Unescaped)
         } else {
-            let whole = json.starts_with('[') && json.ends_with(']');
-            whole.then_some(Self::Plain(json))
+            let is_array = json.starts_with('[') && json.ends_with(']');
+            is_array.then_some(Self::Plain(json))
         }
     }
 
@@ -86,8 +88,8 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// The tags one after the other. Written out because every event that is read goes through it twice:
-/// general splitters take ten times the instructions.
+/// Iterates over the tags. Written by hand because every read event passes through it twice, and the
+/// standard splitters take ten times the instructions.
 #[derive(Clone)]
 pub(super) struct TagIter<'t> {
     plain: &'t str,
@@ -98,22 +100,23 @@ impl<'t> Iterator for TagIter<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
-        let Some((_, begun)) = split_at_quotation_mark(self.plain) else {
+        let Some((_, opened)) = split_at_quotation_mark(self.plain) else {
             return self.unescaped.next().map(String::as_str);
         };
-        let (tag, rest) = split_at_quotation_mark(begun)?;
+        let (tag, rest) = split_at_quotation_mark(opened)?;
         self.plain = rest;
         Some(tag)
     }
 }
 
 fn split_at_quotation_mark(text: &str) -> Option<(&str, &str)> {
-    let at = memchr(b'"', text.as_bytes())?;
-    Some((&text[..at], &text[at + 1..]))
+    let mark = memchr(b'"', text.as_bytes())?;
+    Some((&text[..mark], &text[mark + 1..]))
 }
 
-/// The entries of stored metadata; `None` where it is not an object of strings.
+/// The entries of stored metadata, or `None` if the JSON is not an object of strings.
 pub(super) fn read_metadata(json: &str) -> Option<Vec<(String, String)>> {
+    // A visitor instead of a map, because a map would lose the order of the entries.
     struct Entries;
     impl<'de> Visitor<'de> for Entries {
         type Value = Vec<(String, String)>;

@@ -1,4 +1,9 @@
-//! The one connection that appends: a batch is a transaction.
+//! The connection that appends. A batch is one transaction.
+//!
+//! The transaction starts with `BEGIN IMMEDIATE` and decides its requests one after the other. Each
+//! request sees the events of the ones before it, so a batch has the same result as its requests in
+//! sequence. Nothing is decided outside the transaction or deferred to a later one.
+//! `tests/it/sqlite/races/batches.rs` fails without this.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,35 +13,35 @@ use rusqlite::{Connection, Result};
 use super::admission::verdict;
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{error, is_busy, is_of_data, leaves_commit_unknown};
-use super::indexing::{Run, move_slice};
+use super::error::{error, is_busy, is_data_error, leaves_commit_unknown};
+use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;
-use super::moment::Moment;
 use super::request::{Request, Verdict};
 use super::row::micros;
 use super::session::{self, retry};
+use super::snapshot::Snapshot;
 use super::statements::{BEGIN_WRITE, CLEAR, COMMIT, ROLLBACK};
-use super::tail::Tail;
+use super::unindexed_keys::UnindexedKeys;
 use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
     connection: Connection,
     append_timeout: Duration,
     keys_in_memory: usize,
-    /// The keys that are on their way into the tag index.
-    run: Option<Run>,
+    /// The unfinished move of keys into the tag index.
+    indexing_run: Option<IndexingRun>,
 }
 
-/// What a batch has come to, once it is committed.
+/// The result of a batch, valid once its transaction is committed.
 struct Applied<'c> {
     verdicts: Vec<Verdict>,
     written: Written,
-    moment: Moment<'c>,
-    run: Option<Run>,
+    snapshot: Snapshot<'c>,
+    indexing_run: Option<IndexingRun>,
 }
 
-/// How much a batch has written.
+/// Counts for the statistics.
 #[derive(Default)]
 struct Written {
     appends: u64,
@@ -50,7 +55,7 @@ impl Writer {
             connection: session::writer(config)?,
             append_timeout: config.append_timeout,
             keys_in_memory: config.keys_in_memory,
-            run: None,
+            indexing_run: None,
         })
     }
 
@@ -58,31 +63,33 @@ impl Writer {
         &self.connection
     }
 
-    /// Commits what can be committed of a batch, and returns a verdict on each request.
+    /// Commits the acceptable requests of a batch, and returns a verdict on each request.
     pub(super) fn commit(
         &mut self,
         batch: &[Request],
-        tail: &Tail,
+        unindexed_keys: &UnindexedKeys,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         self.begin("append")?;
         let Applied {
             verdicts,
             written,
-            moment,
-            run,
-        } = self.apply(batch, tail).map_err(|failed| {
+            snapshot,
+            indexing_run,
+        } = self.apply(batch, unindexed_keys).map_err(|failed| {
             self.roll_back();
-            let refused = error(&failed);
-            if is_of_data(&failed) {
-                CommitError::Refused(refused)
+            let cause = error(&failed);
+            // A refused batch is split to isolate the bad request; a failed one is not retried.
+            if is_data_error(&failed) {
+                CommitError::Refused(cause)
             } else {
-                CommitError::Failed(refused)
+                CommitError::Failed(cause)
             }
         })?;
         self.end()?;
-        moment.keep_own();
-        self.run = run;
+        // Only after the commit: a batch that fails must leave no keys behind.
+        snapshot.publish();
+        self.indexing_run = indexing_run;
         counters.committed(written.appends, written.events, written.conflicts);
         Ok(verdicts)
     }
@@ -94,8 +101,9 @@ impl Writer {
             CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
         };
         self.begin("clear").map_err(cause)?;
+        // The keys in memory need no reset: the increased clearing count makes them obsolete.
         for delete in CLEAR {
-            self.run(delete).map_err(|failed| {
+            self.execute(delete).map_err(|failed| {
                 self.roll_back();
                 error(&failed)
             })?;
@@ -103,15 +111,17 @@ impl Writer {
         self.end().map_err(cause)
     }
 
-    /// Takes the file's write lock. The wait for another process ends before the caller's own, so
-    /// that the caller learns that nothing was written.
+    /// Takes the file's write lock.
+    ///
+    /// The wait for another process ends at 4/5 of the append timeout, before the caller gives up. So
+    /// the caller gets an error that says that nothing was written.
     fn begin(&self, operation: &'static str) -> Result<(), CommitError<Error>> {
-        // Left behind by a panic.
+        // A panic may have left a transaction open.
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
         let deadline = session::deadline(self.append_timeout / 5 * 4);
-        retry(deadline, || self.run(BEGIN_WRITE)).map_err(|failed| {
+        retry(deadline, || self.execute(BEGIN_WRITE)).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {
                     operation,
@@ -123,47 +133,50 @@ impl Writer {
         })
     }
 
-    /// Decides one request after the other; each sees what those before it wrote.
-    fn apply(&self, batch: &[Request], tail: &Tail) -> Result<Applied<'_>> {
-        let mut moment = Moment::of_writer(&self.connection, tail)?;
+    /// Decides and writes one request after the other.
+    fn apply(&self, batch: &[Request], unindexed_keys: &UnindexedKeys) -> Result<Applied<'_>> {
+        let mut snapshot = Snapshot::for_writer(&self.connection, unindexed_keys)?;
         let recorded_at = micros(SystemTime::now());
         let mut inserter = Inserter::new(&self.connection)?;
         let mut written = Written::default();
         let mut verdicts = Vec::with_capacity(batch.len());
         for request in batch {
-            if let Some(refused) = verdict(&moment, request)? {
+            if let Some(refused) = verdict(&snapshot, request)? {
                 written.conflicts += u64::from(matches!(refused, Err(Error::Conflict { .. })));
                 verdicts.push(refused);
                 continue;
             }
             let events = &request.append.events;
             for (event, id) in events.iter().zip(request.ids.iter()) {
-                let position = moment.add(keys(event.event_type(), event.tags()));
+                let position = snapshot.add_event(keys(event.event_type(), event.tags()));
                 inserter.insert(event, *id, position, recorded_at)?;
             }
             if let Some(tracking) = &request.append.tracking {
                 inserter.track(tracking)?;
             }
-            let first = moment.head.unsigned_abs() + 1 - events.len() as u64;
+            // The head already includes the events of this request.
+            let first = snapshot.head.unsigned_abs() + 1 - events.len() as u64;
             if let Some(command) = &request.append.command {
-                inserter.keep(command, first.cast_signed(), events.len())?;
+                inserter.insert_command(command, first.cast_signed(), events.len())?;
             }
             let first = Position::new(first).unwrap_or(Position::FIRST);
             verdicts.push(Ok(Appended::contiguous(first, events.len())));
             written.appends += 1;
             written.events += events.len() as u64;
         }
-        let run = move_slice(&moment, self.run.clone(), self.keys_in_memory)?;
+        // A clone, because the transaction may still fail and then this slice has to be moved again.
+        let indexing_run = move_slice(&snapshot, self.indexing_run.clone(), self.keys_in_memory)?;
         Ok(Applied {
             verdicts,
             written,
-            moment,
-            run,
+            snapshot,
+            indexing_run,
         })
     }
 
     fn end(&self) -> Result<(), CommitError<Error>> {
-        self.run(COMMIT).map_err(|failed| {
+        self.execute(COMMIT).map_err(|failed| {
+            // A failed COMMIT may leave the transaction open.
             self.roll_back();
             if leaves_commit_unknown(&failed) {
                 CommitError::Unknown(error(&failed))
@@ -174,11 +187,11 @@ impl Writer {
     }
 
     fn roll_back(&self) {
-        // What fails here is gone already: SQLite rolls back by itself where it can't go on.
-        let _ = self.run(ROLLBACK);
+        // Fails only if SQLite has already rolled back by itself.
+        let _ = self.execute(ROLLBACK);
     }
 
-    fn run(&self, sql: &str) -> Result<()> {
+    fn execute(&self, sql: &str) -> Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(|_| ())
     }
 }

@@ -1,4 +1,4 @@
-//! The loop under every subscription: read what is there, wait, read again.
+//! The read loop of every subscription: read to the end of the log, wait, read again.
 
 use std::time::Duration;
 
@@ -8,11 +8,15 @@ use futures_core::Stream;
 use super::{Appends, Backoff, EventBatch, Progress, SubscribeOptions};
 use crate::{Error, EventStore, Events, Position, Query, ReadOptions};
 
-/// The batches of the events past `after`, without end.
+/// Batches of the events after `after`, without end.
 ///
-/// A read is bounded by its position alone, which moves only when its answer has come: one that
-/// fails is made again, and nothing is read twice or left out. An append that commits after the
-/// read's snapshot either was announced after [`Appends::mark_seen`], or is found by the next poll.
+/// An announcement is a hint, and correctness does not depend on it. The read position advances only
+/// when a read has succeeded, so a failed read is repeated and no event is skipped or read twice.
+/// The loop marks the signal as seen before it reads: an append that commits after the read's
+/// snapshot is either announced after [`Appends::mark_seen`] or found by the next poll. So a lost or
+/// duplicate announcement costs time, never an event. The conformance cases in
+/// `src/conformance/subscription.rs` and `tests/it/postgres/subscription/announced.rs` fail without
+/// this.
 pub(super) fn follow<S>(
     store: S,
     query: Query,
@@ -35,7 +39,7 @@ where
             let page = match store.query(&query, page).await {
                 Ok(page) => page,
                 Err(error) if error.is_transient() => {
-                    progress.saw_outage(Some(error));
+                    progress.set_read_outage(Some(error));
                     backoff.pause().await;
                     continue;
                 }
@@ -44,15 +48,17 @@ where
                     return;
                 }
             };
-            progress.saw_outage(None);
+            progress.set_read_outage(None);
             backoff.reset();
-            progress.saw_head(page.head);
+            progress.observe_head(page.head);
             let is_full = page.events.len() == batch_size;
-            let before = std::mem::replace(&mut read_to, end_of(&page, is_full));
+            let before = std::mem::replace(&mut read_to, covered_through(&page, is_full));
+            // A page without matches still yields a batch, so that checkpoints advance.
             if let Some(through) = read_to.filter(|_| read_to > before) {
                 waiting.found();
                 yield Ok(EventBatch { events: page.events, through });
             }
+            // A full page may have been cut off by the limit: read on without a wait.
             if !is_full {
                 waiting.wait(&mut appends).await;
             }
@@ -60,18 +66,18 @@ where
     }
 }
 
-/// How far the page covers the log: one that is not full has everything up to the head.
-fn end_of(page: &Events, is_full: bool) -> Option<Position> {
+/// The position through which the page covers the log: a page that is not full reaches the head.
+fn covered_through(page: &Events, is_full: bool) -> Option<Position> {
     match page.events.last() {
         Some(event) if is_full => Some(event.position()),
         _ => page.head,
     }
 }
 
-/// How long to wait for an announcement.
+/// The wait for an announcement between two reads.
 ///
-/// Where a read finds nothing new though something was announced, it went to a server that does not
-/// have it yet. Then the pauses begin short and grow to the whole interval.
+/// If a read finds nothing new although an append was announced, it went to a replica that lags
+/// behind. Then the pauses start short and grow to the poll interval.
 struct Waiting {
     interval: Duration,
     pause: Duration,
@@ -88,7 +94,7 @@ impl Waiting {
         }
     }
 
-    /// The log has grown: what was announced is there.
+    /// The read has caught up with the announcement.
     fn found(&mut self) {
         self.pause = self.interval;
     }

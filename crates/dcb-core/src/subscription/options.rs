@@ -1,15 +1,14 @@
 use std::time::Duration;
 
-/// How a subscription reads.
+/// The options of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubscribeOptions {
-    /// The most events that it reads at once and keeps until they are taken; at least 1. Default:
-    /// 4,096.
+    /// The maximum number of events per read, which stay in memory until they are taken; at least 1.
+    /// Default: 4,096.
     pub batch_size: usize,
-    /// How often it looks for new events though none were announced. What a store announces is a
-    /// hint, this is the bound on the delay: of a store that announces nothing, and where an
-    /// announcement was lost. Default: 200 ms.
+    /// The longest pause between reads without an announcement. It bounds the delay of an event if
+    /// the store announces nothing or an announcement is lost. Default: 200 ms.
     pub poll_interval: Duration,
 }
 
@@ -22,14 +21,14 @@ impl SubscribeOptions {
         }
     }
 
-    /// At most `batch_size` events at once.
+    /// Reads at most `batch_size` events at once.
     #[must_use]
     pub fn batch_size(mut self, batch_size: usize) -> Self {
         self.batch_size = batch_size.max(1);
         self
     }
 
-    /// Looks for new events at least so often.
+    /// Polls for new events at least this often.
     #[must_use]
     pub fn poll_interval(mut self, poll_interval: Duration) -> Self {
         self.poll_interval = poll_interval;

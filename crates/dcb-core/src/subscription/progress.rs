@@ -4,23 +4,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Position};
 
-/// How far a subscription or a projection has got. Clones show the same.
+/// The progress of a subscription or a projection. Clones share their values.
 #[derive(Clone)]
 pub struct Progress {
-    /// The number of an optional position, as `head` is. They guard nothing.
+    /// The number of the position, 0 for `None`. Relaxed accesses suffice: it guards no other memory.
     position: Arc<AtomicU64>,
-    /// Why what was read is not handled.
+    /// The transient error that keeps events from being applied.
     outage: Arc<Outage>,
     reading: Arc<Reading>,
 }
 
-/// What a projection has in common with the subscription that it reads from.
+/// The read side, which a projection shares with its subscription.
 struct Reading {
     head: AtomicU64,
     outage: Outage,
 }
 
-/// What a step meets that is tried again and again.
+/// The transient error of a step that is being retried.
 #[derive(Default)]
 struct Outage(Mutex<Option<Error>>);
 
@@ -51,8 +51,9 @@ impl Progress {
         }
     }
 
-    /// That of a subscription which begins at `position` and reads for the owner of this one.
-    pub(crate) fn of_reader_at(&self, position: Option<Position>) -> Self {
+    /// The progress of a subscription that starts at `position` and reads for this projection. It
+    /// has its own position, because it reads ahead of the state.
+    pub(crate) fn for_reader_at(&self, position: Option<Position>) -> Self {
         Self {
             position: Arc::new(AtomicU64::new(Position::number_or_zero(position))),
             outage: Arc::default(),
@@ -60,47 +61,45 @@ impl Progress {
         }
     }
 
-    /// The position up to which everything has been handed out, or taken into the state.
+    /// All matching events up to this position have been handed out or applied to the state.
     pub fn position(&self) -> Option<Position> {
         Position::new(self.position.load(Ordering::Relaxed))
     }
 
-    /// The last position of the log when it was last read.
+    /// The last position of the log at the time of the last read.
     pub fn head(&self) -> Option<Position> {
         Position::new(self.reading.head.load(Ordering::Relaxed))
     }
 
-    /// How many events of the log, whether or not they match, are between the position and the
-    /// head.
+    /// The number of events between the position and the head, including events that don't match.
     pub fn lag(&self) -> u64 {
         let position = self.position.load(Ordering::Relaxed);
         let head = self.reading.head.load(Ordering::Relaxed);
         head.saturating_sub(position)
     }
 
-    /// Why it gets no further at the moment though it tries again and again; `None` while it
-    /// works.
+    /// The transient error that is being retried; `None` during normal operation.
     pub fn outage(&self) -> Option<Error> {
         self.outage.get().or_else(|| self.reading.outage.get())
     }
 
-    pub(crate) fn moved_to(&self, position: Option<Position>) {
+    pub(crate) fn set_position(&self, position: Option<Position>) {
         let number = Position::number_or_zero(position);
         self.position.store(number, Ordering::Relaxed);
     }
 
-    pub(crate) fn saw_head(&self, head: Option<Position>) {
+    pub(crate) fn observe_head(&self, head: Option<Position>) {
         let number = Position::number_or_zero(head);
         self.reading.head.store(number, Ordering::Relaxed);
     }
 
-    /// What reading the log met.
-    pub(crate) fn saw_outage(&self, outage: Option<Error>) {
+    /// Sets or clears the error of reading the log.
+    pub(crate) fn set_read_outage(&self, outage: Option<Error>) {
         self.reading.outage.set(outage);
     }
 
-    /// What handling that which was read met.
-    pub(crate) fn set_outage(&self, outage: Option<Error>) {
+    /// Sets or clears the error of applying events.
+    pub(crate) fn set_apply_outage(&self, outage: Option<Error>) {
         self.outage.set(outage);
     }
 }

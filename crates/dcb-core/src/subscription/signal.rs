@@ -3,27 +3,30 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Wakes those who wait for a log to grow. For stores: one a log, told after each commit.
+/// Wakes subscriptions that wait for new events. For stores: keep one per log and announce after each
+/// commit.
 ///
-/// It is a hint. Whoever is woken reads the log, and also reads it now and then without being
-/// woken, so a signal that is lost or comes too often does no harm.
+/// The signal is a hint. A subscription reads the log after a wake-up, and also polls it. So lost or
+/// redundant signals do no harm.
 #[derive(Clone, Debug)]
 pub struct AppendSignal {
+    // A watch channel merges announcements that are not seen yet.
     sender: watch::Sender<()>,
 }
 
 impl AppendSignal {
-    /// A signal that nobody waits for yet.
+    /// Creates a signal without waiters.
     pub fn new() -> Self {
         Self {
             sender: watch::Sender::new(()),
         }
     }
 
-    /// Wakes all that wait, and those that begin to wait without having looked since.
+    /// Wakes all waiters, including those that start waiting without another read of the log.
     pub fn announce(&self) {
-        // Who comes later than this look has not read the log yet.
+        // No waiter is missed: a subscription that starts after this check has yet to read the log.
         if self.sender.receiver_count() > 0 {
+            // Unlike `send`, it can't fail if the last receiver was dropped since the check.
             self.sender.send_replace(());
         }
     }
@@ -42,34 +45,34 @@ impl Default for AppendSignal {
     }
 }
 
-/// Waits for a log to grow.
+/// Waits for new events in a log.
 #[derive(Debug)]
 pub struct Appends {
-    /// `None` where nobody announces anything.
+    /// `None` without announcements.
     receiver: Option<watch::Receiver<()>>,
 }
 
 impl Appends {
-    /// Of a store that announces nothing: who waits only polls.
+    /// For stores that announce nothing. Subscriptions only poll.
     pub fn unannounced() -> Self {
         Self { receiver: None }
     }
 
-    /// Ignores what was announced so far. To be called before the log is read, so that what is
-    /// appended after the read is not taken for seen.
+    /// Discards earlier announcements. Call it before reading the log. If it came after, it would
+    /// discard the announcement of an append that the read did not see.
     pub(crate) fn mark_seen(&mut self) {
         if let Some(receiver) = &mut self.receiver {
             receiver.mark_unchanged();
         }
     }
 
-    /// Waits until an append is announced, but no longer than `limit`. Whether one was announced.
+    /// Waits until an append is announced or `limit` has passed. Returns whether one was announced.
     pub(crate) async fn announced(&mut self, limit: Duration) -> bool {
         if let Some(receiver) = &mut self.receiver {
             match timeout(limit, receiver.changed()).await {
                 Ok(Ok(())) => return true,
                 Err(_elapsed) => return false,
-                // Whoever announced is gone.
+                // The sender was dropped. `changed` would now return at once, so only poll.
                 Ok(Err(_)) => self.receiver = None,
             }
         }

@@ -1,31 +1,32 @@
 use std::io::Write;
 
-use super::line::Line;
+use super::event_record::EventRecord;
 use crate::{Error, EventStore, Position, Query, ReadOptions};
 
-/// How many events are written between two reports.
+/// The number of events between two reports.
 const REPORT_EVERY: u64 = 1000;
 
-/// How far an export is, and at the end what it wrote.
+/// The progress of an export, and finally its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// Events written.
+    /// The number of events written.
     pub events: u64,
-    /// The position of the last of them. An export after it goes on.
+    /// The position of the last event written. To continue, export the events after it.
     pub through: Option<Position>,
-    /// The last position of the log in the snapshot that is written.
+    /// The last position of the log in the exported snapshot.
     pub head: Option<Position>,
 }
 
-/// Writes the events that match, of one snapshot, as lines of JSON (see
-/// [`transfer`](crate::transfer)), reports after every 1,000 and at the end, and flushes.
+/// Writes the matching events of one snapshot as NDJSON (see [`transfer`](crate::transfer)) and
+/// flushes `out`. Calls `report` after every 1,000 events and at the end.
 ///
-/// `out` is written to from the calling task and wants a buffer; where it may block for long, run
-/// the export on a thread of its own.
+/// The calling task writes to `out`, which should be buffered. If writes may block for long, run the
+/// export on a separate thread.
 ///
 /// # Errors
-/// What the store met while reading; [`Error::Io`] where `out` failed. What was written until then
-/// ends with a whole line or a part of one.
+/// [`Error::Io`] if writing to `out` fails; [`Error::AfterBeyondHead`], [`Error::Timeout`],
+/// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if reading fails. The output may
+/// end with an incomplete line.
 pub async fn export<S: EventStore>(
     store: &S,
     query: &Query,
@@ -41,7 +42,7 @@ pub async fn export<S: EventStore>(
     };
     while let Some(event) = stream.next().await {
         let event = event?;
-        serde_json::to_writer(&mut *out, &Line::of(&event))
+        serde_json::to_writer(&mut *out, &EventRecord::new(&event))
             .map_err(std::io::Error::from)
             .and_then(|()| out.write_all(b"\n"))
             .map_err(|error| io_error(&error))?;

@@ -1,20 +1,21 @@
 use std::io::BufRead;
 
 use super::append_missing;
+use super::event_record::EventRecord;
 use super::export::io_error;
-use super::line::Line;
 use crate::{Error, Event, EventStore, Limits};
 
-/// How lines are appended.
+/// The options of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// The most events of one commit; no more than the store's limits allow. Default: 500.
+    /// The maximum number of events per commit. It must not exceed the store's limits. Default: 500.
     pub batch_events: usize,
-    /// The most bytes of events of one commit; one that is larger goes alone. Default: 4 MiB.
+    /// The maximum size of the events of a commit, in bytes. A larger event is committed alone.
+    /// Default: 4 MiB.
     pub batch_bytes: usize,
-    /// A metadata key to keep the line's `recordedAt` under, since the store records a time of its
-    /// own. Default: none, so that events stay as they were.
+    /// A metadata key that receives the `recordedAt` of each line, because the store records a new
+    /// time. Default: none, so that events stay unchanged.
     pub recorded_at_key: Option<String>,
 }
 
@@ -34,14 +35,14 @@ impl ImportOptions {
         Self::default()
     }
 
-    /// The most events of one commit.
+    /// Sets the maximum number of events per commit.
     #[must_use]
     pub fn batch_events(mut self, batch_events: usize) -> Self {
         self.batch_events = batch_events;
         self
     }
 
-    /// Keeps the time that the exporting store recorded as metadata.
+    /// Stores the original commit time under this metadata key.
     #[must_use]
     pub fn keep_recorded_at(mut self, metadata_key: impl Into<String>) -> Self {
         self.recorded_at_key = Some(metadata_key.into());
@@ -49,26 +50,26 @@ impl ImportOptions {
     }
 }
 
-/// How far an import is, and at the end what it did.
+/// The progress of an import, and finally its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Lines whose events are in the store now.
+    /// The number of lines whose events are in the store.
     pub events: u64,
 }
 
-/// Appends the events of lines of JSON (see [`transfer`](crate::transfer)) in their order, a batch
-/// a commit, and reports after each batch. Empty lines are skipped.
+/// Appends the events of NDJSON (see [`transfer`](crate::transfer)) in order, in batches of one commit
+/// each. Calls `report` after each batch, and skips empty lines.
 ///
-/// Events keep their ids: to import again changes nothing, and to import after an interruption
-/// appends what is missing. Lines without an id are new events each time. Positions are given anew:
-/// into an empty log a whole log keeps its own.
+/// Events keep their ids. So importing again changes nothing, and importing after an interruption
+/// appends the missing events. Lines without an id become new events every time. The store assigns
+/// new positions; they equal the old ones if a whole log is imported into an empty one.
 ///
-/// `input` is read from the calling task.
+/// The calling task reads from `input`.
 ///
 /// # Errors
-/// [`Error::Import`] with the first line that is not an event; [`Error::Io`] where `input` failed;
-/// else what the store met, [`Error::DuplicateEventId`] where an id is taken by another event. What
-/// was reported until then is in the store.
+/// [`Error::Import`] for the first line that is not an event; [`Error::Io`] if reading `input` fails;
+/// [`Error::DuplicateEventId`] if a different event has the same id; or another error of
+/// [`EventStore::append`]. All reported events are in the store.
 pub async fn import<S: EventStore>(
     store: &S,
     mut input: impl BufRead,
@@ -84,15 +85,15 @@ pub async fn import<S: EventStore>(
             break;
         }
         number += 1;
-        let wrong = |reason: String| Error::Import {
+        let invalid = |reason: String| Error::Import {
             entry: format!("line {number}"),
             reason: reason.into(),
         };
-        let text = str::from_utf8(&line).map_err(|error| wrong(error.to_string()))?;
+        let text = str::from_utf8(&line).map_err(|error| invalid(error.to_string()))?;
         if text.trim().is_empty() {
             continue;
         }
-        let event = batch.event(text).map_err(wrong)?;
+        let event = batch.event(text).map_err(invalid)?;
         if batch.is_full_for(&event) {
             report(batch.append_to(store).await?);
         }
@@ -123,10 +124,11 @@ impl Batch {
     }
 
     fn event(&self, text: &str) -> Result<Event, String> {
-        Line::parse(text)?.event(self.options.recorded_at_key.as_deref())
+        EventRecord::parse(text)?.event(self.options.recorded_at_key.as_deref())
     }
 
     fn is_full_for(&self, event: &Event) -> bool {
+        // An empty batch is never full, so that an event above the size limit is committed alone.
         !self.events.is_empty()
             && (self.events.len() >= self.options.batch_events
                 || self.bytes + event.size_bytes() > self.options.batch_bytes)

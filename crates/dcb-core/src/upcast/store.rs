@@ -9,11 +9,11 @@ use crate::{
     ProjectionLimit, Query, ReadOptions, RecordedCommand,
 };
 
-/// A store whose events are all read as of the current versions of their types.
+/// A store that returns all events in the current version of their type.
 ///
-/// Appends, conditions and counts are the store's own: what is in the log stays as it is, and an
-/// event is appended with the version that it was built with. An event of the current version costs
-/// a look-up of its type; an older one is decoded and encoded once.
+/// Appends, conditions and counts go to the inner store unchanged. Stored events stay as they are,
+/// and an event is appended with the version it was built with. Reading an event of the current
+/// version costs a hash look-up of its type; an older one is decoded and encoded once.
 #[derive(Clone, Debug)]
 pub struct Upcasting<S> {
     store: S,
@@ -21,7 +21,7 @@ pub struct Upcasting<S> {
 }
 
 impl<S> Upcasting<S> {
-    /// `store`, read through `upcasts`.
+    /// Wraps `store` so that its events are read through `upcasts`.
     pub fn new(store: S, upcasts: Upcasts) -> Self {
         Self {
             store,
@@ -29,7 +29,7 @@ impl<S> Upcasting<S> {
         }
     }
 
-    /// The store with its events as they were appended.
+    /// The inner store, which returns events as they were appended.
     pub fn inner(&self) -> &S {
         &self.store
     }
@@ -53,6 +53,7 @@ impl<S: EventStore> EventStore for Upcasting<S> {
     }
 
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        // Not the default, so that the inner store can read all events at once.
         let Events { events, head } = self.store.query(query, options).await?;
         let events = events.into_iter().map(|event| self.upcasts.apply(event));
         Ok(Events {

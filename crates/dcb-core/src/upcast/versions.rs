@@ -5,31 +5,32 @@ use serde::de::DeserializeOwned;
 
 use crate::{Error, SequencedEvent};
 
-/// The versions of one type's data, each read as the last of them, `T`.
+/// The versions of one event type's data, each readable as the last version, `T`.
 ///
-/// Begun with the first and continued with what makes the next of it, so that a step can neither
-/// be left out nor be of the wrong shape.
+/// Start with [`Versions::first`] and add a conversion to each next version with
+/// [`Versions::then`]. The type system rejects missing steps and wrong shapes.
 #[must_use]
 pub struct Versions<T> {
-    /// The reader of version 1, of version 2, and so on.
+    /// The readers of version 1, version 2 and so on. Each returns the last version.
     readers: Vec<Reader<T>>,
 }
 
 type Reader<T> = Box<dyn Fn(&[u8]) -> Result<T, serde_json::Error> + Send + Sync>;
 
 impl<T: DeserializeOwned + 'static> Versions<T> {
-    /// Version 1 is JSON of this shape.
+    /// Starts with version 1: JSON of the shape `T`.
     pub fn first() -> Self {
         Self {
             readers: vec![reader()],
         }
     }
 
-    /// One version more: JSON of the shape `Next`, which `upcast` makes of the version before.
+    /// Adds a version: JSON of the shape `Next`, which `upcast` creates from the previous version.
     pub fn then<Next: DeserializeOwned + 'static>(
         self,
         upcast: impl Fn(T) -> Next + Send + Sync + 'static,
     ) -> Versions<Next> {
+        // Shared by the readers of all older versions, because the closure need not be `Clone`.
         let upcast = Arc::new(upcast);
         let older = self.readers.into_iter().map(|read| {
             let upcast = Arc::clone(&upcast);
@@ -41,18 +42,19 @@ impl<T: DeserializeOwned + 'static> Versions<T> {
         }
     }
 
-    /// The number of the last version: the one to append with.
+    /// The number of the last version, which new events should have.
     pub fn current(&self) -> u32 {
         self.readers.len() as u32
     }
 
-    /// The data of an event of any version, as of the last.
+    /// Reads the data of an event of any version as the last version.
     ///
     /// # Errors
-    /// [`Error::Upcast`] where it is not of the shape that its version has;
-    /// [`Error::VersionTooNew`] for one that is not known here.
+    /// [`Error::Upcast`] if the data does not have the shape of its version;
+    /// [`Error::VersionTooNew`] if the version is not known.
     pub fn read(&self, event: &SequencedEvent) -> Result<T, Error> {
         let version = event.version();
+        // A version of 0, which only hand-written metadata can have, counts as 1.
         let reader = usize::try_from(version.saturating_sub(1))
             .ok()
             .and_then(|index| self.readers.get(index));

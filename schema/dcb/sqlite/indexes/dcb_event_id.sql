@@ -1,2 +1,2 @@
--- An id is in the log once.
+-- Ids are unique in the log.
 CREATE UNIQUE INDEX dcb_event_id ON dcb_event (id);

@@ -1,5 +1,5 @@
--- What was asked for, beside the events that it led to: they begin at its position. Its time is
--- theirs.
+-- Commands. The position is that of the first event that the command caused. The commit time is that
+-- event's.
 CREATE TABLE dcb_command (
     position INTEGER NOT NULL PRIMARY KEY,
     events   INTEGER NOT NULL, -- how many it led to

@@ -1,4 +1,4 @@
--- The last upstream position of each source that an append was the consequence of.
+-- The last upstream position tracked for each source.
 CREATE TABLE dcb_tracking (
     source   TEXT    NOT NULL PRIMARY KEY,
     position INTEGER NOT NULL

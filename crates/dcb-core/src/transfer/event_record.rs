@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use crate::{Error, Event, SequencedEvent};
 
-/// One event as a line. Fields that it does not know are refused: they would be lost.
+/// The JSON form of an event. Unknown fields are refused, because the import would lose them.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Line<'a> {
+pub(super) struct EventRecord<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,18 +33,18 @@ pub(super) struct Line<'a> {
     data_base64: Option<String>,
 }
 
-/// Metadata as an object that keeps its order.
+/// Metadata as a JSON object. A list, because a map would lose the order.
 #[derive(Default)]
 struct Metadata<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-impl<'a> Line<'a> {
-    pub(super) fn of(event: &'a SequencedEvent) -> Self {
+impl<'a> EventRecord<'a> {
+    pub(super) fn new(event: &'a SequencedEvent) -> Self {
         let data = raw_json(event.data());
         let encoded = || STANDARD.encode(event.data());
         let metadata = event.metadata();
         Self {
             position: Some(event.position().get()),
-            // A time that the format can't hold is none that a store recorded.
+            // Only times beyond the year 9999 don't fit, and no store records those.
             recorded_at: Timestamp::try_from(event.recorded_at()).ok(),
             id: Some(event.id()),
             event_type: event.event_type().into(),
@@ -59,7 +59,7 @@ impl<'a> Line<'a> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The event to append, with the time of recording as metadata under `recorded_at_key`.
+    /// The event to append, with the recorded time in the metadata entry `recorded_at_key`.
     pub(super) fn event(&self, recorded_at_key: Option<&str>) -> Result<Event, String> {
         let mut builder = Event::builder(&*self.event_type)
             .tags(&self.tags)
@@ -78,7 +78,7 @@ impl<'a> Line<'a> {
 
     fn decoded(&self) -> Result<Vec<u8>, String> {
         match (self.data, &self.data_base64) {
-            (Some(_), Some(_)) => Err("it has both data and dataBase64".to_owned()),
+            (Some(_), Some(_)) => Err("both data and dataBase64 are present".to_owned()),
             (Some(data), None) => Ok(data.get().as_bytes().to_vec()),
             (None, Some(text)) => STANDARD.decode(text).map_err(|error| error.to_string()),
             (None, None) => Ok(Vec::new()),
@@ -86,13 +86,14 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The data as it can stand in a line; none where that would not give back the same bytes.
+/// The data as raw JSON; `None` if parsing the line would not return the same bytes.
 fn raw_json(data: &[u8]) -> Option<&RawValue> {
     let raw: &RawValue = serde_json::from_slice(data).ok()?;
-    let whole = raw.get().len() == data.len();
-    let one_line = !data.contains(&b'\n') && !data.contains(&b'\r');
-    // A lone null would be read as no data.
-    (whole && one_line && raw.get() != "null").then_some(raw)
+    // A shorter raw value means that serde skipped surrounding whitespace.
+    let is_whole = raw.get().len() == data.len();
+    let is_one_line = !data.contains(&b'\n') && !data.contains(&b'\r');
+    // A bare null would be read back as missing data.
+    (is_whole && is_one_line && raw.get() != "null").then_some(raw)
 }
 
 impl Metadata<'_> {
@@ -115,11 +116,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
             type Value = Metadata<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object of texts")
+                formatter.write_str("an object of strings")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = Vec::new();
+                // Owned strings, because texts with escapes can't be borrowed from the input.
                 while let Some((key, value)) = map.next_entry::<String, String>()? {
                     entries.push((key.into(), value.into()));
                 }
