@@ -8,124 +8,125 @@ use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
-/// Points of any series, to be written by [`Db::write`](crate::Db::write) in one call.
+/// Points of any number of series, to be written with one call of [`Db::write`](crate::Db::write).
 ///
-/// Keeps its buffers when it is written or cleared, and remembers the series: points of the same
-/// ones, best in the same order, cost the next batch about half. So what a dropped database held of
-/// them stays in memory until the batch is written to another, or dropped.
+/// To reuse a batch is about twice as fast as to build a new one: it keeps its buffers and its series
+/// when it is written or cleared. Push the series in the same order each time. The batch also keeps
+/// the memory of those series alive after their database is dropped, until the batch is written to
+/// another database or dropped.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The texts of the series, one after the other: to count a reference to each set would cost
-    /// more.
+    /// The label texts of `series`, concatenated. Copies, because counting a reference to each set
+    /// of labels costs more.
     texts: String,
-    /// The series of the points, and those of the batch before, in the order in which they were
-    /// first named.
-    series: Vec<Named>,
+    /// The series of the points and of the previous batch, in the order of their first point.
+    series: Vec<BatchSeries>,
     by_labels: HashTable<u32>,
-    /// For each point the place of its series in `series`.
-    places: Vec<u32>,
+    /// For each point, the index of its series in `series`.
+    point_series: Vec<u32>,
     samples: Vec<Sample>,
-    scratch: Scratch,
-    /// Where the batch was written last. While this stands, no other has its address.
+    grouping: Grouping,
+    /// The database that the batch was written to last, compared by address. The weak reference
+    /// keeps the address from being reused.
     db: Weak<Inner>,
 }
 
 /// A series of a batch.
 #[derive(Debug)]
-struct Named {
+struct BatchSeries {
     hash: u64,
-    /// What it was in `db`; it may have ended since.
+    /// The cell in `db` at the last write. The series may have ended since.
     known: Option<Arc<SeriesCell>>,
-    /// Where its text begins and ends.
+    /// The range of the label text in `texts`.
     start: usize,
     end: usize,
 }
 
-impl Named {
+impl BatchSeries {
     fn labels<'a>(&self, texts: &'a str) -> LabelsRef<'a> {
         LabelsRef::with_hash(&texts[self.start..self.end], self.hash)
     }
 
-    /// Whether the series is that of `labels`.
     #[inline]
-    fn is(&self, labels: LabelsRef<'_>, texts: &str) -> bool {
+    fn has_labels(&self, labels: LabelsRef<'_>, texts: &str) -> bool {
         self.hash == labels.hash_code()
             && texts.as_bytes()[self.start..self.end] == *labels.text().as_bytes()
     }
 }
 
-/// The points in the order of their series.
+/// The points of a batch, grouped by series.
 #[derive(Debug, Default)]
-struct Scratch {
-    /// Whether they are so in the batch: then only the ends stand here.
+struct Grouping {
+    /// Whether the batch holds the points in the order of their series. Then only `ends` is filled,
+    /// and groups borrow the samples of the batch.
     sorted: bool,
-    /// For each series the end of its group.
+    /// For each series, the end of its group.
     ends: Vec<u32>,
     samples: Vec<Sample>,
-    /// For each sample the place of its point in the batch.
+    /// For each sample, the index of its point in the batch.
     points: Vec<u32>,
 }
 
-/// The points of one series of a batch, in their order; there may be none.
+/// The points of one series of a batch, in the order they were pushed. May be empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
     texts: &'a str,
-    named: &'a Named,
+    series: &'a BatchSeries,
     pub(crate) samples: &'a [Sample],
-    points: Places<'a>,
+    points: PointIndexes<'a>,
 }
 
-/// For each sample of a group its place in the batch.
+/// For each sample of a group, the index of its point in the batch.
 #[derive(Clone, Copy, Debug)]
-enum Places<'a> {
-    /// They follow each other.
+enum PointIndexes<'a> {
+    /// Consecutive, from this one.
     From(usize),
     Each(&'a [u32]),
 }
 
-/// What became of a batch.
+/// The result of writing a batch.
 #[derive(Clone, Debug, Default)]
 #[must_use = "points may have been refused"]
 pub struct WriteReport {
-    /// How many points were accepted.
+    /// The number of points accepted.
     pub written: usize,
-    /// The others: series by series, and behind them those that the log refused.
+    /// The refused points, series by series; then the points that the log could not make durable.
     pub refused: Vec<Refused>,
 }
 
 /// A point that was not written.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// Its place in the batch, from zero.
+    /// The index of the point in the batch, from zero.
     pub index: usize,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
 impl Batch {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty batch that knows where it will be written.
-    pub(crate) fn within(db: &Arc<Inner>) -> Self {
+    /// Creates an empty batch for `db`. Its series may have known cells from the start.
+    pub(crate) fn for_db(db: &Arc<Inner>) -> Self {
         Self {
             db: Arc::downgrade(db),
             ..Self::default()
         }
     }
 
-    /// Takes the memory for so many points of as many series.
+    /// Reserves memory for a number of points, each of another series.
     pub(crate) fn reserve(&mut self, points: usize) {
-        /// About the text of a series.
-        const TEXT: usize = 64;
-        self.texts.reserve(points * TEXT);
+        /// Typical length of the label text of a series.
+        const TEXT_BYTES: usize = 64;
+        self.texts.reserve(points * TEXT_BYTES);
         self.series.reserve(points);
         let series = &self.series;
         self.by_labels
-            .reserve(points, |place| series[*place as usize].hash);
-        self.places.reserve(points);
+            .reserve(points, |index| series[*index as usize].hash);
+        self.point_series.reserve(points);
         self.samples.reserve(points);
     }
 
@@ -136,45 +137,48 @@ impl Batch {
 
     #[inline]
     pub(crate) fn push_ref(&mut self, labels: LabelsRef<'_>, sample: Sample) {
-        let place = self.place(labels, None);
-        self.places.push(place);
+        let index = self.series_index(labels, None);
+        self.point_series.push(index);
         self.samples.push(sample);
     }
 
-    /// Adds points of a series, which may be known in the database that the batch is
-    /// [`within`](Self::within). Returns the place of the series.
+    /// Adds points of a series. `known` is its cell in the database that the batch is
+    /// [for](Self::for_db), if the caller knows it. Returns the index of the series.
     pub(crate) fn push_series(
         &mut self,
         labels: LabelsRef<'_>,
         known: Option<&Arc<SeriesCell>>,
         samples: &[Sample],
     ) -> u32 {
-        let place = self.place(labels, known);
-        self.places.extend(samples.iter().map(|_| place));
+        let index = self.series_index(labels, known);
+        self.point_series.extend(samples.iter().map(|_| index));
         self.samples.extend_from_slice(samples);
-        place
+        index
     }
 
-    /// The series of a place, and what it was when it was written last.
-    pub(crate) fn series(&self, place: u32) -> (LabelsRef<'_>, Option<&Arc<SeriesCell>>) {
-        let named = &self.series[place as usize];
-        (named.labels(&self.texts), named.known.as_ref())
+    /// Returns the labels of a series, and its cell if it is known.
+    pub(crate) fn series(&self, index: u32) -> (LabelsRef<'_>, Option<&Arc<SeriesCell>>) {
+        let series = &self.series[index as usize];
+        (series.labels(&self.texts), series.known.as_ref())
     }
 
-    fn place(&mut self, labels: LabelsRef<'_>, known: Option<&Arc<SeriesCell>>) -> u32 {
+    /// Finds the series with `labels`, or adds it, and returns its index.
+    fn series_index(&mut self, labels: LabelsRef<'_>, known: Option<&Arc<SeriesCell>>) -> u32 {
         let Self {
             texts,
             series,
             by_labels,
             ..
         } = self;
-        let next = match self.places.last() {
-            Some(&last) if series[last as usize].is(labels, texts) => return last,
+        // Callers push the points of a series together, or the series in the same order as in the
+        // previous batch. Both need no lookup in the table.
+        let next = match self.point_series.last() {
+            Some(&last) if series[last as usize].has_labels(labels, texts) => return last,
             Some(&last) => last + 1,
             None => 0,
         };
-        if let Some(named) = series.get(next as usize)
-            && named.is(labels, texts)
+        if let Some(series) = series.get(next as usize)
+            && series.has_labels(labels, texts)
         {
             return next;
         }
@@ -182,154 +186,165 @@ impl Batch {
         *by_labels
             .entry(
                 hash,
-                |place| series[*place as usize].is(labels, texts),
-                |place| series[*place as usize].hash,
+                |index| series[*index as usize].has_labels(labels, texts),
+                |index| series[*index as usize].hash,
             )
             .or_insert_with(|| {
-                let place = series.len() as u32;
+                let index = series.len() as u32;
                 let start = texts.len();
                 texts.push_str(labels.text());
                 let end = texts.len();
-                series.push(Named {
+                series.push(BatchSeries {
                     hash,
                     known: known.cloned(),
                     start,
                     end,
                 });
-                place
+                index
             })
             .get()
     }
 
-    /// The bytes of the labels of its series.
+    /// Returns the bytes of the labels of all series.
     pub(crate) fn label_bytes(&self) -> usize {
         self.texts.len()
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.samples.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if the batch has no points.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// Forgets the points; also the series, if those are more than twice as many.
+    /// Removes the points, and keeps the series for the next ones.
+    ///
+    /// Removes the series too if there are more than twice as many series as points: then most of
+    /// them are no longer used.
     pub fn clear(&mut self) {
-        if self.series.len() > 2 * self.places.len() {
+        if self.series.len() > 2 * self.point_series.len() {
             self.texts.clear();
             self.series.clear();
             self.by_labels.clear();
         }
-        self.places.clear();
+        self.point_series.clear();
         self.samples.clear();
     }
 
-    /// Makes ready to be written to `db`; returns how many groups there are.
-    pub(crate) fn arrange(&mut self, db: &Arc<Inner>) -> usize {
+    /// Groups the points by series for a write to `db`. Returns the number of series.
+    pub(crate) fn group_by_series(&mut self, db: &Arc<Inner>) -> usize {
         if !std::ptr::eq(self.db.as_ptr(), Arc::as_ptr(db)) {
+            // The known cells belong to another database.
             self.db = Arc::downgrade(db);
-            self.series.iter_mut().for_each(|named| named.known = None);
+            self.series
+                .iter_mut()
+                .for_each(|series| series.known = None);
         }
         let series = self.series.len();
-        self.scratch.sorted = self.scratch.is_sorted(series, &self.places);
-        if !self.scratch.sorted {
-            self.scratch.sort(series, &self.places, &self.samples);
+        self.grouping.sorted = self.grouping.is_sorted(series, &self.point_series);
+        if !self.grouping.sorted {
+            self.grouping
+                .sort(series, &self.point_series, &self.samples);
         }
         series
     }
 
-    /// The points of the series of a place.
+    /// Returns the points of a series.
     #[inline]
-    pub(crate) fn group(&self, place: usize) -> Group<'_> {
-        let named = &self.series[place];
-        let range = self.scratch.range(place);
-        let (samples, points) = if self.scratch.sorted {
-            (&self.samples[range.clone()], Places::From(range.start))
+    pub(crate) fn group(&self, index: usize) -> Group<'_> {
+        let series = &self.series[index];
+        let range = self.grouping.range(index);
+        let (samples, points) = if self.grouping.sorted {
+            (
+                &self.samples[range.clone()],
+                PointIndexes::From(range.start),
+            )
         } else {
-            let points = &self.scratch.points[range.clone()];
-            (&self.scratch.samples[range], Places::Each(points))
+            let points = &self.grouping.points[range.clone()];
+            (&self.grouping.samples[range], PointIndexes::Each(points))
         };
         Group {
             texts: &self.texts,
-            named,
+            series,
             samples,
             points,
         }
     }
 
-    /// Remembers what the series of a place is, in the database that the batch is written to.
-    pub(crate) fn remember(&mut self, place: usize, cell: Option<Arc<SeriesCell>>) {
-        self.series[place].known = cell;
+    /// Remembers the cell of a series in the database that the batch is written to.
+    pub(crate) fn remember(&mut self, index: usize, cell: Option<Arc<SeriesCell>>) {
+        self.series[index].known = cell;
     }
 }
 
-impl Scratch {
-    /// Whether the points are in the order of their series; if so, finds the ends.
-    fn is_sorted(&mut self, series: usize, places: &[u32]) -> bool {
+impl Grouping {
+    /// Returns `true` if the points are in the order of their series, and then fills `ends`.
+    fn is_sorted(&mut self, series: usize, point_series: &[u32]) -> bool {
         self.ends.clear();
-        for (point, &place) in (0..).zip(places) {
-            let place = place as usize;
-            if place < self.ends.len() {
+        for (point, &index) in (0..).zip(point_series) {
+            let index = index as usize;
+            if index < self.ends.len() {
                 return false;
             }
-            while self.ends.len() < place {
+            while self.ends.len() < index {
                 self.ends.push(point);
             }
         }
-        self.ends.resize(series, places.len() as u32);
+        self.ends.resize(series, point_series.len() as u32);
         true
     }
 
-    /// A counting sort: stable, two passes.
-    fn sort(&mut self, series: usize, places: &[u32], samples: &[Sample]) {
+    /// A counting sort. Stable, because the points of a series must stay in order of arrival.
+    fn sort(&mut self, series: usize, point_series: &[u32], samples: &[Sample]) {
         self.ends.clear();
         self.ends.resize(series, 0);
-        for &place in places {
-            self.ends[place as usize] += 1;
+        for &index in point_series {
+            self.ends[index as usize] += 1;
         }
+        // Turn each count into the start of the group. The last loop advances it to the end.
         let mut start = 0;
         for end in &mut self.ends {
             (start, *end) = (start + *end, start);
         }
         self.samples.resize(samples.len(), Sample::new(0, 0.0));
         self.points.resize(samples.len(), 0);
-        for (point, (&place, &sample)) in places.iter().zip(samples).enumerate() {
-            let end = &mut self.ends[place as usize];
+        for (point, (&index, &sample)) in point_series.iter().zip(samples).enumerate() {
+            let end = &mut self.ends[index as usize];
             self.samples[*end as usize] = sample;
             self.points[*end as usize] = point as u32;
             *end += 1;
         }
     }
 
-    /// The samples of a series.
-    fn range(&self, place: usize) -> Range<usize> {
-        let start = match place {
+    /// Returns the range of the samples of a series.
+    fn range(&self, index: usize) -> Range<usize> {
+        let start = match index {
             0 => 0,
-            _ => self.ends[place - 1],
+            _ => self.ends[index - 1],
         };
-        start as usize..self.ends[place] as usize
+        start as usize..self.ends[index] as usize
     }
 }
 
 impl<'a> Group<'a> {
     pub(crate) fn labels(&self) -> LabelsRef<'a> {
-        self.named.labels(self.texts)
+        self.series.labels(self.texts)
     }
 
-    /// What the series was when it was written last.
+    /// Returns the cell that the series had at the last write.
     #[inline]
     pub(crate) fn known(&self) -> Option<&'a SeriesCell> {
-        self.named.known.as_deref()
+        self.series.known.as_deref()
     }
 
-    /// The place in the batch of the `index`th sample.
-    pub(crate) fn point(&self, index: usize) -> usize {
+    /// Returns the index in the batch of a sample of the group.
+    pub(crate) fn point_index(&self, index: usize) -> usize {
         match self.points {
-            Places::From(first) => first + index,
-            Places::Each(points) => points[index] as usize,
+            PointIndexes::From(first) => first + index,
+            PointIndexes::Each(points) => points[index] as usize,
         }
     }
 }

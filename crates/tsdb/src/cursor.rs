@@ -5,7 +5,7 @@ use crate::chunk::block::{Block, FramePosition, INTACT};
 use crate::chunk::frame::Columns;
 use crate::data::Snapshot;
 
-/// The samples of one series in a range, as they were when the cursor was made; see
+/// Reads the samples of one series in a range, as they were when the cursor was created. Created by
 /// [`SelectedSeries::cursor`](crate::SelectedSeries::cursor).
 #[derive(Clone, Debug)]
 pub struct Cursor {
@@ -13,32 +13,31 @@ pub struct Cursor {
     columns: Columns,
 }
 
-/// A [`Cursor`] whose samples are decoded into a buffer of the caller's, so that thousands can be
-/// open side by side.
+/// A [`Cursor`] without a buffer: it decodes into a buffer of the caller. Thousands can be open at
+/// once and share one.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotReader {
     snapshot: Snapshot,
-    /// The block to read from next, or the number of blocks.
+    /// The block to read from next; the number of blocks at the end.
     block: usize,
+    /// The position in that block; `None` at its start.
     frame: Option<FramePosition>,
-    /// How much of the head was given.
+    /// The number of samples of the head already returned.
     head: usize,
 }
 
-/// Some consecutive samples, in ascending order of time.
+/// Consecutive samples, in ascending order of time, as two slices of equal length.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleBlock<'a> {
-    /// When; as many as there are values.
+    /// The timestamps.
     pub timestamps_ms: &'a [i64],
-    /// What.
+    /// The values.
     pub values: &'a [f64],
 }
 
-/// What comes next in a range.
+/// The next part of a range: decoded samples, or a block whose statistics may be enough.
 pub(crate) enum Piece<'a> {
-    /// All of a block.
     Block(&'a Block),
-    /// Samples.
     Samples(SampleBlock<'a>),
 }
 
@@ -50,16 +49,17 @@ impl Cursor {
         }
     }
 
-    /// The next samples, at most 128, decoded into a buffer of the cursor; `None` after the last.
-    /// Blocks are never empty.
+    /// Returns the next 1 to 128 samples, or `None` at the end.
     #[inline]
     pub fn next_block(&mut self) -> Option<SampleBlock<'_>> {
         self.reader.next_block(&mut self.columns)
     }
 
-    /// The next block as a whole, if it is all in the range and `wanted`; else the next samples.
+    /// Returns the next block without decoding it, if the range covers it and `wanted` accepts it.
+    /// Otherwise returns the next samples.
     pub(crate) fn next_piece(&mut self, wanted: impl FnOnce(&Block) -> bool) -> Option<Piece<'_>> {
         let reader = &mut self.reader;
+        // If frames of the block were returned already, the rest must be decoded too.
         let whole = reader.frame.is_none() && reader.whole_block().is_some_and(wanted);
         if !whole {
             return reader.next_block(&mut self.columns).map(Piece::Samples);
@@ -68,8 +68,8 @@ impl Cursor {
         Some(Piece::Block(&reader.snapshot.blocks[reader.block - 1]))
     }
 
-    /// How many samples there are in the range at most, before the first was read; and the times
-    /// between which they all are.
+    /// Returns an upper bound for the number of samples in the range, read or not, and the timestamps
+    /// between which they lie.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
         self.reader.snapshot.most_samples()
     }
@@ -85,12 +85,12 @@ impl SnapshotReader {
         }
     }
 
-    /// The bytes of the samples that it keeps in memory.
+    /// Returns the bytes of the samples that the reader keeps in memory.
     pub(crate) fn size_bytes(&self) -> usize {
         self.snapshot.size_bytes()
     }
 
-    /// The next samples, as [`Cursor::next_block`] gives them.
+    /// Decodes the next samples into `columns`; see [`Cursor::next_block`].
     #[inline]
     pub(crate) fn next_block<'a>(&mut self, columns: &'a mut Columns) -> Option<SampleBlock<'a>> {
         while self.block < self.snapshot.blocks.len() {
@@ -101,6 +101,7 @@ impl SnapshotReader {
         self.next_of_head(columns)
     }
 
+    /// Returns the current block if the range covers it.
     fn whole_block(&self) -> Option<&Block> {
         let Snapshot {
             blocks,
@@ -112,8 +113,8 @@ impl SnapshotReader {
         (*from_ms <= block.first_ms && block.last_ms <= *to_ms).then_some(block)
     }
 
-    /// Decodes the next frame of the current block, or goes to the next block. Returns which of its
-    /// samples are in the range, if any.
+    /// Decodes the next frame of the current block, or moves on to the next block. Returns which
+    /// samples of the frame are in the range, if any.
     #[inline]
     fn decode_frame(&mut self, columns: &mut Columns) -> Option<(usize, usize)> {
         let Snapshot {
@@ -131,16 +132,17 @@ impl SnapshotReader {
         };
         let (first, last) = (frame.timestamps.first, frame.timestamps.last);
         if last < *from_ms || first > *to_ms {
+            // The frame's header is enough to skip it.
             return None;
         }
         frame.decode(columns).expect(INTACT);
         let times = &columns.timestamps_ms[..frame.count];
         let start = match first < *from_ms {
-            true => times.partition_point(|at| at < from_ms),
+            true => times.partition_point(|time_ms| time_ms < from_ms),
             false => 0,
         };
         let end = match last > *to_ms {
-            true => times.partition_point(|at| at <= to_ms),
+            true => times.partition_point(|time_ms| time_ms <= to_ms),
             false => frame.count,
         };
         (start < end).then_some((start, end))

@@ -2,47 +2,48 @@ use std::time::Duration;
 
 use crate::DbOptions;
 
-/// What a crash may take from a database with files.
+/// How much a database with files can lose in a crash.
 ///
-/// A clean end ([`Db::close`](crate::Db::close), or the drop of the last clone) loses nothing in
-/// any mode.
+/// A clean end loses nothing in any mode: call [`Db::close`](crate::Db::close), or drop the last
+/// clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Writes are handed to the operating system once a second and made durable only at a
-    /// snapshot, at [`Db::sync`](crate::Db::sync) and at the end. The end of the process by force
-    /// takes at most the writes of the last second; the end of the machine all since then.
+    /// Writes go to the operating system once a second. Only a snapshot,
+    /// [`Db::sync`](crate::Db::sync) and a clean end make them durable. A killed process loses at
+    /// most the last second; a power failure loses every write since the last sync.
     Unsynced,
-    /// A thread makes all writes durable at this interval: a crash takes at most the writes of one
-    /// interval, and of the time that the disk needs. A write copies itself into memory, and waits
-    /// for the disk only when several megabytes of its shard do.
+    /// A background thread makes all writes durable at this interval. A crash loses at most one
+    /// interval, plus the time of one sync. A write only copies the sample into a buffer, and waits
+    /// for the disk only if several megabytes are queued in its shard.
     Periodic(Duration),
-    /// A write returns when it is durable: a crash takes none that returned. Writers that wait at
-    /// the same time share one sync.
+    /// A write returns once it is durable, so a crash loses no write that returned. Concurrent
+    /// writers share one sync.
     Commit,
 }
 
-/// Every second.
+/// A sync every second.
 impl Default for Durability {
     fn default() -> Self {
         Self::Periodic(Duration::from_secs(1))
     }
 }
 
-/// How a database with files is opened.
+/// Options for a database with files.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// What it accepts and keeps. What it accepted under other options stays.
+    /// Options of the engine. Samples accepted earlier under other options stay.
     pub db: DbOptions,
-    /// What a crash may take.
+    /// How much a crash can lose.
     pub durability: Durability,
-    /// How long a file of the log grows, in bytes. Two of them are in memory while a database is
-    /// opened.
+    /// Size at which the log starts a new file, in bytes. Opening a database holds two files in
+    /// memory.
     pub segment_bytes: u64,
-    /// When the log has so many bytes, a thread takes a snapshot in its place; `None` for never.
+    /// Size of the log at which a background thread writes a snapshot to replace it, in bytes.
+    /// `None` turns automatic snapshots off.
     pub snapshot_after_bytes: Option<u64>,
 }
 
-/// Files of 16 MiB, and a snapshot after 256 MiB.
+/// The default: files of 16 MiB, and a snapshot after 256 MiB.
 impl Default for OpenOptions {
     fn default() -> Self {
         Self {

@@ -3,142 +3,141 @@ use std::path::PathBuf;
 use crate::Labels;
 use crate::storage::StorageFailure;
 
-/// Why a call did not do what was asked.
+/// The error of every call into the engine. Each variant says what the caller can do.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A label's name is empty. Nothing was written; name the label.
+    /// A label has an empty name. Nothing was written; name the label.
     #[error("a label has no name")]
     EmptyLabelName,
-    /// A name occurs twice among the labels. Nothing was written; give each label once.
+    /// A label name occurs twice. Nothing was written; give each label once.
     #[error("label {name} occurs twice")]
     DuplicateLabel {
         /// The label's name.
         name: String,
     },
     /// A label's name or value is longer than the limit. Nothing was written; shorten it.
-    #[error("label {name} has {actual} bytes in its name or value, {max} may be")]
+    #[error("label {name} has a name or value of {actual} bytes, the limit is {max}")]
     LabelTooLong {
         /// The label's name, shortened to 64 characters.
         name: String,
-        /// The longest that is accepted, in bytes.
+        /// The limit, in bytes.
         max: usize,
-        /// How long it is.
+        /// The length of the name or value, in bytes.
         actual: usize,
     },
     /// A series has more labels than the limit. Nothing was written; use fewer labels, or raise
     /// [`Limits::labels_per_series`](crate::Limits::labels_per_series).
-    #[error("{actual} labels, {max} may be")]
+    #[error("the series has {actual} labels, the limit is {max}")]
     TooManyLabels {
         /// The limit.
         max: usize,
-        /// How many there are.
+        /// The number of labels given.
         actual: usize,
     },
-    /// The labels name no metric. Nothing was written; add the label
+    /// The labels lack a metric name. Nothing was written; add the label
     /// [`METRIC_NAME`](crate::METRIC_NAME).
-    #[error("the labels {labels} name no metric")]
+    #[error("the labels {labels} have no metric name")]
     MissingMetric {
-        /// What was given.
+        /// The labels given.
         labels: Labels,
     },
-    /// A new series would be one too many. Nothing was written; delete series, let retention end
-    /// them, or raise [`Limits::series`](crate::Limits::series).
-    #[error("there are {max} series, as many as may be")]
+    /// The write would begin a series beyond the limit. Nothing was written; delete series, let
+    /// retention end them, or raise [`Limits::series`](crate::Limits::series).
+    #[error("the limit of {max} series is reached")]
     TooManySeries {
         /// The limit.
         max: usize,
     },
-    /// The memory that the engine may use is used. Nothing was written; delete, shorten retention,
-    /// take metadata away, or raise [`Limits::bytes`](crate::Limits::bytes).
-    #[error("{used} bytes are in use, {max} may be")]
+    /// The write needs memory beyond the limit. Nothing was written; delete samples or metadata,
+    /// shorten retention, or raise [`Limits::bytes`](crate::Limits::bytes).
+    #[error("{used} bytes are in use, the limit is {max}")]
     MemoryFull {
         /// The limit.
         max: usize,
-        /// What is in use.
+        /// The bytes in use.
         used: usize,
     },
     /// The sample is older than the out-of-order window allows. Nothing was written; drop it, or
     /// widen [`DbOptions::out_of_order_window_ms`](crate::DbOptions::out_of_order_window_ms).
-    #[error("timestamp {timestamp_ms} is older than {oldest_ms}, the oldest that is accepted")]
+    #[error("timestamp {timestamp_ms} is older than {oldest_ms}, the oldest accepted")]
     OutOfOrder {
         /// The sample's timestamp.
         timestamp_ms: i64,
-        /// The oldest that this series accepts now.
+        /// The oldest timestamp that the series accepts now.
         oldest_ms: i64,
     },
-    /// The sample has outlived [`Retention::age_ms`](crate::Retention::age_ms) before it came.
-    /// Nothing was written; drop it, or keep samples longer.
-    #[error("timestamp {timestamp_ms} is older than {oldest_ms}, the oldest that is kept")]
+    /// The sample is older than [`Retention::age_ms`](crate::Retention::age_ms). Nothing was
+    /// written; drop it, or keep samples longer.
+    #[error("timestamp {timestamp_ms} is older than {oldest_ms}, the oldest kept")]
     BeyondRetention {
         /// The sample's timestamp.
         timestamp_ms: i64,
-        /// The oldest that is kept now.
+        /// The oldest timestamp that retention keeps now.
         oldest_ms: i64,
     },
-    /// The series has a sample of that time, and [`DuplicatePolicy::Reject`] is chosen. Nothing was
-    /// written; drop the sample.
+    /// The series already has a sample with this timestamp, and the policy is
+    /// [`DuplicatePolicy::Reject`]. Nothing was written; drop the sample.
     ///
     /// [`DuplicatePolicy::Reject`]: crate::DuplicatePolicy::Reject
-    #[error("there is a sample at {timestamp_ms} already")]
+    #[error("a sample at {timestamp_ms} already exists")]
     DuplicateTimestamp {
         /// The sample's timestamp.
         timestamp_ms: i64,
     },
-    /// Another sample of the same series in the same batch was refused, so none of the series was
-    /// written. Correct or drop that one, and write again.
-    #[error("withheld, for another sample of the series was refused")]
+    /// Another sample of the same series in the same batch was refused, so no sample of the series
+    /// was written. Correct or drop the refused one, and write again.
+    #[error("not written because another sample of the series was refused")]
     Withheld,
-    /// A pattern of a matcher is no regular expression, or one too large to compile. Correct it.
-    #[error("{pattern} is no usable regular expression: {reason}")]
+    /// The pattern of a matcher is not a regular expression, or is too large to compile. Correct it.
+    #[error("{pattern} is not a usable regular expression: {reason}")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What the parser says.
+        /// The parser's message.
         reason: String,
     },
-    /// The disk is full. Nothing of a write was kept, what other calls leave they say themselves; free
-    /// space, and call again: the log goes on by itself. Reads are not concerned.
+    /// The disk is full. A write was not applied; other calls document their own effect. Free space
+    /// and call again: the log recovers by itself. Reads still work.
     #[error("the disk is full")]
     DiskFull(#[source] StorageFailure),
-    /// A file could not be read or written. Nothing of a write was kept, what other calls leave they
-    /// say themselves; mend the cause, and call again: the log goes on by itself. Reads are not
-    /// concerned.
+    /// A file could not be read or written. A write was not applied; other calls document their own
+    /// effect. Fix the cause and call again: the log recovers by itself. Reads still work.
     #[error("a file could not be read or written")]
     Storage(#[source] StorageFailure),
     /// The write was applied and reads show it, but it is not durable yet: a crash now would lose
-    /// it. Don't write it again: the log keeps it, and tries again until it succeeds.
+    /// it. Don't repeat the write: the log keeps it, and retries until it is durable.
     #[error("written, but not durable yet")]
     NotDurable(#[source] StorageFailure),
-    /// A file was damaged after it was written. Restore it from a copy; no part of a database is
-    /// opened in its place.
+    /// A file was damaged after it was written. Restore it from a backup; the engine does not open
+    /// a part of a database.
     #[error("{file} is damaged at byte {offset}: {reason}")]
     Corrupt {
         /// The file's name.
         file: String,
-        /// Where in the file.
+        /// The offset of the damage, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// The kind of damage.
         reason: &'static str,
     },
-    /// A file was written by a newer release. Open it with that one.
+    /// A newer release wrote the file. Open the database with that release.
     #[error("{file} has format {version}, newer than {supported}")]
     NewerFormat {
         /// The file's name.
         file: String,
-        /// Its format.
+        /// The version of its format.
         version: u32,
-        /// The newest that can be read.
+        /// The newest version that this release can read.
         supported: u32,
     },
-    /// Another database has the folder open, in this process or another. Close that one, or choose
-    /// another folder.
+    /// Another `Db` has the folder open, in this process or in another. Close it, or choose another
+    /// folder.
     #[error("{} is in use by another database", path.display())]
     FolderInUse {
         /// The folder.
         path: PathBuf,
     },
-    /// The database was closed. Nothing was written; open it again. Reads go on.
+    /// The database is closed. Nothing was written; open it again. Reads still work.
     #[error("the database is closed")]
     Closed,
 }

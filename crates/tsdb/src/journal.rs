@@ -1,8 +1,8 @@
-/// A series for as long as it lives, in this process. A series that ends and begins again has
-/// another id.
+/// Identifies a series from its begin to its end. A series that ends and begins again gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SeriesId(pub(crate) u64);
 
-/// What the log asks of a writer once the locks are gone. Of several the greatest counts.
+/// The work that the log asks a writer to do after it has released its locks. A write with several
+/// demands does the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ticket(pub(crate) u64);
+pub(crate) struct FlushDemand(pub(crate) u64);

@@ -7,46 +7,47 @@ use foldhash::quality::RandomState;
 
 use crate::{Error, LabelsBuilder, METRIC_NAME};
 
-/// Seeded once a process, so that nobody outside can choose labels that collide.
+/// Seeded randomly per process, so that an attacker can't choose labels that collide.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// One label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label<'a> {
-    /// Its name; never empty.
+    /// The name. Never empty.
     pub name: &'a str,
-    /// Its value; never empty, for an empty value says the same as no label.
+    /// The value. Never empty: a label with an empty value counts as missing.
     pub value: &'a str,
 }
 
-/// A set of labels, sorted by name: the identity of a series.
+/// A set of labels, sorted by name. It identifies a series.
 ///
-/// A clone is a reference. Comparing two different sets is one comparison of numbers, for the hash
-/// is computed when the set is built.
+/// Clones share the text. The hash is computed once, at build time, so comparing two different sets
+/// is one integer comparison.
 #[derive(Clone)]
 pub struct Labels {
     hash: u64,
-    /// For each label: the name's length as one `char`, the name, the value's length as one
-    /// `char`, the value. So equal sets are equal texts, and a label is found without a table.
+    /// For each label: the length of the name as one `char`, the name, the length of the value as one
+    /// `char`, the value. Equal sets have equal texts, so one string comparison decides.
     text: Arc<str>,
 }
 
-/// A set of labels that is borrowed, from one that is kept or from where it was read.
+/// A borrowed set of labels: from a [`Labels`], or from a parser's buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LabelsRef<'a> {
     hash: u64,
     text: &'a str,
-    /// Where the text is kept, if it is.
+    /// The shared text, if a [`Labels`] owns it. Then [`to_labels`](Self::to_labels) allocates
+    /// nothing.
     shared: Option<&'a Arc<str>>,
 }
 
 impl<'a> LabelsRef<'a> {
-    /// A set by its text.
+    /// Borrows a set from its text.
     pub(crate) fn from_text(text: &'a str) -> Self {
         Self::with_hash(text, HASHER.hash_one(text))
     }
 
-    /// A set by its text, whose hash is known.
+    /// Borrows a set from its text and its hash.
     pub(crate) fn with_hash(text: &'a str, hash: u64) -> Self {
         Self {
             hash,
@@ -63,7 +64,7 @@ impl<'a> LabelsRef<'a> {
         self.text
     }
 
-    /// The set, to be kept.
+    /// Returns an owned set.
     pub(crate) fn to_labels(self) -> Labels {
         Labels {
             hash: self.hash,
@@ -79,14 +80,22 @@ impl PartialEq for LabelsRef<'_> {
 }
 
 impl Labels {
-    /// The longest name or value in bytes, whatever [`Limits`](crate::Limits) allow.
+    /// Maximum length of a name or value in bytes, even if [`Limits`](crate::Limits) allow more.
     pub const MAX_LENGTH: usize = 32 * 1024;
 
-    /// The labels of a series: the metric's name and others, in any order. A label with an empty
-    /// value is left out.
+    /// Creates the labels of a series from the metric name and other labels, in any order. Labels with
+    /// an empty value are left out.
     ///
     /// # Errors
     /// [`Error::EmptyLabelName`], [`Error::DuplicateLabel`] or [`Error::LabelTooLong`].
+    ///
+    /// ```
+    /// use tsdb::Labels;
+    ///
+    /// let labels = Labels::new("cpu_load", [("host", "web-1"), ("dc", "north")])?;
+    /// assert_eq!(labels.to_string(), r#"cpu_load{dc="north",host="web-1"}"#);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn new<N: AsRef<str>, V: AsRef<str>>(
         metric: &str,
         labels: impl IntoIterator<Item = (N, V)>,
@@ -99,7 +108,7 @@ impl Labels {
         builder.build()
     }
 
-    /// A builder, which can be used again and again.
+    /// Creates a builder, which can build any number of sets.
     pub fn builder() -> LabelsBuilder {
         LabelsBuilder::default()
     }
@@ -116,35 +125,36 @@ impl Labels {
         }
     }
 
-    /// The metric's name; empty where the set has none.
+    /// Returns the metric name; empty if the set has none.
     pub fn metric(&self) -> &str {
         self.get(METRIC_NAME).unwrap_or_default()
     }
 
-    /// The value of the label `name`.
+    /// Returns the value of the label `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
+        // The labels are sorted, so the search ends at the first greater name.
         self.iter()
             .take_while(|label| label.name <= name)
             .find(|label| label.name == name)
             .map(|label| label.value)
     }
 
-    /// The labels in order of their names, compared by bytes.
+    /// Iterates over the labels, sorted by the bytes of their names.
     pub fn iter(&self) -> LabelIter<'_> {
         LabelIter::new(&self.text)
     }
 
-    /// How many labels there are.
+    /// Returns the number of labels.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if the set has no labels.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The set of those labels that `keep` accepts.
+    /// Returns a set of the labels that `keep` accepts.
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(Label<'_>) -> bool) -> Self {
         let mut text = String::with_capacity(self.text.len());
@@ -158,7 +168,7 @@ impl Labels {
         self.hash
     }
 
-    /// The bytes that the text occupies, once for all clones.
+    /// Returns the bytes that the text occupies. Clones share them.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.text.len() + 2 * size_of::<usize>()
     }
@@ -175,28 +185,29 @@ pub(crate) fn push_label(text: &mut String, label: Label<'_>) {
     push_part(text, label.value);
 }
 
-/// Appends a name or a value to the text of a set.
+/// Appends a name or a value, with its length, to the text of a set.
 pub(crate) fn push_part(text: &mut String, part: &str) {
     text.push(length_char(part.len()));
     text.push_str(part);
 }
 
-/// `length` as a character. Lengths end below the surrogates, where every number is a character.
+/// Returns `length` as a character. [`Labels::MAX_LENGTH`] is below the surrogates, so every length
+/// is a valid character.
 fn length_char(length: usize) -> char {
     u32::try_from(length)
         .ok()
         .and_then(char::from_u32)
-        .expect("a part is at most MAX_LENGTH long")
+        .expect("names and values are at most MAX_LENGTH long")
 }
 
-/// The labels of a set; made by [`Labels::iter`].
+/// Iterator over the labels of a set, created by [`Labels::iter`].
 #[derive(Clone, Debug)]
 pub struct LabelIter<'a> {
     rest: &'a str,
 }
 
 impl<'a> LabelIter<'a> {
-    /// The labels of a set's text.
+    /// Iterates over the labels in the text of a set.
     pub(crate) fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
@@ -250,14 +261,14 @@ impl PartialOrd for Labels {
     }
 }
 
-/// By the first label that differs: its name, then its value.
+/// Compares the first differing label: by name, then by value.
 impl Ord for Labels {
     fn cmp(&self, other: &Self) -> Ordering {
         self.iter().cmp(other.iter())
     }
 }
 
-/// As Prometheus writes it: `cpu_usage{host="a",job="node"}`.
+/// Formats the set like Prometheus: `cpu_usage{host="a",job="node"}`.
 impl fmt::Display for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.metric())?;

@@ -1,24 +1,23 @@
 use crate::labels::{LabelIter, LabelsRef, push_label, push_part};
 use crate::{Error, Label, Labels, METRIC_NAME};
 
-/// Builds [`Labels`] from names and values in any order, checked at the end.
+/// Builds [`Labels`] from names and values in any order. [`build`](Self::build) checks them.
 ///
-/// Keeps its buffers, so that a parser which builds one set after another with the same builder
-/// allocates once a set.
+/// The builder keeps its buffers, so a parser that reuses it allocates once per set.
 #[derive(Clone, Debug, Default)]
 pub struct LabelsBuilder {
-    /// The set's text as far as the labels came in order.
+    /// The text of the set, as long as the labels arrive sorted.
     text: String,
-    /// Where the last name in `text` begins and ends.
+    /// The start and end of the last name in `text`.
     last_name: (usize, usize),
-    /// All labels, once one did not come in order.
-    given: String,
+    /// All labels, from the first one on that arrives out of order.
+    unsorted: String,
     spans: Vec<Span>,
     built: String,
     built_hash: u64,
 }
 
-/// Where a label stands in `given`.
+/// The position of a label in `unsorted`.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     name: usize,
@@ -27,16 +26,18 @@ struct Span {
 }
 
 impl LabelsBuilder {
-    /// Adds the metric's name.
+    /// Adds the metric name.
     pub fn metric(&mut self, metric: &str) -> &mut Self {
         self.label(METRIC_NAME, metric)
     }
 
-    /// Adds a label. One with an empty value is left out, as if it had not been given.
+    /// Adds a label. A label with an empty value is ignored.
     pub fn label(&mut self, name: &str, value: &str) -> &mut Self {
         if value.is_empty() {
             return self;
         }
+        // Most sources write sorted labels. Those go straight into the text; the first label out of
+        // order, or one that is too long, moves all of them to `unsorted`.
         if self.spans.is_empty() {
             let (start, end) = self.last_name;
             let longest = name.len().max(value.len());
@@ -47,25 +48,25 @@ impl LabelsBuilder {
                 return self;
             }
             let text = std::mem::take(&mut self.text);
-            LabelIter::new(&text).for_each(|label| self.give(label));
+            LabelIter::new(&text).for_each(|label| self.push_unsorted(label));
             self.text = text;
         }
-        self.give(Label { name, value });
+        self.push_unsorted(Label { name, value });
         self
     }
 
-    fn give(&mut self, label: Label<'_>) {
-        let start = self.given.len();
-        self.given.push_str(label.name);
-        self.given.push_str(label.value);
+    fn push_unsorted(&mut self, label: Label<'_>) {
+        let start = self.unsorted.len();
+        self.unsorted.push_str(label.name);
+        self.unsorted.push_str(label.value);
         self.spans.push(Span {
             name: start,
             value: start + label.name.len(),
-            end: self.given.len(),
+            end: self.unsorted.len(),
         });
     }
 
-    /// The set of what was added; the builder is empty afterwards, whatever the outcome.
+    /// Builds a set of the added labels. The builder is empty afterwards, even after an error.
     ///
     /// # Errors
     /// [`Error::EmptyLabelName`], [`Error::DuplicateLabel`] or [`Error::LabelTooLong`].
@@ -73,7 +74,7 @@ impl LabelsBuilder {
         self.build_ref().map(LabelsRef::to_labels)
     }
 
-    /// [`build`](Self::build) where the set need not be kept.
+    /// [`build`](Self::build) without an allocation.
     pub(crate) fn build_ref(&mut self) -> Result<LabelsRef<'_>, Error> {
         let result = self.encode();
         std::mem::swap(&mut self.text, &mut self.built);
@@ -83,31 +84,33 @@ impl LabelsBuilder {
         Ok(self.built())
     }
 
-    /// The set that was built last; meaningless before the first, and after one that failed.
+    /// Returns the last built set. Meaningless before the first build and after a failed one.
     pub(crate) fn built(&self) -> LabelsRef<'_> {
         LabelsRef::with_hash(&self.built, self.built_hash)
     }
 
-    /// Forgets what was added.
+    /// Removes all labels.
     pub fn clear(&mut self) {
         self.text.clear();
         self.last_name = (0, 0);
-        self.given.clear();
+        self.unsorted.clear();
         self.spans.clear();
     }
 
-    /// Makes the text of labels that did not come in order.
+    /// Sorts and checks the labels in `unsorted`, and writes the text of the set.
     fn encode(&mut self) -> Result<(), Error> {
         if self.spans.is_empty() {
+            // All labels arrived in ascending order, so the text is complete. Ascending names are
+            // neither empty nor repeated.
             return Ok(());
         }
-        let given = self.given.as_str();
+        let unsorted = self.unsorted.as_str();
         self.spans
-            .sort_unstable_by(|a, b| a.label(given).name.cmp(b.label(given).name));
+            .sort_unstable_by(|a, b| a.label(unsorted).name.cmp(b.label(unsorted).name));
         self.text.clear();
         let mut previous = "";
         for span in &self.spans {
-            let label = span.label(given);
+            let label = span.label(unsorted);
             check(label, previous)?;
             push_label(&mut self.text, label);
             previous = label.name;
@@ -117,10 +120,10 @@ impl LabelsBuilder {
 }
 
 impl Span {
-    fn label(self, given: &str) -> Label<'_> {
+    fn label(self, unsorted: &str) -> Label<'_> {
         Label {
-            name: &given[self.name..self.value],
-            value: &given[self.value..self.end],
+            name: &unsorted[self.name..self.value],
+            value: &unsorted[self.value..self.end],
         }
     }
 }

@@ -1,4 +1,21 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Inside the crate
+//!
+//! For contributors; the modules are private unless noted.
+//!
+//! - **Write**: `db/write` → `series_cell` → `data` → `chunk/block` → `chunk/frame`. `shard` finds a
+//!   series by its labels, or begins it. Start reading at `db/write`.
+//! - **Read**: `index/select` → `data/snapshot` → `cursor`, then `aggregate`. `merge` reads several
+//!   series in order of time.
+//! - **Log**: the engine calls `wal/log` under a series' lock. `wal/entry` → `wal/writer` →
+//!   `wal/segment` → [`storage`] leads to the disk. `wal/recover` → `db/restore` leads back.
+//!   `db/snapshot` replaces old segments by one file.
+//! - **Codecs**: `chunk` compresses blocks in memory, `wal/run` compresses samples in files. Both
+//!   are pure functions over bytes.
+//! - **Formats and queries**: [`wire`] and [`promql`] use the engine from outside.
+//!
+//! A module that keeps an invariant states it, and names the test in `tests/` that fails without it.
 
 mod aggregate;
 mod batch;
@@ -45,5 +62,5 @@ pub use select::{SelectedSeries, Selection};
 pub use series::Series;
 pub use wal::{Recovery, TornTail};
 
-/// The label that holds the metric's name.
+/// The label that holds the metric name.
 pub const METRIC_NAME: &str = "__name__";

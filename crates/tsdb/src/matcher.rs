@@ -4,17 +4,17 @@ use std::sync::Arc;
 use crate::pattern::Pattern;
 use crate::{Error, Labels, METRIC_NAME};
 
-/// A condition on one label. A series without the label has the empty value.
+/// A condition on one label. A series without the label counts as having an empty value.
 #[derive(Clone)]
 pub struct Matcher {
     name: String,
     op: MatchOp,
     value: String,
-    /// Compiled for the two operators that need it.
+    /// The compiled pattern, for `=~` and `!~`. Shared, because a clone must not compile again.
     pattern: Option<Arc<Pattern>>,
 }
 
-/// A matcher's operator and what it compares with.
+/// The operator of a matcher with its operand.
 pub(crate) enum Condition<'a> {
     Equal(&'a str),
     NotEqual(&'a str),
@@ -22,24 +22,24 @@ pub(crate) enum Condition<'a> {
     NotMatches(&'a Pattern),
 }
 
-/// How a [`Matcher`] compares.
+/// The operator of a [`Matcher`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchOp {
     /// `=`
     Equal,
     /// `!=`
     NotEqual,
-    /// `=~`: the whole value matches the regular expression, in which `.` is any character.
+    /// `=~`: the regular expression matches the whole value. `.` matches any character.
     Matches,
     /// `!~`
     NotMatches,
 }
 
 impl Matcher {
-    /// The condition `name op value`. A pattern is compiled here, once.
+    /// Creates the condition `name op value`, and compiles the pattern if the operator needs one.
     ///
     /// # Errors
-    /// [`Error::Pattern`].
+    /// [`Error::Pattern`] if the pattern is not a regular expression, or is too large.
     pub fn new(
         name: impl Into<String>,
         op: MatchOp,
@@ -58,7 +58,7 @@ impl Matcher {
         })
     }
 
-    /// `name = value`
+    /// Creates the condition `name = value`.
     pub fn equal(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -68,12 +68,12 @@ impl Matcher {
         }
     }
 
-    /// The metric's name is `metric`.
+    /// Creates the condition that the metric name is `metric`.
     pub fn metric(metric: impl Into<String>) -> Self {
         Self::equal(METRIC_NAME, metric)
     }
 
-    /// The label.
+    /// The name of the label.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -88,12 +88,12 @@ impl Matcher {
         &self.value
     }
 
-    /// Whether the series with `labels` fulfils the condition.
+    /// Returns `true` if a series with `labels` matches.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.matches_value(labels.get(&self.name).unwrap_or_default())
     }
 
-    /// Whether a label of that value (empty: none) fulfils the condition.
+    /// Returns `true` if this value of the label matches. Pass an empty value for a missing label.
     pub fn matches_value(&self, value: &str) -> bool {
         match self.condition() {
             Condition::Equal(wanted) => value == wanted,

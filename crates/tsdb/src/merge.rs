@@ -1,4 +1,4 @@
-//! Several series as one, by time.
+//! Merges the samples of several series in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,18 +8,19 @@ use crate::chunk::frame::Columns;
 use crate::cursor::SnapshotReader;
 use crate::data::Snapshot;
 
-/// The samples of several snapshots in ascending order of time: of one time, those of one snapshot
-/// stand together, and snapshots follow each other in the order in which they were added.
+/// Reads several snapshots in ascending order of time. Samples with equal timestamps come snapshot by
+/// snapshot, in the order in which the snapshots were added.
 ///
-/// Each snapshot has up to 128 samples decoded, or as many as it holds if these are fewer.
+/// Keeps at most 128 decoded samples per snapshot.
 #[derive(Debug)]
 pub(crate) struct Merge {
     sources: Vec<Source>,
-    /// The next sample's time and the source's place, for each source that has more, but for the
-    /// one that was read last.
-    waiting: BinaryHeap<Reverse<(i64, usize)>>,
+    /// The timestamp of the next sample and the index, for each source that has more samples, except
+    /// `last`.
+    queue: BinaryHeap<Reverse<(i64, usize)>>,
+    /// The source that was read last.
     last: Option<usize>,
-    /// What all decode in.
+    /// The decode buffer of all sources.
     columns: Box<Columns>,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Merge {
 struct Source {
     reader: SnapshotReader,
     decoded: Vec<Sample>,
-    /// How many of the decoded were read.
+    /// The number of decoded samples already read.
     read: usize,
 }
 
@@ -35,14 +36,14 @@ impl Merge {
     pub(crate) fn new() -> Self {
         Self {
             sources: Vec::new(),
-            waiting: BinaryHeap::new(),
+            queue: BinaryHeap::new(),
             last: None,
             columns: Box::new(Columns::EMPTY),
         }
     }
 
-    /// Adds a snapshot, before anything is read. Returns whether it has samples; one that has none
-    /// takes no place.
+    /// Adds a snapshot; call it before reading. Returns whether the snapshot has samples. An empty
+    /// one is not added and gets no index.
     pub(crate) fn add(&mut self, snapshot: Snapshot) -> bool {
         let mut source = Source {
             reader: SnapshotReader::new(snapshot),
@@ -51,35 +52,35 @@ impl Merge {
         };
         let first_ms = source.next_time(&mut self.columns);
         if let Some(first_ms) = first_ms {
-            self.waiting.push(Reverse((first_ms, self.sources.len())));
+            self.queue.push(Reverse((first_ms, self.sources.len())));
             self.sources.push(source);
         }
         first_ms.is_some()
     }
 
-    /// The next samples of one source, at least one and at most `most`, and its place; `None` after
-    /// the last.
-    pub(crate) fn next_run(&mut self, most: usize) -> Option<(usize, &[Sample])> {
-        // Only now, for the samples of its last run may be overwritten by this.
+    /// Returns the next samples of one source, at least one and at most `max`, and the index of the
+    /// source; `None` at the end.
+    pub(crate) fn next_run(&mut self, max: usize) -> Option<(usize, &[Sample])> {
+        // Not earlier: decoding overwrites the samples that the last call returned.
         if let Some(last) = self.last.take()
             && let Some(next_ms) = self.sources[last].next_time(&mut self.columns)
         {
-            self.waiting.push(Reverse((next_ms, last)));
+            self.queue.push(Reverse((next_ms, last)));
         }
-        let Reverse((_, place)) = self.waiting.pop()?;
-        self.last = Some(place);
-        let source = &mut self.sources[place];
+        let Reverse((_, index)) = self.queue.pop()?;
+        self.last = Some(index);
+        let source = &mut self.sources[index];
         let rest = source.rest();
-        let fitting = &rest[..most.min(rest.len())];
-        let length = self.waiting.peek().map_or(fitting.len(), |Reverse(other)| {
-            let before = |sample: &&Sample| (sample.timestamp_ms, place) < *other;
+        let fitting = &rest[..max.min(rest.len())];
+        let length = self.queue.peek().map_or(fitting.len(), |Reverse(other)| {
+            let before = |sample: &&Sample| (sample.timestamp_ms, index) < *other;
             fitting.iter().take_while(before).count()
         });
         source.read += length;
-        Some((place, &source.decoded[source.read - length..source.read]))
+        Some((index, &source.decoded[source.read - length..source.read]))
     }
 
-    /// The bytes that it keeps in memory, at most.
+    /// Returns an upper bound for the bytes in memory.
     pub(crate) fn size_bytes(&self) -> usize {
         let each = size_of::<Source>() + size_of::<Reverse<(i64, usize)>>();
         let sources = self.sources.iter().map(|source| {
@@ -95,7 +96,7 @@ impl Source {
         &self.decoded[self.read..]
     }
 
-    /// The time of the next sample, which is decoded for it if it isn't yet.
+    /// Returns the timestamp of the next sample. Decodes more samples if none is left.
     fn next_time(&mut self, columns: &mut Columns) -> Option<i64> {
         if self.rest().is_empty() {
             let block = self.reader.next_block(columns)?;

@@ -1,21 +1,21 @@
-/// What is known of a metric beyond its samples.
+/// The type and the help text of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
-    /// What its values mean.
+    /// The type of the metric.
     pub kind: MetricKind,
-    /// A sentence for people.
+    /// A sentence that describes the metric.
     pub help: String,
 }
 
-/// What the values of a metric mean.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Not said.
+    /// The type was not given.
     #[default]
     Unknown,
-    /// Grows, and begins at zero again when its source restarts.
+    /// Only grows, and starts at zero again when its source restarts.
     Counter,
-    /// Goes up and down.
+    /// Goes up and down, like a temperature.
     Gauge,
     /// Counts by upper bound (label `le`), with a sum and a count.
     Histogram,

@@ -1,61 +1,61 @@
 use crate::{Error, Labels};
 
-/// What a [`Db`](crate::Db) accepts and how long it keeps it.
+/// Decides which samples a [`Db`](crate::Db) accepts, and how long it keeps them.
 ///
-/// The default keeps everything: any order, the last of several samples of one time, no limit but
-/// the process' memory.
+/// The default accepts samples in any order, keeps the last of several with the same timestamp,
+/// never deletes, and has no limit on series or bytes.
 #[derive(Clone, Debug, Default)]
 pub struct DbOptions {
-    /// What becomes of a sample whose timestamp the series has already.
+    /// The policy for a sample whose timestamp the series already has.
     pub duplicates: DuplicatePolicy,
-    /// How much older than its series' newest sample a sample may be, in milliseconds; older ones
-    /// are refused with [`Error::OutOfOrder`](crate::Error::OutOfOrder). `None` accepts any age,
-    /// `Some(0)` only ascending timestamps.
+    /// How much older than the newest sample of its series a sample may be, in milliseconds. Older
+    /// ones are refused with [`Error::OutOfOrder`](crate::Error::OutOfOrder). `None` accepts any
+    /// age, `Some(0)` none: timestamps must not go back.
     pub out_of_order_window_ms: Option<u64>,
-    /// What is deleted by itself.
+    /// When old samples are deleted.
     pub retention: Retention,
-    /// What is refused.
+    /// Upper bounds on series, memory and labels.
     pub limits: Limits,
 }
 
-/// What becomes of a sample whose timestamp its series has already.
+/// The policy for a sample whose timestamp its series already has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicatePolicy {
-    /// The new one replaces the old one, so that a repeated write changes nothing.
+    /// The new sample replaces the old one, so a repeated write changes nothing.
     #[default]
     LastWins,
-    /// The new one is dropped; that is no error.
+    /// The new sample is dropped, without an error.
     FirstWins,
-    /// Both stay, in order of arrival.
+    /// Both samples stay, in order of arrival.
     KeepAll,
-    /// The new one is refused with
+    /// The new sample is refused with
     /// [`Error::DuplicateTimestamp`](crate::Error::DuplicateTimestamp).
     Reject,
 }
 
-/// What is deleted by itself, oldest first. Whole blocks of up to 2,048 samples are freed; reads
-/// never show a sample beyond the age.
+/// When the engine deletes samples, oldest first. Memory is freed in whole blocks of up to 2,048
+/// samples. Reads never show a sample older than `age_ms`, freed or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retention {
-    /// Samples older than this, by the system's clock, are deleted. In milliseconds.
+    /// Deletes samples older than this by the system clock, in milliseconds.
     pub age_ms: Option<u64>,
-    /// When samples occupy more bytes than this, the oldest are deleted.
+    /// Deletes the oldest samples when all samples occupy more bytes than this.
     pub bytes: Option<usize>,
 }
 
-/// What is refused, with a typed error. A refused write changes nothing.
+/// Upper bounds. A write beyond one fails with a typed error and changes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most series at a time.
+    /// Maximum number of series at a time.
     pub series: Option<usize>,
-    /// The most bytes that samples, labels, the index and metadata may occupy. Checked whenever
-    /// memory is taken, so that writes into memory that a series has already still succeed.
+    /// Maximum bytes of samples, labels, index and metadata. Checked when a write allocates, so a
+    /// write that fits into memory a series already has still succeeds.
     pub bytes: Option<usize>,
-    /// The most labels of a series, the metric's name included.
+    /// Maximum number of labels of a series, including the metric name.
     pub labels_per_series: usize,
-    /// The longest label name, in bytes.
+    /// Maximum length of a label name, in bytes.
     pub label_name_bytes: usize,
-    /// The longest label value, in bytes.
+    /// Maximum length of a label value, in bytes.
     pub label_value_bytes: usize,
 }
 
@@ -72,7 +72,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a series may have `labels`.
+    /// Checks the labels of a new series.
     pub(crate) fn check_labels(&self, labels: &Labels) -> Result<(), Error> {
         let mut actual = 0;
         for label in labels {

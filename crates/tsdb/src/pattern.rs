@@ -1,4 +1,5 @@
-//! Regular expressions over label values, by what they can be answered from.
+//! Regular expressions over label values. Common simple patterns are recognized and answered without
+//! a regular expression engine.
 
 use memchr::memmem::Finder;
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -10,19 +11,19 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::Error;
 
-/// A table of states larger than this many bytes is not built; a lazy one serves.
+/// Maximum size of a dense DFA. Larger expressions use the lazy engine.
 const DENSE_BYTES: usize = 1 << 20;
 
-/// A pattern that a whole value must match.
+/// A pattern that must match a whole value.
 #[derive(Clone, Debug)]
 pub(crate) enum Pattern {
     /// One of these texts, sorted: `a|b`, `web-[12]`.
     OneOf(Vec<String>),
-    /// Anything with this prefix: `web-.*`.
+    /// Values with this prefix: `web-.*`.
     Prefix(String),
-    /// Anything with this in it: `.*web.*`.
+    /// Values that contain this text: `.*web.*`.
     Contains(Box<Finder<'static>>),
-    /// Any other expression, and the prefix that all its matches have.
+    /// Any other expression, with the common prefix of all its matches.
     Other(String, Machine),
 }
 
@@ -34,9 +35,9 @@ pub(crate) enum Machine {
 }
 
 impl Pattern {
-    /// Compiles `pattern`; `.` is any character.
+    /// Compiles a pattern in which `.` matches any character.
     pub(crate) fn new(pattern: &str) -> Result<Self, Error> {
-        let unusable = |reason: String| Error::Pattern {
+        let pattern_error = |reason: String| Error::Pattern {
             pattern: pattern.to_owned(),
             reason,
         };
@@ -45,15 +46,15 @@ impl Pattern {
             .build();
         let hir = parser
             .parse(pattern)
-            .map_err(|error| unusable(error.to_string()))?;
+            .map_err(|error| pattern_error(error.to_string()))?;
         if let Some(simple) = simple(&hir) {
             return Ok(simple);
         }
-        let machine = Machine::new(&hir).map_err(unusable)?;
+        let machine = Machine::new(&hir).map_err(pattern_error)?;
         Ok(Self::Other(prefix(&hir), machine))
     }
 
-    /// What every match begins with.
+    /// Returns a common prefix of all matches.
     pub(crate) fn prefix(&self) -> &str {
         match self {
             Self::Prefix(prefix) | Self::Other(prefix, _) => prefix,
@@ -96,6 +97,7 @@ impl Machine {
     }
 }
 
+/// Builds a dense DFA: the fastest to run, but possibly huge, so `None` beyond [`DENSE_BYTES`].
 fn dense(hir: &Hir) -> Option<dense::DFA<Vec<u32>>> {
     let nfa = thompson::Compiler::new().build_from_hir(hir).ok()?;
     let config = dense::Config::new()
@@ -106,6 +108,7 @@ fn dense(hir: &Hir) -> Option<dense::DFA<Vec<u32>>> {
     builder.configure(config).build_from_nfa(&nfa).ok()
 }
 
+/// Recognizes patterns that need no automaton.
 fn simple(hir: &Hir) -> Option<Pattern> {
     if let HirKind::Concat(parts) = hir.kind() {
         match parts.as_slice() {
@@ -121,6 +124,7 @@ fn simple(hir: &Hir) -> Option<Pattern> {
         return Some(Pattern::Prefix(String::new()));
     }
     if !hir.properties().look_set().is_empty() {
+        // The literals below would ignore assertions such as `^` and `\b`.
         return None;
     }
     let literals = Extractor::new().extract(hir);
@@ -141,7 +145,7 @@ fn text(hir: &Hir) -> Option<String> {
     String::from_utf8(literal.0.to_vec()).ok()
 }
 
-/// Whether this is `.*`, greedy or not.
+/// Returns `true` for `.*`, greedy or not.
 fn is_anything(hir: &Hir) -> bool {
     let HirKind::Repetition(repetition) = hir.kind() else {
         return false;
@@ -157,7 +161,7 @@ fn is_anything(hir: &Hir) -> bool {
 fn prefix(hir: &Hir) -> String {
     let literals = Extractor::new().extract(hir);
     let prefix = literals.longest_common_prefix().unwrap_or_default();
-    // A prefix may end within a character; then what comes before it is a prefix too.
+    // The prefix may end within a character. The text before that character is a prefix too.
     let valid = prefix.utf8_chunks().next();
     valid.map_or_else(String::new, |chunk| chunk.valid().to_owned())
 }

@@ -15,8 +15,8 @@ pub struct Selection {
 
 /// One series of a [`Selection`].
 ///
-/// Its samples are those that the series has when they are read; a series that has ended since it
-/// was found has none.
+/// Each read sees the samples that the series has at the time of the read. A series that ended after
+/// the selection was made has no samples.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectedSeries<'a> {
     selection: &'a Selection,
@@ -33,17 +33,50 @@ impl Selection {
         }
     }
 
-    /// How many series were found.
+    /// Returns the number of series found.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// for host in ["web-1", "web-2"] {
+    ///     let labels = Labels::new("cpu_load", [("host", host)])?;
+    ///     db.append(&labels, Sample::new(0, 0.42))?;
+    /// }
+    /// let found = db.select(&[Matcher::metric("cpu_load")], 0, 60_000);
+    /// assert_eq!(found.len(), 2);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.series.len()
     }
 
-    /// Whether none was found.
+    /// Returns `true` if no series was found.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, MatchOp, Matcher};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let web = Matcher::new("host", MatchOp::Matches, "web-.*")?;
+    /// assert!(db.select(&[web], 0, 60_000).is_empty());
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
 
-    /// The series.
+    /// Iterates over the series, in no particular order.
+    ///
+    /// ```
+    /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// # db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 60_000).iter() {
+    ///     println!("{}: {:?}", series.labels(), series.aggregate(Aggregate::Avg));
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = SelectedSeries<'_>> {
         self.series.iter().map(|cell| SelectedSeries {
             selection: self,
@@ -53,12 +86,41 @@ impl Selection {
 }
 
 impl<'a> SelectedSeries<'a> {
-    /// The labels.
+    /// Returns the labels of the series.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// let found = db.select(&[Matcher::metric("cpu_load")], 0, 60_000);
+    /// let hosts: Vec<_> = found.iter().map(|series| series.labels().get("host")).collect();
+    /// assert_eq!(hosts, [Some("web-1")]);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn labels(&self) -> &'a Labels {
         &self.cell.labels
     }
 
-    /// Reads block by block. Later writes do not show.
+    /// Returns a cursor that reads the samples block by block, in ascending order of time. The
+    /// cursor does not see later writes.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// # let labels = Labels::new("cpu_load", [("host", "web-1")])?;
+    /// # db.append(&labels, Sample::new(0, 0.5))?;
+    /// # db.append(&labels, Sample::new(15_000, 0.75))?;
+    /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 60_000).iter() {
+    ///     let mut cursor = series.cursor();
+    ///     while let Some(block) = cursor.next_block() {
+    ///         assert_eq!(block.timestamps_ms, [0, 15_000]);
+    ///         assert_eq!(block.values, [0.5, 0.75]);
+    ///     }
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.snapshot())
     }
@@ -71,6 +133,19 @@ impl<'a> SelectedSeries<'a> {
     }
 
     /// Appends the samples to `samples`, in ascending order of time.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// let mut samples = Vec::new();
+    /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 60_000).iter() {
+    ///     series.collect_into(&mut samples);
+    /// }
+    /// assert_eq!(samples, [Sample::new(0, 0.42)]);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn collect_into(&self, samples: &mut Vec<Sample>) {
         let mut cursor = self.cursor();
         while let Some(block) = cursor.next_block() {

@@ -5,16 +5,16 @@ use crate::db::Db;
 use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
-/// A writer's handle to one series: the cheapest write, as nothing is looked up, and nobody is waited
-/// for but who writes or reads the same series.
+/// A write handle to one series. The cheapest way to write: no lookup, and contention only with users
+/// of the same series.
 ///
-/// A series that has ended (its samples were deleted or outlived retention) begins again with the
-/// next write. Each writer has a handle of its own: clones are cheap.
+/// A series ends when its last sample is deleted or outlives retention. The next write through the
+/// handle begins it again. Clones are cheap, so give each thread its own.
 #[derive(Clone)]
 pub struct Series {
     db: Db,
     labels: Labels,
-    /// Where the samples are, once the handle has written; the series may have ended since.
+    /// Set by the first write. The series may have ended since.
     cell: Option<Arc<SeriesCell>>,
 }
 
@@ -27,7 +27,16 @@ impl Series {
         }
     }
 
-    /// The labels.
+    /// Returns the labels of the series.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let series = db.series(&Labels::new("cpu_load", [("host", "web-1")])?)?;
+    /// assert_eq!(series.labels().get("host"), Some("web-1"));
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -35,10 +44,23 @@ impl Series {
     /// Writes one sample.
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`], [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`] as the
-    /// options say, [`Error::MemoryFull`], [`Error::TooManySeries`] where the series begins, and those
-    /// of the log, if there is one: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`] or
-    /// [`Error::Closed`].
+    /// - [`Error::OutOfOrder`], [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`] if the
+    ///   options refuse the sample.
+    /// - [`Error::MemoryFull`] at [`Limits::bytes`](crate::Limits::bytes), and
+    ///   [`Error::TooManySeries`] if the write would begin a series beyond
+    ///   [`Limits::series`](crate::Limits::series).
+    /// - For a database with files: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`]
+    ///   or [`Error::Closed`].
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut load = db.series(&Labels::new("cpu_load", [("host", "web-1")])?)?;
+    /// load.append(Sample::new(1_700_000_000_000, 0.42))?;
+    /// load.append(Sample::new(1_700_000_015_000, 0.45))?;
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn append(&mut self, sample: Sample) -> Result<(), Error> {
         self.append_batch(std::slice::from_ref(&sample))
     }
@@ -46,9 +68,23 @@ impl Series {
     /// Writes samples, all or none.
     ///
     /// # Errors
-    /// The first sample's that is refused; see [`Series::append`].
+    /// If the options refuse samples, the error of the first one refused: [`Error::OutOfOrder`],
+    /// [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`]. Otherwise
+    /// [`Error::MemoryFull`], [`Error::TooManySeries`], [`Error::DiskFull`], [`Error::Storage`],
+    /// [`Error::NotDurable`] or [`Error::Closed`], as in [`Series::append`].
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut requests = db.series(&Labels::new("requests_total", [("host", "web-1")])?)?;
+    /// requests.append_batch(&[Sample::new(0, 10.0), Sample::new(15_000, 14.0)])?;
+    /// assert_eq!(db.series_count(), 1);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn append_batch(&mut self, samples: &[Sample]) -> Result<(), Error> {
-        self.db.append_at(&mut self.cell, &self.labels, samples)
+        self.db
+            .append_with_handle(&mut self.cell, &self.labels, samples)
     }
 }
 

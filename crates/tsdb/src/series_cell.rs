@@ -5,23 +5,24 @@ use crate::data::SeriesData;
 use crate::shard::Key;
 use crate::sync::Mutex;
 
-/// A series as its shard, its writers' handles and its readers share it: what never changes of it,
-/// and its samples under a lock of their own.
+/// A series, shared by its shard, the index, write handles and readers: an immutable key and labels,
+/// and the samples behind a lock.
 ///
-/// So writers with handles wait only for who is at the same series, and take no lock that the writers
-/// of other series do. That counts: a shard's lock that two threads take by turns costs each as much
-/// as the rest of a write.
+/// A writer with a handle takes only this lock, so it never contends with writers of other series.
+/// That matters: a shard lock that two threads take alternately costs each of them as much as the
+/// rest of the write.
 #[derive(Debug)]
 pub(crate) struct SeriesCell {
     pub(crate) key: Key,
     pub(crate) labels: Labels,
-    /// Taken inside the shard's lock or without it; no shard's lock is taken inside.
+    /// May be taken under the shard's lock. Never take a shard's lock while holding it; see the lock
+    /// order in `db`.
     pub(crate) data: Mutex<SeriesData>,
 }
 
 impl SeriesCell {
-    /// The bytes of a series beside what it points to: itself, with the counts of its references,
-    /// and its places in the shard's table and in the index.
+    /// The bytes of a series without labels and samples: the cell, the two counters of its `Arc`, and
+    /// the references in the shard's table and in the index.
     pub(crate) const BYTES: usize =
         size_of::<Self>() + 2 * size_of::<usize>() + 2 * size_of::<Arc<Self>>();
 

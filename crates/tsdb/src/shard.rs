@@ -1,3 +1,9 @@
+//! The table of series, split by the hash of the labels.
+//!
+//! Invariant: a series begins and ends under its shard's lock, and ends under its own lock too. So
+//! a series found in a locked shard can't end, and two writers can't begin the same series.
+//! `tests/model` and `tests/concurrency.rs` fail without it.
+
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -6,35 +12,36 @@ use crate::journal::SeriesId;
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 
-/// How many shards there are: enough that two writers rarely meet, few enough to visit them all.
+/// The number of shards: enough that two writers rarely need the same one, few enough to visit all.
 pub(crate) const SHARDS: usize = 64;
 
-/// Which series it is, and where.
+/// Identifies a series and locates it in its shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) id: SeriesId,
     pub(crate) shard: u32,
-    /// Its number in the shard: a small one, free for another when the series has ended.
+    /// A small number within the shard. Reused after the series has ended.
     slot: u32,
 }
 
 impl Key {
-    /// A number for the index: dense, as slots are used again and the shards fill evenly.
+    /// The number of the series in the index. Dense, because slots are reused and shards fill evenly.
     pub(crate) fn ordinal(self) -> u32 {
         self.slot * SHARDS as u32 + self.shard
     }
 }
 
-/// The shard of a series, by the hash of its labels. The low bits are for the tables.
+/// Returns the shard for a hash of labels.
 pub(crate) fn shard_of(hash: u64) -> usize {
+    // The shards' tables use the low and the top bits, so take bits from between.
     (hash >> 40) as usize % SHARDS
 }
 
-/// Some of the series, under one lock, which all take who look a series up, begin or end one.
+/// The series of one shard. Its lock guards lookups, and the begin and end of its series.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
     table: HashTable<Arc<SeriesCell>>,
-    /// The slots below `slots` that no series has.
+    /// The unused slots below `slots`.
     free: Vec<u32>,
     slots: u32,
 }
@@ -45,7 +52,7 @@ impl Shard {
             .find(labels.hash_code(), |cell| cell.labels.borrowed() == labels)
     }
 
-    /// Inserts a series, of which there is none yet.
+    /// Inserts a series. The shard must not hold one with the same labels.
     pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
         self.table
             .insert_unique(cell.labels.hash_code(), cell, |cell| {
@@ -54,14 +61,14 @@ impl Shard {
     }
 
     pub(crate) fn remove(&mut self, cell: &SeriesCell) {
-        let is = |other: &Arc<SeriesCell>| std::ptr::eq(&**other, cell);
-        if let Ok(entry) = self.table.find_entry(cell.labels.hash_code(), is) {
+        let same_cell = |other: &Arc<SeriesCell>| std::ptr::eq(&**other, cell);
+        if let Ok(entry) = self.table.find_entry(cell.labels.hash_code(), same_cell) {
             entry.remove();
         }
         self.free_key(cell.key);
     }
 
-    /// A key for a series that begins in this shard, of number `shard`.
+    /// Takes a key for a new series. `shard` is the number of this shard.
     pub(crate) fn take_key(&mut self, id: SeriesId, shard: usize) -> Key {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots += 1;
@@ -74,7 +81,7 @@ impl Shard {
         }
     }
 
-    /// Gives back a key that [`take_key`](Self::take_key) made.
+    /// Makes the slot of a key from [`take_key`](Self::take_key) available again.
     pub(crate) fn free_key(&mut self, key: Key) {
         self.free.push(key.slot);
     }

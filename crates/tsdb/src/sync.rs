@@ -1,7 +1,7 @@
-//! Everything that the engine takes from elsewhere to exclude and to count.
+//! The locks and atomics of the in-memory engine.
 //!
-//! The model tests compile the other modules against a `sync` of their own, under which every
-//! interleaving can happen. That is why no other module names a lock or an atomic.
+//! The model tests (`tests/model`) compile the engine against another `sync` module, one that can
+//! run any interleaving. So the modules they explore take locks and atomics from here only.
 
 pub(crate) use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 

@@ -2,25 +2,24 @@ use crate::chunk::block::Block;
 use crate::chunk::stats::{growth, sum};
 use crate::is_stale;
 
-/// What an aggregate remembers of the samples so far.
+/// The state of an aggregate over the samples so far.
 pub(super) trait Accumulate: Default {
-    /// Whether the statistics of this block say enough.
+    /// Returns `true` if the statistics of the block are enough.
     fn takes(_: &Block) -> bool {
         false
     }
 
-    /// Takes all samples of a block, from its statistics; only of one that it
-    /// [`takes`](Self::takes).
+    /// Adds all samples of a block that it [`takes`](Self::takes).
     fn block(&mut self, _: &Block) {}
 
-    /// Takes samples, which follow those before; one or more.
+    /// Adds the next samples; at least one.
     fn samples(&mut self, timestamps_ms: &[i64], values: &[f64]);
 
-    /// Whether nothing but stale markers was taken.
+    /// Returns `true` if nothing was added except stale markers.
     fn is_empty(&self) -> bool;
 }
 
-/// Count and sum.
+/// For sum, mean and count.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) count: u64,
@@ -29,7 +28,7 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn mean(&self) -> Option<f64> {
-        // Signed, for which there is an instruction.
+        // Processors convert signed integers in one instruction, unsigned ones in several.
         Some(self.sum / self.count.cast_signed() as f64)
     }
 }
@@ -47,7 +46,7 @@ impl Accumulate for Sums {
     #[inline]
     fn samples(&mut self, _: &[i64], values: &[f64]) {
         let sum = sum(values);
-        // A stale marker makes the sum NaN, so usually there is none to look for.
+        // A stale marker makes the sum NaN, so any other sum proves that there is none.
         if sum.is_nan() {
             let numbers = values.iter().filter(|value| !is_stale(**value));
             return numbers.for_each(|value| {
@@ -64,9 +63,9 @@ impl Accumulate for Sums {
     }
 }
 
-/// Least and greatest.
+/// For minimum and maximum.
 pub(super) struct Extremes {
-    /// Whether there was a value, be it NaN.
+    /// Whether there was a value, NaN included.
     any: bool,
     least: f64,
     greatest: f64,
@@ -96,6 +95,7 @@ impl Extremes {
     }
 
     fn all_nan(&self) -> bool {
+        // Still the initial infinities: no comparison with a value was true.
         self.least > self.greatest
     }
 }
@@ -115,6 +115,7 @@ impl Accumulate for Extremes {
     fn samples(&mut self, _: &[i64], values: &[f64]) {
         for &value in values {
             self.any |= !is_stale(value);
+            // Not `f64::min`: its handling of NaN costs more than this select.
             self.least = if value < self.least {
                 value
             } else {
@@ -133,7 +134,7 @@ impl Accumulate for Extremes {
     }
 }
 
-/// First and last.
+/// For first, last and delta.
 #[derive(Default)]
 pub(super) struct Ends {
     count: u64,
@@ -182,12 +183,12 @@ impl Accumulate for Ends {
     }
 }
 
-/// What a counter grew, and from when to when.
+/// For increase and rate: the growth of a counter, and its time span.
 #[derive(Default)]
 pub(super) struct Changes {
     increase: f64,
     first_ms: i64,
-    /// Time and value of the newest sample.
+    /// The timestamp and value of the newest sample.
     last: Option<(i64, f64)>,
 }
 
@@ -202,31 +203,31 @@ impl Changes {
         (elapsed_ms > 0).then(|| self.increase / (elapsed_ms as f64 / 1000.0))
     }
 
-    fn reach(&mut self, at: i64, value: f64) {
+    fn add(&mut self, timestamp_ms: i64, value: f64) {
         match self.last {
             Some((_, before)) => self.increase += growth(before, value),
-            None => self.first_ms = at,
+            None => self.first_ms = timestamp_ms,
         }
-        self.last = Some((at, value));
+        self.last = Some((timestamp_ms, value));
     }
 }
 
 impl Accumulate for Changes {
-    /// The times of first and last are only those of the block if no stale marker is in it.
+    /// The statistics have no timestamps. Those of the block are right only if it has no stale marker.
     fn takes(block: &Block) -> bool {
         block.stats.count == block.count as u64
     }
 
     fn block(&mut self, block: &Block) {
-        self.reach(block.first_ms, block.stats.first);
+        self.add(block.first_ms, block.stats.first);
         self.increase += block.stats.increase;
         self.last = Some((block.last_ms, block.stats.last));
     }
 
     fn samples(&mut self, timestamps_ms: &[i64], values: &[f64]) {
-        for (&at, &value) in timestamps_ms.iter().zip(values) {
+        for (&timestamp_ms, &value) in timestamps_ms.iter().zip(values) {
             if !is_stale(value) {
-                self.reach(at, value);
+                self.add(timestamp_ms, value);
             }
         }
     }

@@ -8,9 +8,28 @@ use crate::cursor::Piece;
 use crate::{Cursor, Sample, SelectedSeries};
 
 impl SelectedSeries<'_> {
-    /// One sample for each span of `step_ms` in which there are enough samples, at the start of the
-    /// span. Spans begin at the multiples of `step_ms` since the Unix epoch; the first and the last
-    /// hold what is in the range.
+    /// Divides time into spans of `step_ms` and aggregates each. Returns one sample per span, at the
+    /// start of the span. Spans without enough samples are left out.
+    ///
+    /// Spans begin at multiples of `step_ms` since the Unix epoch. The first and the last span include
+    /// only samples within the range.
+    ///
+    /// ```
+    /// use std::num::NonZeroU64;
+    /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut load = db.series(&Labels::new("cpu_load", [("host", "web-1")])?)?;
+    /// for second in 0..120 {
+    ///     load.append(Sample::new(second * 1000, (second / 60) as f64))?;
+    /// }
+    /// let minute = NonZeroU64::new(60_000).unwrap();
+    /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 119_999).iter() {
+    ///     let averages = series.downsample(minute, Aggregate::Avg);
+    ///     assert_eq!(averages, [Sample::new(0, 0.0), Sample::new(60_000, 1.0)]);
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn downsample(&self, step_ms: NonZeroU64, aggregate: Aggregate) -> Vec<Sample> {
         with_accumulator!(aggregate, |state, finish| {
             spans(self.cursor(), step_ms, state, finish)
@@ -18,7 +37,7 @@ impl SelectedSeries<'_> {
     }
 }
 
-/// A span of time: from its start up to, not including, its end.
+/// A span of time. The end is exclusive.
 #[derive(Clone, Copy)]
 struct Span {
     start_ms: i64,
@@ -26,17 +45,18 @@ struct Span {
 }
 
 impl Span {
-    fn of(timestamp_ms: i64, step_ms: NonZeroU64) -> Self {
+    fn containing(timestamp_ms: i64, step_ms: NonZeroU64) -> Self {
+        // 128 bits, because a span may begin before the first timestamp or end after the last.
         let step = i128::from(step_ms.get());
         let start = i128::from(timestamp_ms).div_euclid(step) * step;
-        let clamp = |at: i128| at.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
+        let clamp = |time: i128| time.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
         Self {
             start_ms: clamp(start),
             end_ms: clamp(start + step),
         }
     }
 
-    /// The next span of the same length, if it begins within the range of time.
+    /// Returns the next span.
     fn next(self, step_ms: NonZeroU64) -> Self {
         Self {
             start_ms: self.end_ms,
@@ -44,8 +64,8 @@ impl Span {
         }
     }
 
-    /// Whether `timestamp_ms`, not before the start, is in the span. The last span of all ends with
-    /// time itself.
+    /// Returns `true` if a timestamp not before the start is in the span. The span that ends at
+    /// `i64::MAX` includes it, because no other span can.
     fn holds(self, timestamp_ms: i64) -> bool {
         timestamp_ms < self.end_ms || self.end_ms == i64::MAX
     }
@@ -57,7 +77,7 @@ fn spans<A: Accumulate>(
     state: A,
     finish: impl Fn(&A) -> Option<f64>,
 ) -> Vec<Sample> {
-    let mut out = Vec::with_capacity(most_spans(&cursor, step_ms));
+    let mut out = Vec::with_capacity(max_spans(&cursor, step_ms));
     let mut current = Current {
         span: Span {
             start_ms: i64::MIN,
@@ -65,13 +85,14 @@ fn spans<A: Accumulate>(
         },
         state,
     };
+    // The number of samples in the last span: the guess for the next.
     let mut size = 1;
     loop {
         let span = current.span;
         let fits = |first_ms, last_ms| {
             let span = match span.holds(first_ms) {
                 true => span,
-                false => Span::of(first_ms, step_ms),
+                false => Span::containing(first_ms, step_ms),
             };
             span.holds(last_ms)
         };
@@ -91,10 +112,11 @@ fn spans<A: Accumulate>(
                     if begins && count < times.len() {
                         size = count;
                     }
-                    let (those, later) = values.split_at(count);
-                    current.state.samples(&times[..count], those);
+                    let (of_span, later) = values.split_at(count);
+                    current.state.samples(&times[..count], of_span);
                     (times, values) = (&times[count..], later);
-                    let taken = current.take_alike(times, values, size, step_ms, &mut out, &finish);
+                    let taken =
+                        current.take_even_spans(times, values, size, step_ms, &mut out, &finish);
                     (times, values) = (&times[taken..], &values[taken..]);
                 }
             }
@@ -104,8 +126,8 @@ fn spans<A: Accumulate>(
     out
 }
 
-/// How many spans with samples there are at most.
-fn most_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
+/// Returns an upper bound for the number of spans with samples.
+fn max_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
     let (samples, times) = cursor.most_samples();
     let Some(length) = times.end().checked_sub(*times.start()) else {
         return samples;
@@ -114,8 +136,8 @@ fn most_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
     usize::try_from(spans).map_or(samples, |spans| spans.min(samples))
 }
 
-/// How many of the first timestamps are in the span. `guess` is how many the last one had: series
-/// with a steady step are not searched.
+/// Returns how many timestamps from the start are in the span. Tries `guess` first, the number of
+/// samples in the last span, so a series with a steady step needs no search.
 #[inline]
 fn split(times: &[i64], span: Span, guess: usize) -> usize {
     if guess <= times.len() && span.holds(times[guess - 1]) {
@@ -125,17 +147,17 @@ fn split(times: &[i64], span: Span, guess: usize) -> usize {
             Some(_) => {}
         }
     }
-    times.partition_point(|at| span.holds(*at))
+    times.partition_point(|time_ms| span.holds(*time_ms))
 }
 
-/// The span that samples are collected for.
+/// The span whose samples are being added.
 struct Current<A> {
     span: Span,
     state: A,
 }
 
 impl<A: Accumulate> Current<A> {
-    /// Makes sure that the span is that of `timestamp_ms`; returns whether it begins.
+    /// Moves to the span of `timestamp_ms`. Returns `true` if that is another span than before.
     #[inline]
     fn enter(
         &mut self,
@@ -148,19 +170,21 @@ impl<A: Accumulate> Current<A> {
             return false;
         }
         self.leave(out, finish);
+        // Usually the next span is right, and saves the division. `i64::MIN` marks the initial span,
+        // and is no multiple of the step to count on from.
         let next = self.span.next(step_ms);
         self.span = match next.holds(timestamp_ms) && self.span.start_ms != i64::MIN {
             true => next,
-            false => Span::of(timestamp_ms, step_ms),
+            false => Span::containing(timestamp_ms, step_ms),
         };
         self.state = A::default();
         true
     }
 
-    /// Enters the next span and those after it as long as each holds the next `size` samples, takes
-    /// these, and returns how many samples that were.
+    /// Consumes the following spans while each has exactly `size` samples. Returns the number of
+    /// samples consumed.
     #[inline]
-    fn take_alike(
+    fn take_even_spans(
         &mut self,
         times: &[i64],
         values: &[f64],
@@ -170,8 +194,8 @@ impl<A: Accumulate> Current<A> {
         finish: &impl Fn(&A) -> Option<f64>,
     ) -> usize {
         let mut taken = 0;
-        while let Some([those @ .., beyond]) = times.get(taken..=taken + size)
-            && let ([first, ..], [.., last]) = (those, those)
+        while let Some([of_span @ .., beyond]) = times.get(taken..=taken + size)
+            && let ([first, ..], [.., last]) = (of_span, of_span)
         {
             let next = self.span.next(step_ms);
             if *first < next.start_ms || *last >= next.end_ms || *beyond < next.end_ms {
@@ -180,12 +204,13 @@ impl<A: Accumulate> Current<A> {
             self.leave(out, finish);
             self.span = next;
             self.state = A::default();
-            self.state.samples(those, &values[taken..taken + size]);
+            self.state.samples(of_span, &values[taken..taken + size]);
             taken += size;
         }
         taken
     }
 
+    /// Writes the sample of the span, if it has one.
     #[inline]
     fn leave(&self, out: &mut Vec<Sample>, finish: &impl Fn(&A) -> Option<f64>) {
         if self.state.is_empty() {

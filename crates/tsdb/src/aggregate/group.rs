@@ -7,7 +7,8 @@ use super::quantile::Values;
 use super::{Aggregate, with_accumulator};
 use crate::{Labels, Sample, SelectedSeries, Selection};
 
-/// The series of a [`Selection`] that are alike in some labels.
+/// Series of a [`Selection`] that share the values of some labels. Created by
+/// [`Selection::group_by`].
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     labels: Labels,
@@ -15,8 +16,23 @@ pub struct Group<'a> {
 }
 
 impl Selection {
-    /// Puts series together that have the same values of the labels `names`, ordered by those.
-    /// Without a name: all in one group.
+    /// Groups the series by the values of the labels `names`. The groups are sorted by these values.
+    /// Without names, all series form one group.
+    ///
+    /// ```
+    /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// for (host, dc, requests) in [("a", "north", 2.0), ("b", "north", 3.0), ("c", "south", 4.0)] {
+    ///     let labels = Labels::new("requests", [("host", host), ("dc", dc)])?;
+    ///     db.append(&labels, Sample::new(1000, requests))?;
+    /// }
+    /// let found = db.select(&[Matcher::metric("requests")], 0, 60_000);
+    /// let north = &found.group_by(&["dc"])[0];
+    /// assert_eq!(north.labels().get("dc"), Some("north"));
+    /// assert_eq!(north.aggregate(Aggregate::Last, Aggregate::Sum), Some(5.0));
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn group_by(&self, names: &[&str]) -> Vec<Group<'_>> {
         let mut groups: BTreeMap<Labels, Vec<SelectedSeries<'_>>> = BTreeMap::new();
         for series in self.iter() {
@@ -33,18 +49,18 @@ impl Selection {
 }
 
 impl<'a> Group<'a> {
-    /// The labels by which the series were grouped.
+    /// Returns the labels and values that the series share.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The series, one or more.
+    /// Returns the series; at least one.
     pub fn series(&self) -> &[SelectedSeries<'a>] {
         &self.series
     }
 
-    /// Each series becomes a number by `within`, and those become one by `across`, in the order of
-    /// the series.
+    /// Aggregates each series by `within`, and then the results by `across`, in the order of the
+    /// series. `None` if no series has a result.
     pub fn aggregate(&self, within: Aggregate, across: Aggregate) -> Option<f64> {
         let values = self
             .series
@@ -53,7 +69,8 @@ impl<'a> Group<'a> {
         combine(across, &values.collect::<Vec<f64>>())
     }
 
-    /// As [`Group::aggregate`], for each span of `step_ms`; see [`SelectedSeries::downsample`].
+    /// Aggregates like [`Group::aggregate`] in each span of `step_ms`. For the spans, see
+    /// [`SelectedSeries::downsample`].
     pub fn downsample(
         &self,
         step_ms: NonZeroU64,
@@ -69,22 +86,23 @@ impl<'a> Group<'a> {
                     .push(sample.value);
             }
         }
-        let combined = spans
-            .into_iter()
-            .filter_map(|(at, values)| Some(Sample::new(at, combine(across, &values)?)));
+        let combined = spans.into_iter().filter_map(|(start_ms, values)| {
+            Some(Sample::new(start_ms, combine(across, &values)?))
+        });
         combined.collect()
     }
 }
 
-/// One number for values of the same time.
+/// Aggregates values with equal timestamps.
 fn combine(aggregate: Aggregate, values: &[f64]) -> Option<f64> {
+    // The accumulators need timestamps. With equal ones `Rate` has no result.
     let times = vec![0; values.len()];
-    with_accumulator!(aggregate, |state, finish| one(
+    with_accumulator!(aggregate, |state, finish| aggregate_values(
         state, finish, &times, values
     ))
 }
 
-fn one<A: Accumulate>(
+fn aggregate_values<A: Accumulate>(
     mut state: A,
     finish: impl Fn(&A) -> Option<f64>,
     times: &[i64],

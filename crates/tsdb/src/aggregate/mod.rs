@@ -1,4 +1,4 @@
-//! Samples to numbers.
+//! Aggregates and downsampling.
 
 mod accumulate;
 mod downsample;
@@ -15,7 +15,8 @@ use crate::{Cursor, SelectedSeries};
 
 pub use group::Group;
 
-/// What to make of the samples of a series in a span of time. Stale markers are left out.
+/// A function from the samples of a series in a span of time to one number. Stale markers are left
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Aggregate {
@@ -23,31 +24,32 @@ pub enum Aggregate {
     Sum,
     /// The arithmetic mean.
     Avg,
-    /// The least number; NaN if all are NaN.
+    /// The least value, ignoring NaN; NaN if all are NaN.
     Min,
-    /// The greatest number; NaN if all are NaN.
+    /// The greatest value, ignoring NaN; NaN if all are NaN.
     Max,
-    /// How many there are.
+    /// The number of values.
     Count,
-    /// The oldest.
+    /// The oldest value.
     First,
-    /// The newest.
+    /// The newest value.
     Last,
-    /// The standard deviation of the population.
+    /// The population standard deviation.
     StdDev,
-    /// How much a counter grew: where it falls, it began at zero again.
+    /// The growth of a counter. A fall means that the counter was reset to zero.
     Increase,
     /// The increase per second between the first and the last sample. Needs two samples.
     Rate,
-    /// The last less the first. Needs two samples.
+    /// The last value minus the first. Needs two samples.
     Delta,
-    /// The value below which the given share lies, between the two nearest by their distance;
-    /// minus infinity for a share below 0, infinity for one above 1. NaN comes before all numbers.
-    /// Keeps all values of a span.
+    /// The quantile for a share from 0 to 1, interpolated linearly between the two nearest values.
+    /// Minus infinity for a share below 0, infinity for one above 1. NaN sorts before all numbers.
+    /// Keeps all values of a span in memory.
     Quantile(f64),
 }
 
-/// Calls `$run` with the accumulator of `$aggregate` and what it says at the end.
+/// Calls `$run` with the accumulator of `$aggregate` and the function that returns its result. A
+/// macro, because each accumulator has another type.
 macro_rules! with_accumulator {
     ($aggregate:expr, $run:expr) => {
         match $aggregate {
@@ -71,8 +73,23 @@ macro_rules! with_accumulator {
 use with_accumulator;
 
 impl SelectedSeries<'_> {
-    /// One number for the whole range; `None` if there are no samples, or too few for it. Blocks
-    /// that lie in the range as a whole are not decoded, but for the deviation and for quantiles.
+    /// Aggregates all samples in the range; `None` if there are none, or too few for the aggregate.
+    ///
+    /// Blocks that the range covers are not decoded: their statistics are enough, except for
+    /// [`Aggregate::StdDev`] and [`Aggregate::Quantile`].
+    ///
+    /// ```
+    /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut load = db.series(&Labels::new("cpu_load", [("host", "web-1")])?)?;
+    /// load.append_batch(&[Sample::new(0, 0.25), Sample::new(15_000, 0.75)])?;
+    /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 60_000).iter() {
+    ///     assert_eq!(series.aggregate(Aggregate::Avg), Some(0.5));
+    ///     assert_eq!(series.aggregate(Aggregate::Max), Some(0.75));
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn aggregate(&self, aggregate: Aggregate) -> Option<f64> {
         with_accumulator!(aggregate, |state, finish| whole(
             self.cursor(),

@@ -1,8 +1,8 @@
 use super::accumulate::Accumulate;
 use crate::is_stale;
 
-/// Mean and squared distance from it, part by part (Chan, Golub, LeVeque 1979): exact where a sum
-/// of squares would cancel.
+/// For the standard deviation: the mean and the squared distance from it, combined part by part
+/// (Chan, Golub, LeVeque 1979). Unlike a sum of squares this does not cancel for large values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Moments {
     count: f64,
@@ -15,7 +15,7 @@ impl Moments {
         Some((self.squares / self.count).sqrt())
     }
 
-    fn part(values: impl Iterator<Item = f64> + Clone) -> Self {
+    fn from_values(values: impl Iterator<Item = f64> + Clone) -> Self {
         let (count, sum) = values
             .clone()
             .fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
@@ -33,7 +33,7 @@ impl Moments {
             return;
         }
         if self.count == 0.0 {
-            // The squared distance from zero may be infinite.
+            // The formula below would square the distance from zero, which may overflow.
             *self = *part;
             return;
         }
@@ -48,7 +48,7 @@ impl Moments {
 impl Accumulate for Moments {
     fn samples(&mut self, _: &[i64], values: &[f64]) {
         let values = values.iter().copied().filter(|value| !is_stale(*value));
-        self.add(&Self::part(values));
+        self.add(&Self::from_values(values));
     }
 
     fn is_empty(&self) -> bool {

@@ -3,12 +3,12 @@ use std::cmp::Ordering;
 use super::accumulate::Accumulate;
 use crate::is_stale;
 
-/// All values.
+/// For quantiles: all values.
 #[derive(Default)]
 pub(super) struct Values(Vec<f64>);
 
 impl Values {
-    /// As Prometheus computes it: NaN comes before all numbers.
+    /// Computes the quantile like Prometheus: NaN sorts before all numbers.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         if share.is_nan() {
             return Some(f64::NAN);
@@ -19,6 +19,7 @@ impl Values {
         if share > 1.0 {
             return Some(f64::INFINITY);
         }
+        // A copy, because the selection reorders the values.
         let mut values = self.0.clone();
         let rank = share * (values.len() - 1) as f64;
         let (_, lower, rest) = values.select_nth_unstable_by(rank as usize, order);
@@ -40,7 +41,7 @@ impl Accumulate for Values {
     }
 }
 
-/// NaN first, whatever its bits.
+/// Orders every NaN before all numbers. `total_cmp` alone would put positive NaNs last.
 fn order(one: &f64, other: &f64) -> Ordering {
     let nan = other.is_nan().cmp(&one.is_nan());
     nan.then_with(|| one.total_cmp(other))

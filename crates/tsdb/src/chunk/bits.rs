@@ -1,14 +1,15 @@
-//! Packs unsigned integers into as many bits as the greatest needs.
+//! Bit-packing of unsigned integers: each takes the number of bits that the greatest needs.
 //!
-//! Eight integers of `width` bits fill `width` bytes. A width above [`WIDEST`] is stored as 64: an
-//! integer of up to 57 bits lies within the 8 bytes that begin at its first byte.
+//! Eight integers of `width` bits fill `width` bytes. A width above [`WIDEST`] is rounded up to 64.
+//! Up to 57 bits, an integer lies within the 8 bytes that begin at its first byte, so one unaligned
+//! load reads it.
 
 use super::{FRAME, Malformed, SLACK};
 
-/// The greatest width below 64.
+/// The greatest packed width below 64.
 const WIDEST: u8 = 57;
 
-/// The width in which integers up to `greatest` are packed.
+/// Returns the packed width for integers up to `greatest`.
 pub(crate) fn width(greatest: u64) -> u8 {
     match 64 - greatest.leading_zeros() as u8 {
         width if width > WIDEST => 64,
@@ -16,13 +17,13 @@ pub(crate) fn width(greatest: u64) -> u8 {
     }
 }
 
-/// The bytes of `count` packed integers.
+/// Returns the number of bytes of `count` packed integers.
 pub(crate) fn packed_len(count: usize, width: u8) -> usize {
     count.div_ceil(8) * width as usize
 }
 
-/// Appends `values`, each below 2^width. What stands in a frame beyond `count` is packed with it, as
-/// far as the last group of eight goes.
+/// Appends `count` values, each below 2^width. The last group of eight may include values after
+/// `count`.
 pub(crate) fn pack(values: &[u64; FRAME], count: usize, width: u8, out: &mut Vec<u8>) {
     if width == 0 {
         return;
@@ -36,15 +37,17 @@ pub(crate) fn pack(values: &[u64; FRAME], count: usize, width: u8, out: &mut Vec
         if filled >= 64 {
             out.extend_from_slice(&word.to_le_bytes());
             filled -= 64;
+            // A shift by 64 overflows: then nothing of the value is left over.
             word = value.checked_shr(bits - filled).unwrap_or(0);
         }
     }
     out.extend_from_slice(&word.to_le_bytes());
+    // The last word may reach beyond the last group.
     out.truncate(end);
 }
 
-/// Reads `count` integers of `width` bits from the start of `bytes`, which go on for [`SLACK`] bytes
-/// after them, and adds `base` to each. What stands in `values` beyond `count` is unspecified.
+/// Reads `count` integers of `width` bits from the start of `bytes`, and adds `base` to each. `bytes`
+/// must continue for [`SLACK`] bytes after them. The content of `values` after `count` is unspecified.
 pub(crate) fn unpack(
     bytes: &[u8],
     count: usize,
@@ -56,6 +59,7 @@ pub(crate) fn unpack(
     if groups > FRAME / 8 || bytes.len() < packed_len(count, width) + SLACK {
         return Err(Malformed);
     }
+    // One instance per width lets the compiler turn the shifts into constants and vectorize.
     macro_rules! by_width {
         ($($width:literal)*) => {
             match width {

@@ -1,3 +1,5 @@
+//! Blocks: sequences of frames with statistics.
+
 use super::frame::{self, Columns, Frame};
 use super::reader::Reader;
 use super::stats::Stats;
@@ -6,10 +8,10 @@ use super::values::ExponentCache;
 use super::{FRAME, Malformed, SLACK};
 use crate::Sample;
 
-/// The most frames of a block.
+/// Maximum number of full frames in a block.
 pub(crate) const BLOCK_FRAMES: usize = 16;
 
-/// The most samples of a block.
+/// Maximum number of samples in a block.
 pub(crate) const BLOCK: usize = BLOCK_FRAMES * FRAME;
 
 /// Compressed samples in ascending order of time, with statistics.
@@ -19,11 +21,11 @@ pub(crate) struct Block {
     pub(crate) last_ms: i64,
     pub(crate) count: usize,
     pub(crate) stats: Stats,
-    /// Frames and slack.
+    /// The frames, then the slack.
     payload: Vec<u8>,
 }
 
-/// A block to which frames are still added.
+/// A block that still grows.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenBlock {
     pub(crate) block: Block,
@@ -39,7 +41,7 @@ impl Block {
         payload: Vec::new(),
     };
 
-    /// Before the first frame.
+    /// Returns the position of the first frame.
     pub(crate) fn start(&self) -> FramePosition {
         FramePosition {
             offset: 0,
@@ -60,22 +62,22 @@ impl Block {
         }
     }
 
-    /// The bytes of the frames.
+    /// Returns the bytes of the frames.
     pub(crate) fn payload_bytes(&self) -> usize {
         self.payload.capacity()
     }
 
-    /// The bytes that it occupies.
+    /// Returns the bytes that the block occupies.
     pub(crate) fn size_bytes(&self) -> usize {
         size_of::<Self>() + self.payload.capacity()
     }
 }
 
-/// Why a block in memory decodes: it is as the encoder wrote it, or was verified when it was read
-/// from a file.
+/// The `expect` message for decoding. Blocks are never read from files, so each is as the encoder
+/// wrote it.
 pub(crate) const INTACT: &str = "a block in memory is intact";
 
-/// Before a frame of a block, or after the last.
+/// A position in a block: before a frame, or at the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramePosition {
     offset: usize,
@@ -84,7 +86,7 @@ pub(crate) struct FramePosition {
 }
 
 impl FramePosition {
-    /// The next frame of `block`, the one that the position is of.
+    /// Returns the next frame. `block` must be the block of this position.
     #[inline]
     pub(crate) fn next<'a>(&mut self, block: &'a Block) -> Result<Option<Frame<'a>>, Malformed> {
         if self.left == 0 {
@@ -108,9 +110,9 @@ impl OpenBlock {
         },
     };
 
-    /// Adds a frame of up to [`FRAME`] samples that follow, one or more.
+    /// Adds a frame of 1 to [`FRAME`] samples, not older than those in the block.
     pub(crate) fn push(&mut self, samples: &[Sample], cache: &mut ExponentCache) {
-        let columns = Columns::of(samples);
+        let columns = Columns::from_samples(samples);
         let (first_ms, last_ms) = (
             samples[0].timestamp_ms,
             samples[samples.len() - 1].timestamp_ms,
@@ -133,23 +135,24 @@ impl OpenBlock {
         block
             .payload
             .truncate(block.payload.len().saturating_sub(SLACK));
+        // Exactly: a block grows a few times only, and then stays in memory for long.
         block.payload.reserve_exact(frame.len() + SLACK);
         block.payload.extend_from_slice(&frame);
         block.payload.extend_from_slice(&[0; SLACK]);
     }
 
-    /// Whether another full frame would be too much.
+    /// Returns `true` if another full frame does not fit.
     pub(crate) fn is_full(&self) -> bool {
         self.block.count + FRAME > BLOCK
     }
 
-    /// The block as it is; this one is empty afterwards.
+    /// Takes the block, and leaves an empty one.
     pub(crate) fn seal(&mut self) -> Block {
         std::mem::replace(self, Self::EMPTY).block
     }
 }
 
-/// Blocks of `samples`, as few as hold them, and about even.
+/// Compresses `samples` into as few blocks as possible, of about equal size.
 pub(crate) fn compress(samples: &[Sample], cache: &mut ExponentCache) -> Vec<Block> {
     let blocks = samples.len().div_ceil(BLOCK).max(1);
     let size = samples.len().div_ceil(blocks).max(1);

@@ -1,13 +1,13 @@
-//! Doubles that were decimal numbers, as the integers of their digits (ALP: Afroozeh, Kuffó, Boncz,
-//! "ALP: Adaptive Lossless floating-Point Compression", SIGMOD 2024).
+//! Stores doubles that were decimal numbers as the integers of their digits (ALP: Afroozeh, Kuffó,
+//! Boncz, "ALP: Adaptive Lossless floating-Point Compression", SIGMOD 2024).
 //!
-//! `12.34` with the exponent (14, 12) is the integer `1234`: multiplied by 10^14, then by 10^-12,
-//! then rounded. Going through a large power makes both directions exact for nearly all decimals.
-//! Whether a value comes back bit for bit is tried for each; one that does not is an exception.
+//! With the exponent (14, 12), `12.34` becomes the integer `1234`: it is multiplied by 10^14, then by
+//! 10^-12, then rounded. The detour over a large power makes both directions exact for nearly all
+//! decimals. The encoder decodes each value again; one that differs in any bit is an exception.
 
 use super::FRAME;
 
-/// The pair (e, f), by its number.
+/// The index of a pair (e, f) in [`PAIRS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exponent(pub(crate) u8);
 
@@ -42,7 +42,8 @@ const PAIRS: [(u8, u8); count_pairs()] = {
     pairs
 };
 
-/// 1.5 × 2^52: added to a number below 2^51, it leaves the number, rounded, in the low bits.
+/// 1.5 × 2^52. Adding it to a number below 2^51 leaves the rounded number in the low bits: one
+/// addition rounds and converts.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// The four factors of a pair.
@@ -72,7 +73,7 @@ impl Exponent {
 }
 
 impl Factors {
-    /// The digits of `value`, if it has some; else any number.
+    /// Returns the digits of `value`; for a value that is not a short decimal, any number.
     #[inline(always)]
     pub(crate) fn digits(self, value: f64) -> i64 {
         let rounded = value * self.up * self.down + ROUNDER;
@@ -88,7 +89,7 @@ impl Factors {
         (f64::from_bits(bits) - ROUNDER) * self.back_up * self.back_down
     }
 
-    /// Writes the digits of `values`; returns how many do not come back bit for bit.
+    /// Writes the digits of `values`. Returns the number of values that don't decode bit for bit.
     pub(crate) fn encode(self, values: &[f64], digits: &mut [i64; FRAME]) -> usize {
         let mut wrong = 0;
         for (value, digits) in values.iter().zip(digits) {
@@ -106,10 +107,11 @@ impl Factors {
     }
 }
 
-/// How many values a search looks at.
+/// The number of values that a search samples.
 const PROBES: usize = 32;
 
-/// The exponent under which the fewest of `values` are exceptions, if those are few enough.
+/// Searches for the exponent with the fewest exceptions among a sample of `values`. Returns `None` if
+/// the values are not decimals.
 pub(crate) fn search(values: &[f64]) -> Option<Exponent> {
     let mut probes = [0.0; PROBES];
     let stride = (values.len() / PROBES).max(1);
@@ -124,13 +126,14 @@ pub(crate) fn search(values: &[f64]) -> Option<Exponent> {
     })
 }
 
-/// Whether nearly all of `values` are integers divided by 10^decimals.
+/// Returns `true` if at least 15 of 16 `values` are integers divided by 10^decimals.
 fn has_decimals(values: &[f64], decimals: usize) -> bool {
     let power = POWERS[decimals];
-    let of = |value: f64| {
+    let is_decimal = |value: f64| {
         let digits = (value * power).round_ties_even();
+        // `ROUNDER` is exact only below 2^51.
         digits.abs() < 2f64.powi(51) && digits / power == value
     };
-    let misses = values.iter().filter(|value| !of(**value)).count();
+    let misses = values.iter().filter(|value| !is_decimal(**value)).count();
     misses * 16 <= values.len()
 }

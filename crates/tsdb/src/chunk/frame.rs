@@ -13,7 +13,7 @@ pub(crate) struct Columns {
     pub(crate) timestamps_ms: [i64; FRAME],
     pub(crate) values: [f64; FRAME],
     pub(crate) count: usize,
-    /// What the decoder of the values works in.
+    /// A work buffer for decoding values.
     integers: [i64; FRAME],
 }
 
@@ -25,17 +25,17 @@ impl Columns {
         integers: [0; FRAME],
     };
 
-    /// At most [`FRAME`] samples.
-    pub(crate) fn of(samples: &[Sample]) -> Self {
+    /// Copies at most [`FRAME`] samples.
+    pub(crate) fn from_samples(samples: &[Sample]) -> Self {
         let mut columns = Self::EMPTY;
         columns.fill(samples);
         columns
     }
 
-    /// Replaces what it holds by at most [`FRAME`] samples.
+    /// Replaces the content with at most [`FRAME`] samples.
     pub(crate) fn fill(&mut self, samples: &[Sample]) {
-        let places = self.timestamps_ms.iter_mut().zip(&mut self.values);
-        for (sample, (timestamp_ms, value)) in samples.iter().zip(places) {
+        let slots = self.timestamps_ms.iter_mut().zip(&mut self.values);
+        for (sample, (timestamp_ms, value)) in samples.iter().zip(slots) {
             *timestamp_ms = sample.timestamp_ms;
             *value = sample.value;
         }
@@ -43,7 +43,7 @@ impl Columns {
     }
 }
 
-/// Appends a frame of ascending samples, one or more.
+/// Appends a frame of at least one sample, in ascending order of time.
 pub(crate) fn encode(
     columns: &Columns,
     origin: i64,
@@ -51,7 +51,8 @@ pub(crate) fn encode(
     cache: &mut ExponentCache,
     out: &mut Vec<u8>,
 ) {
-    let head = out.len();
+    // A placeholder: the kind byte is known only after the codecs have been chosen.
+    let kind_offset = out.len();
     out.push(0);
     let count = columns.count;
     if count < FRAME {
@@ -60,7 +61,7 @@ pub(crate) fn encode(
     let timestamps = timestamps::encode(&columns.timestamps_ms, count, origin, rhythm, out);
     let values = values::encode(&columns.values[..count], cache, out);
     let short = if count < FRAME { SHORT } else { 0 };
-    out[head] = kind(timestamps, values) | short;
+    out[kind_offset] = kind(timestamps, values) | short;
 }
 
 fn kind(timestamps: TimestampCodec, values: ValueCodec) -> u8 {
@@ -99,7 +100,7 @@ fn codecs(kind: u8) -> Result<(TimestampCodec, ValueCodec), Malformed> {
     Ok((timestamps, values))
 }
 
-/// A frame of which the headers are read.
+/// A frame whose headers have been read, but not its content.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) count: usize,

@@ -1,4 +1,4 @@
-//! Integers of a frame, as offsets from the least, either of the integers themselves or of the
+//! The integers of a frame, packed as offsets from the least: either the integers themselves, or the
 //! steps between them.
 //!
 //! ```text
@@ -6,14 +6,14 @@
 //! delta:  first (zigzag) · least step (zigzag) · width (u8) · packed (step - least step)
 //! ```
 //!
-//! All arithmetic wraps, so that every sequence of 64-bit integers comes back as it was. Where the
-//! steps are packed, the first of them is the least step: nothing precedes the first integer.
+//! All arithmetic wraps, so every sequence of 64-bit integers decodes unchanged. The delta form packs
+//! `count` steps although there is one less. The first packed step is a dummy with offset zero.
 
 use super::bits::{pack, packed_len, unpack, width};
 use super::reader::{Reader, put_zigzag};
 use super::{FRAME, Malformed};
 
-/// How the integers of a frame are packed, and in how many bits.
+/// The parameters with which the integers of a frame are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packing {
     pub(crate) delta: bool,
@@ -22,10 +22,10 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// The narrower of the two ways for the first `count` integers, which are one or more.
+    /// Chooses the narrower of the two forms for the first `count` integers; at least one.
     pub(crate) fn choose(integers: &[i64; FRAME], count: usize) -> Self {
         let (least, greatest) = range(integers[..count].iter().copied());
-        let plain = Self::of(false, least, greatest);
+        let plain = Self::for_range(false, least, greatest);
         if count == 1 {
             return plain;
         }
@@ -37,16 +37,16 @@ impl Packing {
         }
     }
 
-    /// By the steps between the first `count` integers, which are two or more.
+    /// Chooses the delta form for the first `count` integers; at least two.
     pub(crate) fn delta(integers: &[i64; FRAME], count: usize) -> Self {
         let steps = integers[..count]
             .array_windows()
             .map(|[a, b]| b.wrapping_sub(*a));
         let (least, greatest) = range(steps);
-        Self::of(true, least, greatest)
+        Self::for_range(true, least, greatest)
     }
 
-    fn of(delta: bool, least: i64, greatest: i64) -> Self {
+    fn for_range(delta: bool, least: i64, greatest: i64) -> Self {
         Self {
             delta,
             least,
@@ -78,10 +78,10 @@ fn range(integers: impl Iterator<Item = i64>) -> (i64, i64) {
     })
 }
 
-/// Packed integers, not yet unpacked.
+/// Packed integers whose header has been read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed<'a> {
-    /// Where the packed integers begin; goes on to the end of the block.
+    /// From the first packed integer to the end of the block, because unpacking reads whole words.
     bytes: &'a [u8],
     count: usize,
     first: i64,
@@ -116,6 +116,7 @@ impl<'a> Packed<'a> {
     pub(crate) fn decode(&self, integers: &mut [i64; FRAME]) -> Result<(), Malformed> {
         unpack(self.bytes, self.count, self.width, self.least, integers)?;
         if self.delta {
+            // Cancels the dummy step, so that the first sum is the first integer.
             let mut sum = self.first.wrapping_sub(integers[0]);
             for integer in integers {
                 sum = sum.wrapping_add(*integer);

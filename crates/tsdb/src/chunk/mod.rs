@@ -1,4 +1,7 @@
-//! How samples are compressed. Pure: bytes in, bytes out.
+//! Compression of samples, as pure functions over bytes.
+//!
+//! Invariant: each value comes back bit for bit. An encoder uses a codec only for values that it has
+//! seen the codec return unchanged. `tests/it/codecs.rs` fails without it.
 //!
 //! A block is a sequence of frames of up to 128 samples. A frame:
 //!
@@ -11,9 +14,9 @@
 //!       bit 5 "has exceptions", bit 6 "short: the count follows"
 //! ```
 //!
-//! Numbers in headers are LEB128 varints, zigzag where they have a sign. Packed integers stand in
-//! groups of eight: `width` bytes a group, the lowest bit first. After the last frame of a block
-//! come [`SLACK`] zero bytes, so that a group can be read in whole words.
+//! Numbers in headers are LEB128 varints, zigzag-encoded if signed. Packed integers come in groups of
+//! eight: `width` bytes per group, lowest bit first. [`SLACK`] zero bytes follow the last frame of a
+//! block, so that the decoder can read whole words.
 
 pub(crate) mod bits;
 pub(crate) mod block;
@@ -25,12 +28,12 @@ pub(crate) mod stats;
 pub(crate) mod timestamps;
 pub(crate) mod values;
 
-/// The most samples of a frame.
+/// Maximum number of samples in a frame.
 pub(crate) const FRAME: usize = 128;
 
-/// Zero bytes after the last frame.
+/// The number of zero bytes after the last frame.
 pub(crate) const SLACK: usize = 8;
 
-/// The bytes are not what an encoder writes.
+/// The error for bytes that no encoder writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;

@@ -1,8 +1,8 @@
-//! Reads headers, and never beyond the end.
+//! A bounds-checked reader for headers, and the writers of its numbers.
 
 use super::Malformed;
 
-/// What is left to read.
+/// The bytes that are left to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     pub(crate) rest: &'a [u8],

@@ -1,6 +1,8 @@
+//! Statistics of a block, from which aggregates can answer without decoding it.
+
 use crate::is_stale;
 
-/// What aggregates need to know of consecutive values. Stale markers are no values.
+/// Statistics of consecutive values. Stale markers don't count as values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stats {
     pub(crate) count: u64,
@@ -13,7 +15,7 @@ pub(crate) struct Stats {
     pub(crate) first: f64,
     /// NaN if there is no value.
     pub(crate) last: f64,
-    /// How much a counter grew, which begins at zero again where it fell.
+    /// The growth of a counter. A fall means that the counter was reset to zero.
     pub(crate) increase: f64,
 }
 
@@ -28,12 +30,12 @@ impl Stats {
         increase: 0.0,
     };
 
-    /// Adds values that follow.
+    /// Adds the next values.
     #[inline]
     pub(crate) fn extend(&mut self, values: &[f64]) {
         let Some(&first) = values.first() else { return };
         let sum = sum(values);
-        // Any stale marker makes the sum NaN; so whole blocks without one are taken at once.
+        // A stale marker makes the sum NaN, so most frames need no search for one.
         if sum.is_nan() && values.iter().any(|value| is_stale(*value)) {
             let numbers = values.iter().filter(|value| !is_stale(**value));
             return numbers.for_each(|value| self.extend(std::slice::from_ref(value)));
@@ -51,7 +53,7 @@ impl Stats {
         *self = self.then(&part);
     }
 
-    /// These values, then those.
+    /// Returns the statistics of these values followed by `next`.
     #[must_use]
     #[inline]
     pub(crate) fn then(&self, next: &Self) -> Self {
@@ -73,8 +75,8 @@ impl Stats {
     }
 }
 
-/// As many sums are kept at a time: each addition would wait for the one before, and the compiler
-/// may not reorder them.
+/// The number of sums kept in parallel. In a single sum each addition waits for the previous one, and
+/// the compiler must not reorder floating-point additions.
 const LANES: usize = 8;
 
 pub(crate) fn sum(values: &[f64]) -> f64 {
@@ -87,12 +89,13 @@ pub(crate) fn sum(values: &[f64]) -> f64 {
     }
     let rest: f64 = rest.iter().sum();
     if chunks.is_empty() {
+        // The lanes are empty, and adding them would turn a sum of -0.0 into 0.0.
         return rest;
     }
     lanes.iter().sum::<f64>() + rest
 }
 
-/// The least and the greatest number, leaving out NaN.
+/// Returns the least and the greatest number, ignoring NaN.
 fn extremes(values: &[f64]) -> (f64, f64) {
     let (chunks, rest) = values.as_chunks::<LANES>();
     let mut least = [f64::INFINITY; LANES];
@@ -126,7 +129,7 @@ fn increase(values: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// How much a counter grew from `a` to `b`: it was reset in between if it fell.
+/// Returns the growth of a counter from `a` to `b`. If it fell, it was reset in between.
 #[inline]
 pub(crate) fn growth(a: f64, b: f64) -> f64 {
     if b < a { b } else { b - a }

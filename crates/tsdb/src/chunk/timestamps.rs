@@ -1,25 +1,25 @@
-//! Timestamps of a frame.
+//! The timestamps of a frame.
 //!
 //! ```text
-//! continued:  nothing: one step after the frame before, in its step
+//! continued:  nothing: the frame continues the step of the previous frame
 //! fixed:      first - first of the block (zigzag) · step (varint)
 //! delta:      first - first of the block (zigzag) · last - first (varint) · integers (delta)
 //! ```
 //!
-//! A frame continues one whose timestamps are fixed or continued, never one with deltas.
+//! A frame can continue a frame that is fixed or continued, never one with deltas.
 
 use super::integers::{Packed, Packing};
 use super::reader::{Reader, put_varint, put_zigzag};
 use super::{FRAME, Malformed};
 
-/// The step of the frames up to here, if they have one, and what comes next in it.
+/// The step of the previous frame, if it is fixed, and the timestamp that would continue it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rhythm {
     pub(crate) next: i64,
     pub(crate) step: Option<u64>,
 }
 
-/// Which of the codecs.
+/// The codec of a frame's timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimestampCodec {
     Continued,
@@ -27,7 +27,7 @@ pub(crate) enum TimestampCodec {
     Delta,
 }
 
-/// The timestamps of a frame, not yet decoded.
+/// Timestamps whose header has been read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncodedTimestamps<'a> {
     pub(crate) first: i64,
@@ -41,7 +41,7 @@ enum Steps<'a> {
     Packed(Packed<'a>),
 }
 
-/// Appends the first `count` of `timestamps`, ascending and one or more.
+/// Appends the first `count` of `timestamps`; at least one, in ascending order.
 pub(crate) fn encode(
     timestamps: &[i64; FRAME],
     count: usize,
@@ -71,12 +71,14 @@ pub(crate) fn encode(
     TimestampCodec::Fixed
 }
 
-/// The step, if it is always the same. One timestamp alone goes in any.
+/// Returns the step between the timestamps if it is constant. A single timestamp fits any step, so it
+/// uses `current`.
 fn fixed_step(timestamps: &[i64], current: Option<u64>) -> Option<u64> {
     let [first, second, ..] = timestamps else {
         return Some(current.unwrap_or(0));
     };
     let step = second.wrapping_sub(*first);
+    // A fold over all pairs, because it vectorizes, unlike a search that stops early.
     let uneven = timestamps
         .array_windows()
         .fold(0, |uneven, [a, b]| uneven | (b.wrapping_sub(*a) ^ step));
@@ -118,7 +120,7 @@ impl<'a> EncodedTimestamps<'a> {
         match self.steps {
             Steps::Packed(packed) => packed.decode(timestamps),
             Steps::Fixed(step) => {
-                // Eight at a time by additions: of products of 64 bits there is no vector.
+                // Eight at a time, by additions: most vector units can't multiply 64-bit integers.
                 let mut next: [i64; 8] = std::array::from_fn(|index| {
                     self.first
                         .wrapping_add_unsigned(step.wrapping_mul(index as u64))

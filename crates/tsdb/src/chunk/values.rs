@@ -1,23 +1,23 @@
-//! Values of a frame, bit for bit.
+//! The values of a frame, bit for bit.
 //!
 //! ```text
 //! constant:  the value (8 B)
-//! decimal:   exponent (u8) · [how many exceptions (u8)] · integers
-//!            · exceptions: place (u8) · value (8 B), each
+//! decimal:   exponent (u8) · [number of exceptions (u8)] · integers
+//!            · for each exception: index (u8) · value (8 B)
 //! bits:      shift (u8) · integers
 //! ```
 //!
-//! Where a value is no short decimal, its bits are the integer: without the zeros that all values
-//! of the frame end with, and mapped so that the order of the integers is that of the doubles. What
-//! of a smooth curve is alike at the top then vanishes in the least, as it would under XOR, and
-//! random mantissas cost their bits and no more.
+//! Values that are not short decimals are stored by their bits as integers. Trailing zero bits that
+//! all values share are shifted out. The bits are mapped so that the integers sort like the doubles:
+//! values close together become integers close together, and the offsets from the least drop the
+//! common upper bits, as XOR would. Random mantissas cost their own size and no more.
 
 use super::decimal::{Exponent, search};
 use super::integers::{Packed, Packing};
 use super::reader::Reader;
 use super::{FRAME, Malformed};
 
-/// Which of the codecs.
+/// The codec of a frame's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueCodec {
     Constant,
@@ -25,19 +25,19 @@ pub(crate) enum ValueCodec {
     Bits { delta: bool },
 }
 
-/// The exponent that served last, so that it need not be searched again.
+/// The last exponent of a series, so that most frames need no search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExponentCache {
     current: Option<Exponent>,
-    /// For how many frames not to search, after searches in vain.
+    /// The number of frames that skip the search, after searches that found nothing.
     pause: u8,
     next_pause: u8,
 }
 
-/// The longest pause, in frames.
+/// Maximum pause, in frames.
 const MAX_PAUSE: u8 = 64;
 
-/// More exceptions than one in so many are worth a search.
+/// A frame may have one exception in this number of values. More trigger a search, or another codec.
 const EXCEPTION_SHARE: usize = 16;
 
 impl ExponentCache {
@@ -60,6 +60,8 @@ impl ExponentCache {
             self.current = Some(exponent);
             self.next_pause = 0;
         } else {
+            // A search is expensive, and a series of random doubles would fail it in every frame. So
+            // each failure doubles the pause.
             self.next_pause = (self.next_pause * 2 + 1).min(MAX_PAUSE);
             self.pause = self.next_pause;
         }
@@ -112,9 +114,9 @@ fn encode_decimal(
     }
     let packing = Packing::choose(digits, values.len());
     packing.encode(digits, values.len(), out);
-    for place in &exceptions {
-        out.push(*place);
-        out.extend_from_slice(&values[*place as usize].to_le_bytes());
+    for index in &exceptions {
+        out.push(*index);
+        out.extend_from_slice(&values[*index as usize].to_le_bytes());
     }
     ValueCodec::Decimal {
         delta: packing.delta,
@@ -122,28 +124,29 @@ fn encode_decimal(
     }
 }
 
-/// The places whose digits do not give the value. Their digits become the neighbour's, for they are
-/// packed too.
+/// Returns the indexes of values that the digits don't decode to. Replaces their digits by a
+/// neighbour's: they are packed too, and an arbitrary number would widen the whole frame.
 fn take_exceptions(values: &[f64], exponent: Exponent, digits: &mut [i64; FRAME]) -> Vec<u8> {
     let Some(factors) = exponent.factors() else {
         return Vec::new();
     };
-    let wrong = |place: &usize| factors.value(digits[*place]).to_bits() != values[*place].to_bits();
-    let places: Vec<usize> = (0..values.len()).filter(wrong).collect();
+    let wrong = |index: &usize| factors.value(digits[*index]).to_bits() != values[*index].to_bits();
+    let exceptions: Vec<usize> = (0..values.len()).filter(wrong).collect();
     let mut neighbour = (0..values.len())
-        .find(|place| !places.contains(place))
-        .map_or(0, |place| digits[place]);
-    for (place, digits) in digits.iter_mut().enumerate() {
-        if places.contains(&place) {
+        .find(|index| !exceptions.contains(index))
+        .map_or(0, |index| digits[index]);
+    for (index, digits) in digits.iter_mut().enumerate() {
+        if exceptions.contains(&index) {
             *digits = neighbour;
         }
         neighbour = *digits;
     }
-    places.into_iter().map(|place| place as u8).collect()
+    exceptions.into_iter().map(|index| index as u8).collect()
 }
 
 fn encode_bits(values: &[f64], out: &mut Vec<u8>) -> ValueCodec {
     let all = values.iter().fold(0, |all, value| all | value.to_bits());
+    // All bits are zero only if all values are, but then the codec is `Constant`; 64 would overflow.
     let shift = all.trailing_zeros().min(63);
     let mut integers = [0; FRAME];
     for (integer, value) in integers.iter_mut().zip(values) {
@@ -157,20 +160,20 @@ fn encode_bits(values: &[f64], out: &mut Vec<u8>) -> ValueCodec {
     }
 }
 
-/// Sign and magnitude to two's complement, and back.
+/// Converts sign and magnitude to two's complement, and back.
 #[inline(always)]
 fn ordered(bits: i64) -> i64 {
     bits ^ (bits >> 63).cast_unsigned().wrapping_shr(1).cast_signed()
 }
 
-/// The values of a frame, not yet decoded.
+/// Values whose header has been read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EncodedValues<'a> {
     Constant(f64),
     Decimal {
         exponent: Exponent,
         digits: Packed<'a>,
-        /// Nine bytes each.
+        /// Nine bytes each: index and value.
         exceptions: &'a [u8],
     },
     Bits {
@@ -204,7 +207,7 @@ impl<'a> EncodedValues<'a> {
         })
     }
 
-    /// Writes the values; `integers` is for whatever is needed on the way.
+    /// Decodes the values. `integers` is a work buffer.
     #[inline]
     pub(crate) fn decode(
         &self,
@@ -223,9 +226,9 @@ impl<'a> EncodedValues<'a> {
                 for (value, digits) in values.iter_mut().zip(integers) {
                     *value = factors.value(*digits);
                 }
-                for [place, value @ ..] in exceptions.as_chunks::<9>().0 {
-                    let place = values.get_mut(*place as usize).ok_or(Malformed)?;
-                    *place = f64::from_le_bytes(*value);
+                for [index, value @ ..] in exceptions.as_chunks::<9>().0 {
+                    let slot = values.get_mut(*index as usize).ok_or(Malformed)?;
+                    *slot = f64::from_le_bytes(*value);
                 }
             }
             Self::Bits { shift, bits } => {

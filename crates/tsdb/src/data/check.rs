@@ -2,7 +2,7 @@ use super::SeriesData;
 use crate::{Cursor, DbOptions, DuplicatePolicy, Error, Sample};
 
 impl SeriesData {
-    /// Says which samples the options refuse, if they arrive in this order after what is there.
+    /// Calls `refuse` for each sample that the options refuse. `samples` are in order of arrival.
     pub(crate) fn check(
         &self,
         samples: &[Sample],
@@ -20,13 +20,12 @@ impl SeriesData {
         }
         let mut newest = (!self.is_empty()).then_some(self.newest_ms);
         for (index, sample) in samples.iter().enumerate() {
-            let at = sample.timestamp_ms;
+            let timestamp_ms = sample.timestamp_ms;
             match newest {
-                Some(newest_ms) if at <= newest_ms => {
+                Some(newest_ms) if timestamp_ms <= newest_ms => {
                     let oldest_ms =
                         window.map_or(i64::MIN, |window| newest_ms.saturating_sub_unsigned(window));
-                    if at < oldest_ms {
-                        let timestamp_ms = at;
+                    if timestamp_ms < oldest_ms {
                         refuse(
                             index,
                             Error::OutOfOrder {
@@ -34,18 +33,21 @@ impl SeriesData {
                                 oldest_ms,
                             },
                         );
-                    } else if unique && (self.contains(at) || holds(&samples[..index], at)) {
-                        refuse(index, Error::DuplicateTimestamp { timestamp_ms: at });
+                    } else if unique
+                        && (self.contains(timestamp_ms) || holds(&samples[..index], timestamp_ms))
+                    {
+                        refuse(index, Error::DuplicateTimestamp { timestamp_ms });
                     }
                 }
-                _ => newest = Some(at),
+                // Newer than all before it: nothing to refuse, and no lookup needed.
+                _ => newest = Some(timestamp_ms),
             }
         }
     }
 
     fn contains(&self, timestamp_ms: i64) -> bool {
-        // Only asked where duplicates are refused, and there none waits.
-        let found = self.settled(timestamp_ms, timestamp_ms);
+        // Only used with `DuplicatePolicy::Reject`, under which late samples are merged at once.
+        let found = self.snapshot_merged(timestamp_ms, timestamp_ms);
         Cursor::new(found).next_block().is_some()
     }
 }

@@ -6,14 +6,15 @@ use crate::Sample;
 use crate::chunk::block::{Block, OpenBlock};
 
 impl SeriesData {
-    /// Deletes from `from_ms` to `to_ms`, both included; returns how many.
+    /// Deletes the samples from `from_ms` to `to_ms`, both inclusive. Returns their number.
     pub(crate) fn delete(&mut self, from_ms: i64, to_ms: i64) -> usize {
         let range = from_ms..=to_ms;
         if range.is_empty() {
             return 0;
         }
-        self.settle();
+        self.merge_late();
         let before = self.count();
+        // Backwards, because replacing a block may change the number of blocks after it.
         for index in (0..self.blocks.len()).rev() {
             if let Some(kept) = kept(&self.blocks[index], &range) {
                 self.replace_block(index, &kept);
@@ -28,10 +29,10 @@ impl SeriesData {
         before - self.count()
     }
 
-    /// Drops the first [`parts`](Self::parts), as long as they are `dead` by age and size; returns
-    /// how many samples.
+    /// Drops the first [`parts`](Self::parts), while `dead` says so for their newest timestamp and
+    /// size. Returns the number of samples dropped.
     pub(crate) fn prune(&mut self, mut dead: impl FnMut(i64, usize) -> bool) -> usize {
-        self.settle();
+        self.merge_late();
         let before = self.count();
         let parts = self.parts();
         let parts = parts.take_while(|(newest_ms, size)| dead(*newest_ms, *size));
@@ -52,7 +53,7 @@ impl SeriesData {
         before - self.count()
     }
 
-    /// Gives back what deleted samples occupied.
+    /// Frees the memory of deleted samples.
     fn release(&mut self) {
         if self.head.is_empty() {
             self.head = Vec::new();
@@ -63,14 +64,14 @@ impl SeriesData {
         self.newest_ms = self.find_newest();
     }
 
-    /// How many samples there are, none waiting.
+    /// Counts the samples, without pending ones.
     fn count(&self) -> usize {
         let sealed: usize = self.blocks.iter().map(|block| block.count).sum();
         sealed + self.open.block.count + self.head.len()
     }
 
-    /// The newest timestamp and the size of each part that [`prune`](Self::prune) drops as a whole,
-    /// oldest first; samples that wait are of none.
+    /// Returns the newest timestamp and the size of each part that [`prune`](Self::prune) drops as a
+    /// whole, oldest first. Pending late samples are not included.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (i64, usize)> {
         let blocks = self.blocks.iter().map(Arc::as_ref);
         let open = Some(&self.open.block).filter(|open| open.count > 0);
@@ -82,7 +83,7 @@ impl SeriesData {
     }
 }
 
-/// What of a block is outside of `range`, if not all.
+/// Returns the samples of a block outside of `range`; `None` if the block does not overlap it.
 fn kept(block: &Block, range: &RangeInclusive<i64>) -> Option<Vec<Sample>> {
     if block.count == 0 || block.last_ms < *range.start() || block.first_ms > *range.end() {
         return None;

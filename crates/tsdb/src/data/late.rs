@@ -1,4 +1,8 @@
-//! Samples that are older than the newest, or of its time.
+//! Late samples: those not newer than the newest.
+//!
+//! Invariant: pending samples are older than the head. So samples with equal timestamps stay in order
+//! of arrival, which the duplicate policies depend on. `tests/it/random_operations.rs` fails without
+//! it.
 
 use std::sync::Arc;
 
@@ -7,7 +11,7 @@ use crate::chunk::FRAME;
 use crate::chunk::block::{BLOCK, OpenBlock, compress};
 use crate::{DuplicatePolicy, Sample};
 
-/// The part of a series to which a sample belongs: the last that begins at its time or before.
+/// The part of a series that a sample belongs to: the last one that does not begin after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Block(usize),
@@ -15,81 +19,82 @@ enum Part {
     Head,
 }
 
-/// So many samples may wait at least, and a quarter of what is sealed: then a sample that is late
-/// costs as much as four that are not, however long the series is.
-const WAITING: usize = 1024;
+/// Minimum number of pending samples that triggers a merge. Longer series wait for a quarter of their
+/// sealed samples. A merge rewrites at most the whole series, so each late sample costs about as much
+/// as compressing four others, however long the series is.
+const MIN_PENDING: usize = 1024;
 
 impl SeriesData {
-    /// Takes samples in any order, none of them newer than the newest.
+    /// Inserts samples in any order. None is newer than the newest.
     pub(super) fn insert_late(&mut self, samples: &[Sample]) {
         if self.duplicates == DuplicatePolicy::Reject {
-            // Whether there is one of a time must be known at once.
-            return self.merge(samples.to_vec());
+            // `check` looks for duplicates in the blocks, so they must be complete.
+            return self.merge_samples(samples.to_vec());
         }
-        // What belongs to the head goes there at once: all that waits is older than the head, so
-        // that samples of one time stay in the order of their arrival.
-        let first_ms = self.head_begins_ms();
-        let of_head = |sample: &&Sample| first_ms.is_some_and(|first| sample.timestamp_ms >= first);
-        let mut here: Vec<Sample> = samples.iter().filter(of_head).copied().collect();
-        let older = samples.iter().filter(|sample| !of_head(sample));
+        // Samples that belong to the head go there at once, which keeps the invariant.
+        let head_start = self.head_start_ms();
+        let belongs_to_head =
+            |sample: &&Sample| head_start.is_some_and(|start| sample.timestamp_ms >= start);
+        let mut for_head: Vec<Sample> = samples.iter().filter(belongs_to_head).copied().collect();
+        let older = samples.iter().filter(|sample| !belongs_to_head(sample));
         self.late.extend(older);
-        if !here.is_empty() {
-            here.sort_by_key(|sample| sample.timestamp_ms);
-            self.merge_into(Part::Head, &here);
+        if !for_head.is_empty() {
+            for_head.sort_by_key(|sample| sample.timestamp_ms);
+            self.merge_into(Part::Head, &for_head);
             self.newest_ms = self.find_newest();
         }
-        if self.late.len() >= self.most_waiting() {
-            self.settle();
+        if self.late.len() >= self.max_pending() {
+            self.merge_late();
         }
     }
 
-    /// Whether those of `samples` that are older than the head need no memory.
+    /// Returns `true` if the samples older than the head need no memory.
     pub(super) fn has_room_for_late(&self, samples: &[Sample]) -> bool {
         if self.in_order(samples) == samples.len() {
             return true;
         }
-        let first_ms = self.head_begins_ms();
+        let head_start = self.head_start_ms();
         let older = samples
             .iter()
-            .filter(|sample| first_ms.is_none_or(|first| sample.timestamp_ms < first));
+            .filter(|sample| head_start.is_none_or(|start| sample.timestamp_ms < start));
         match older.count() {
             0 => true,
-            // They go into their blocks at once.
+            // These are merged into their blocks at once, which rewrites the blocks.
             _ if self.duplicates == DuplicatePolicy::Reject => false,
             older => {
-                let waiting = self.late.len() + older;
-                waiting <= self.late.capacity() && waiting < self.most_waiting()
+                let pending = self.late.len() + older;
+                pending <= self.late.capacity() && pending < self.max_pending()
             }
         }
     }
 
-    fn head_begins_ms(&self) -> Option<i64> {
+    fn head_start_ms(&self) -> Option<i64> {
         self.head.first().map(|first| first.timestamp_ms)
     }
 
-    /// When so many samples wait, they are put where they belong.
-    fn most_waiting(&self) -> usize {
-        WAITING.max(self.blocks.len() * BLOCK / 4)
+    /// The number of pending samples that triggers a merge.
+    fn max_pending(&self) -> usize {
+        MIN_PENDING.max(self.blocks.len() * BLOCK / 4)
     }
 
-    /// Puts samples that wait where they belong.
-    pub(crate) fn settle(&mut self) {
+    /// Merges the pending samples into the blocks that they belong to.
+    pub(crate) fn merge_late(&mut self) {
         if !self.late.is_empty() {
             let late = std::mem::take(&mut self.late);
-            self.merge(late);
+            self.merge_samples(late);
         }
     }
 
-    /// Each part that samples belong to is rewritten once.
-    fn merge(&mut self, mut late: Vec<Sample>) {
+    /// Merges samples, and rewrites each affected part once.
+    fn merge_samples(&mut self, mut late: Vec<Sample>) {
         late.sort_by_key(|sample| sample.timestamp_ms);
         let mut rest = late.as_slice();
-        // From the newest to the oldest, so that the numbers of the older blocks stay.
+        // From the newest to the oldest, because a rewrite may change the number of blocks after it.
         while let Some(last) = rest.last() {
             let part = self.part_of(last.timestamp_ms);
             let start = rest.partition_point(|sample| self.part_of(sample.timestamp_ms) != part);
-            let (older, those) = rest.split_at(start);
-            self.merge_into(part, those);
+            let (older, of_part) = rest.split_at(start);
+            self.merge_into(part, of_part);
             rest = older;
         }
         self.newest_ms = self.find_newest();
@@ -110,6 +115,7 @@ impl SeriesData {
             .partition_point(|block| block.first_ms <= timestamp_ms);
         match blocks {
             0 => Part::Head,
+            // A sample before the first block belongs to the first block.
             _ => Part::Block(before.saturating_sub(1)),
         }
     }
@@ -133,7 +139,7 @@ impl SeriesData {
         }
     }
 
-    /// `samples` instead of one block's; none removes it.
+    /// Replaces the samples of a block. Without samples the block is removed.
     pub(super) fn replace_block(&mut self, index: usize, samples: &[Sample]) {
         let new = compress(samples, &mut self.exponent);
         self.sealed_bytes -= self.blocks[index].size_bytes();
@@ -150,6 +156,7 @@ impl SeriesData {
     }
 
     pub(super) fn replace_head(&mut self, samples: &[Sample]) {
+        // As in `make_room`, a full head is compressed only when one more sample arrives.
         let whole = samples.len().saturating_sub(1) / FRAME * FRAME;
         let (frames, rest) = samples.split_at(whole);
         frames
@@ -162,7 +169,7 @@ impl SeriesData {
     }
 }
 
-/// `old` and `late`, both in order of time, in one order; of equal times the late come after.
+/// Merges two lists in order of time. A late sample comes after an old one with the same timestamp.
 fn merge(old: &[Sample], late: &[Sample], duplicates: DuplicatePolicy) -> Vec<Sample> {
     let mut merged = Vec::with_capacity(old.len() + late.len());
     let mut old = old;

@@ -1,12 +1,13 @@
-//! The samples of one series: sealed blocks, one block that grows by frames, and a head of samples
-//! as they came.
+//! The samples of one series: sealed blocks, one open block that grows by frames, and a head of
+//! uncompressed samples.
 //!
 //! ```text
 //! blocks: 2,048 samples each, shared with readers │ open: up to 15 frames of 128 │ head: up to 128
 //! ```
 //!
-//! All three are in ascending order of time, and each begins where the one before ends. Samples that
-//! belong before the head wait in a list of their own until it is worth it, or somebody reads.
+//! All three are in ascending order of time, and each begins where the one before ends. Samples older
+//! than the head are pending in a separate list. They are merged into their blocks when many have
+//! gathered, and before every read.
 
 mod check;
 mod delete;
@@ -22,23 +23,23 @@ use crate::chunk::block::{Block, OpenBlock};
 use crate::chunk::values::ExponentCache;
 use crate::{DuplicatePolicy, Sample};
 
-/// The capacities of a head: a series that says little should not hold memory for much.
+/// The capacities of a head. Small ones first, so that a series with few samples uses little memory.
 const HEAD_SIZES: [usize; 3] = [16, 64, FRAME];
 
 /// The samples of one series.
 #[derive(Debug)]
 pub(crate) struct SeriesData {
-    /// The greatest timestamp; meaningless while there is no sample.
+    /// The greatest timestamp. Meaningless while there is no sample.
     newest_ms: i64,
     head: Vec<Sample>,
     exponent: ExponentCache,
-    /// Whether the series has ended: it takes no sample any more.
+    /// Whether the series has ended. An ended series accepts no samples; writers look it up again.
     ended: bool,
     blocks: Vec<Arc<Block>>,
     /// The sum of the sizes of `blocks`.
     sealed_bytes: usize,
     open: OpenBlock,
-    /// In order of arrival.
+    /// Pending samples, older than the head, in order of arrival.
     late: Vec<Sample>,
     duplicates: DuplicatePolicy,
 }
@@ -58,7 +59,7 @@ impl SeriesData {
         }
     }
 
-    /// The series ends; samples that are left are dropped.
+    /// Ends the series, and drops the remaining samples.
     pub(crate) fn end(&mut self) {
         self.ended = true;
         self.head = Vec::new();
@@ -73,10 +74,11 @@ impl SeriesData {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
+        // A series with pending samples also has newer ones, so `late` need not be asked.
         self.head.is_empty() && self.open.block.count == 0 && self.blocks.is_empty()
     }
 
-    /// The bytes that the samples occupy.
+    /// Returns the bytes that the samples occupy.
     pub(crate) fn size_bytes(&self) -> usize {
         self.sealed_bytes
             + self.blocks.capacity() * size_of::<Arc<Block>>()
@@ -84,28 +86,29 @@ impl SeriesData {
             + (self.head.capacity() + self.late.capacity()) * size_of::<Sample>()
     }
 
-    /// Whether `samples` need no memory.
+    /// Returns `true` if inserting `samples` needs no memory.
     pub(crate) fn has_room(&self, samples: &[Sample]) -> bool {
         let free = self.head.capacity() - self.head.len();
         free >= samples.len() && self.has_room_for_late(samples)
     }
 
-    /// Whether `sample` is newer than all others and needs no memory.
+    /// Returns `true` if `sample` is newer than all others and needs no memory.
     #[inline]
-    pub(crate) fn has_place_for(&self, sample: Sample) -> bool {
-        // A head with room in it is not the first: the series is not empty, and has not ended.
+    pub(crate) fn can_push(&self, sample: Sample) -> bool {
+        // Empty and ended series have a head without capacity, so this excludes both.
         self.head.len() < self.head.capacity() && sample.timestamp_ms > self.newest_ms
     }
 
-    /// Takes a sample that there is a place for.
+    /// Appends a sample that [`can_push`](Self::can_push) accepts.
     #[inline]
-    pub(crate) fn push_in_place(&mut self, sample: Sample) {
+    pub(crate) fn push(&mut self, sample: Sample) {
         self.newest_ms = sample.timestamp_ms;
         self.head.push(sample);
     }
 
-    /// Takes samples that were checked.
-    pub(crate) fn insert(&mut self, mut samples: &[Sample]) {
+    /// Inserts samples in order of arrival. [`check`](Self::check) must have accepted them, now or
+    /// before they were logged.
+    pub(crate) fn insert_unchecked(&mut self, mut samples: &[Sample]) {
         while !samples.is_empty() {
             let (newer, rest) = samples.split_at(self.in_order(samples));
             self.append(newer);
@@ -119,7 +122,7 @@ impl SeriesData {
         }
     }
 
-    /// How many of the first samples can go to the end, one after the other.
+    /// Returns how many samples from the start of `samples` can be appended in order.
     fn in_order(&self, samples: &[Sample]) -> usize {
         let Some(first) = samples.first() else {
             return 0;
@@ -133,12 +136,12 @@ impl SeriesData {
             .map_or(samples.len(), |breaks| breaks + 1)
     }
 
-    /// Whether a sample can go to the end where `before` is the newest.
+    /// Returns `true` if a sample at `after` can be appended to one at `before`.
     fn follows(&self, before: i64, after: i64) -> bool {
         after > before || (after == before && self.duplicates == DuplicatePolicy::KeepAll)
     }
 
-    /// Takes samples in order, none of them older than what is there.
+    /// Appends samples that [follow](Self::follows) each other and the newest sample.
     fn append(&mut self, mut samples: &[Sample]) {
         let Some(last) = samples.last() else { return };
         self.newest_ms = last.timestamp_ms;
@@ -156,7 +159,7 @@ impl SeriesData {
         }
     }
 
-    /// Makes room in the head for up to `wanted` samples; returns for how many, at least one.
+    /// Makes room in the head for up to `wanted` samples. Returns the room, at least one sample.
     fn make_room(&mut self, wanted: usize) -> usize {
         let length = self.head.len();
         if length == self.head.capacity() {
@@ -174,11 +177,12 @@ impl SeriesData {
     fn compress_head(&mut self) {
         let mut head = std::mem::take(&mut self.head);
         head.chunks(FRAME).for_each(|frame| self.push_frame(frame));
+        // Put the allocation back: `can_push` needs the capacity.
         head.clear();
         self.head = head;
     }
 
-    /// Adds up to [`FRAME`] samples, one or more, to the open block.
+    /// Adds 1 to [`FRAME`] samples to the open block.
     fn push_frame(&mut self, frame: &[Sample]) {
         if self.open.is_full() {
             self.seal();
@@ -195,7 +199,7 @@ impl SeriesData {
         self.blocks.push(Arc::new(block));
     }
 
-    /// The greatest timestamp of a series with samples.
+    /// Returns the greatest timestamp of a series that has samples.
     fn find_newest(&self) -> i64 {
         if let Some(last) = self.head.last() {
             last.timestamp_ms

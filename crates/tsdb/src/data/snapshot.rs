@@ -1,3 +1,9 @@
+//! Consistent views of a series for readers.
+//!
+//! Invariant: no lock is held while samples are decoded. A read copies the head, shares the blocks,
+//! and releases the lock. A shared block never changes: a merge or a deletion puts a new block in its
+//! place. `tests/model` and `tests/it/concurrency.rs` fail without it.
+
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -5,8 +11,8 @@ use super::SeriesData;
 use crate::Sample;
 use crate::chunk::block::Block;
 
-/// What a series had in a range of time, at one moment. Blocks are shared and may reach beyond the
-/// range; the samples of the head are copied.
+/// The samples of a series in a range of time, at one moment. The blocks are shared and may extend
+/// beyond the range. The samples of the head are copied.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) blocks: Vec<Arc<Block>>,
@@ -16,13 +22,14 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The bytes that it keeps in memory, also when the series has ended.
+    /// Returns the bytes that the snapshot keeps in memory, even after the series has ended.
     pub(crate) fn size_bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| block.size_bytes()).sum();
         blocks + self.head.capacity() * size_of::<Sample>()
     }
 
-    /// How many samples there are in the range at most, and the times between which they all are.
+    /// Returns an upper bound for the number of samples in the range, and the timestamps between
+    /// which they all lie.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
         let Snapshot {
             blocks,
@@ -37,8 +44,8 @@ impl Snapshot {
         let times_of_head = [head.first(), head.last()];
         let times_of_head = times_of_head.into_iter().flatten();
         let times = times_of_blocks.chain(times_of_head.map(|sample| sample.timestamp_ms));
-        let (first_ms, last_ms) = times.fold((*to_ms, *from_ms), |(first_ms, last_ms), at| {
-            (first_ms.min(at), last_ms.max(at))
+        let (first_ms, last_ms) = times.fold((*to_ms, *from_ms), |(first_ms, last_ms), time_ms| {
+            (first_ms.min(time_ms), last_ms.max(time_ms))
         });
         let range = first_ms.max(*from_ms)..=last_ms.min(*to_ms);
         (in_blocks + head.len(), range)
@@ -46,14 +53,14 @@ impl Snapshot {
 }
 
 impl SeriesData {
-    /// The samples from `from_ms` to `to_ms`, both included.
+    /// Returns the samples from `from_ms` to `to_ms`, both inclusive.
     pub(crate) fn snapshot(&mut self, from_ms: i64, to_ms: i64) -> Snapshot {
-        self.settle();
-        self.settled(from_ms, to_ms)
+        self.merge_late();
+        self.snapshot_merged(from_ms, to_ms)
     }
 
-    /// The same where no sample waits.
-    pub(super) fn settled(&self, from_ms: i64, to_ms: i64) -> Snapshot {
+    /// [`snapshot`](Self::snapshot) for a series without pending late samples.
+    pub(super) fn snapshot_merged(&self, from_ms: i64, to_ms: i64) -> Snapshot {
         let start = self.blocks.partition_point(|block| block.last_ms < from_ms);
         let end = self.blocks.partition_point(|block| block.first_ms <= to_ms);
         let open = &self.open.block;
@@ -61,6 +68,7 @@ impl SeriesData {
         let mut blocks = Vec::with_capacity(end.saturating_sub(start) + usize::from(opened));
         blocks.extend(self.blocks.iter().take(end).skip(start).cloned());
         if opened {
+            // The open block still grows, so it is copied.
             blocks.push(Arc::new(open.clone()));
         }
         let start = self

@@ -1,3 +1,9 @@
+//! A cache from the bytes of a series in a remote-write message to the series.
+//!
+//! Invariant: an alias is only a hint, like the cell that a handle or a batch remembers. The series
+//! may have ended since. Every user checks that under the lock of the series, and then looks the
+//! series up by its labels. `tests/it/wire/aliases.rs` fails without it.
+
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,16 +15,15 @@ use super::Db;
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 
-/// Where series are, by the bytes with which a sender has named them before: the labels need not be
-/// read again, nor looked up.
+/// Maps the encoded labels of a series, as senders repeat them in each message, to the series. A hit
+/// saves parsing the labels and looking them up.
 ///
-/// Of bounded size, and only a hint: the series may have ended since, which it tells itself. The same
-/// bytes always say the same labels.
+/// The size is bounded. Equal bytes always mean equal labels.
 #[derive(Debug, Default)]
 pub(crate) struct Aliases {
-    /// Of all aliases, one after the other.
+    /// The bytes of all aliases, concatenated.
     bytes: Vec<u8>,
-    /// The texts of the series' labels likewise.
+    /// The label texts of all aliases, concatenated.
     texts: String,
     aliases: Vec<Alias>,
     by_bytes: HashTable<u32>,
@@ -33,62 +38,66 @@ struct Alias {
     cell: Arc<SeriesCell>,
 }
 
-/// A series that was named, and where it was found.
+/// An alias to remember: the bytes in the message, their labels, and the series.
 #[derive(Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NewAlias<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) labels: LabelsRef<'a>,
     pub(crate) cell: Arc<SeriesCell>,
 }
 
 impl Aliases {
-    /// The most aliases.
+    /// Maximum number of aliases.
     const MAX: usize = 1 << 16;
-    /// The most bytes of them and of their labels' texts.
+    /// Maximum size of all aliases and their label texts.
     const MAX_BYTES: usize = 8 << 20;
 
-    /// How many there are.
+    /// Returns the number of aliases.
     pub(crate) fn len(&self) -> usize {
         self.aliases.len()
     }
 
-    /// What follows the alias of this place, if `bytes` begin with that: senders name their series
-    /// in one order.
+    /// If `bytes` begin with the alias at `index`, returns the rest.
+    ///
+    /// Senders repeat their series in the same order, so the next alias is usually the right one, and
+    /// comparing is cheaper than hashing.
     #[inline]
-    pub(crate) fn strip<'a>(&self, place: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let alias = self.aliases.get(place)?;
+    pub(crate) fn strip<'a>(&self, index: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let alias = self.aliases.get(index)?;
         bytes.strip_prefix(&self.bytes[alias.bytes.clone()])
     }
 
-    /// The place of an alias.
+    /// Returns the index of an alias.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
-        let is = |place: &u32| self.bytes[self.aliases[*place as usize].bytes.clone()] == *bytes;
-        let place = self.by_bytes.find(self.hasher.hash_one(bytes), is)?;
-        Some(*place as usize)
+        let equal = |index: &u32| self.bytes[self.aliases[*index as usize].bytes.clone()] == *bytes;
+        let index = self.by_bytes.find(self.hasher.hash_one(bytes), equal)?;
+        Some(*index as usize)
     }
 
-    /// The series of the alias at a place.
+    /// Returns the labels and the series of the alias at `index`.
     #[inline]
-    pub(crate) fn series(&self, place: usize) -> (LabelsRef<'_>, &Arc<SeriesCell>) {
-        let alias = &self.aliases[place];
+    pub(crate) fn series(&self, index: usize) -> (LabelsRef<'_>, &Arc<SeriesCell>) {
+        let alias = &self.aliases[index];
         let text = &self.texts[alias.text.clone()];
         (LabelsRef::with_hash(text, alias.labels_hash), &alias.cell)
     }
 
-    fn insert(&mut self, named: Named<'_>) {
-        let Named {
+    fn insert(&mut self, alias: NewAlias<'_>) {
+        let NewAlias {
             bytes,
             labels,
             cell,
-        } = named;
-        if let Some(place) = self.find(bytes) {
-            self.aliases[place].cell = cell;
+        } = alias;
+        if let Some(index) = self.find(bytes) {
+            // The series ended and began again in another cell.
+            self.aliases[index].cell = cell;
             return;
         }
         let length = bytes.len() + labels.text().len();
         let used = self.bytes.len() + self.texts.len();
         if self.aliases.len() == Self::MAX || used + length > Self::MAX_BYTES {
-            // Those that are still in use come back.
+            // Cheaper than an eviction order: the aliases still in use come back with the next
+            // messages.
             *self = Self::default();
             if length > Self::MAX_BYTES {
                 return;
@@ -97,7 +106,7 @@ impl Aliases {
         let (start, text_start) = (self.bytes.len(), self.texts.len());
         self.bytes.extend_from_slice(bytes);
         self.texts.push_str(labels.text());
-        let place = self.aliases.len() as u32;
+        let index = self.aliases.len() as u32;
         self.aliases.push(Alias {
             bytes: start..self.bytes.len(),
             text: text_start..self.texts.len(),
@@ -111,23 +120,24 @@ impl Aliases {
             hasher,
             ..
         } = self;
-        let rehash = |place: &u32| hasher.hash_one(&all[aliases[*place as usize].bytes.clone()]);
-        by_bytes.insert_unique(hasher.hash_one(bytes), place, rehash);
+        let rehash = |index: &u32| hasher.hash_one(&all[aliases[*index as usize].bytes.clone()]);
+        by_bytes.insert_unique(hasher.hash_one(bytes), index, rehash);
     }
 }
 
 impl Db {
-    /// Shows the aliases, under a lock that others share.
-    pub(crate) fn with_aliases<T>(&self, show: impl FnOnce(&Aliases) -> T) -> T {
-        show(&self.inner.aliases.read())
+    /// Runs `read` with the aliases, under a shared lock.
+    pub(crate) fn with_aliases<T>(&self, read: impl FnOnce(&Aliases) -> T) -> T {
+        read(&self.inner.aliases.read())
     }
 
-    /// Remembers how series were named.
-    pub(crate) fn learn<'a>(&self, named: impl Iterator<Item = Named<'a>>) {
-        let mut named = named.peekable();
-        if named.peek().is_some() {
+    /// Remembers aliases.
+    pub(crate) fn add_aliases<'a>(&self, new: impl Iterator<Item = NewAlias<'a>>) {
+        let mut new = new.peekable();
+        // Usually every alias was known: then don't lock readers out.
+        if new.peek().is_some() {
             let mut aliases = self.inner.aliases.write();
-            named.for_each(|named| aliases.insert(named));
+            new.for_each(|alias| aliases.insert(alias));
         }
     }
 }

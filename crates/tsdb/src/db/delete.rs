@@ -1,33 +1,53 @@
+//! Deletes samples, and ends series.
+//!
+//! Invariant: every series has a sample. A series that loses its last one leaves its shard, the index
+//! and the counters before its locks are released. `tests/it/engine.rs` and `tests/model` fail
+//! without it.
+
 use super::{Db, Inner};
 use crate::data::SeriesData;
-use crate::journal::Ticket;
+use crate::journal::FlushDemand;
 use crate::series_cell::SeriesCell;
 use crate::shard::Shard;
 use crate::{Error, Matcher};
 
-/// What was deleted.
+/// The result of a deletion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deleted {
-    /// Samples.
+    /// The number of samples deleted.
     pub samples: usize,
-    /// Series of which no sample is left.
+    /// The number of series that ended because they lost their last sample.
     pub series: usize,
 }
 
 impl Db {
-    /// Deletes the samples from `from_ms` to `to_ms`, both included, of the series that fulfil all
-    /// of `matchers`. A series that has none left has ended, and its memory is free.
+    /// Deletes the samples from `from_ms` to `to_ms`, both inclusive, of the series that match all of
+    /// `matchers`. A series that loses its last sample ends, and its memory is freed.
     ///
     /// # Errors
-    /// Those of the log, if there is one; what was deleted before stays deleted.
+    /// For a database with files: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`] or
+    /// [`Error::Closed`]. The samples deleted before the error stay deleted.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let load = Labels::new("cpu_load", [("host", "web-1")])?;
+    /// db.append(&load, Sample::new(1000, 0.42))?;
+    /// db.append(&load, Sample::new(2000, 0.45))?;
+    ///
+    /// let deleted = db.delete(&[Matcher::equal("host", "web-1")], 0, 1999)?;
+    /// assert_eq!((deleted.samples, deleted.series), (1, 0));
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn delete(&self, matchers: &[Matcher], from_ms: i64, to_ms: i64) -> Result<Deleted, Error> {
         let inner = &*self.inner;
         let mut deleted = Deleted::default();
         let mut newest = None;
         let series = inner.index.read().select(matchers);
         for cell in series {
-            let ticket = inner.delete(&cell, from_ms, to_ms, &mut deleted)?;
-            newest = newest.max(ticket);
+            let demand = inner.delete(&cell, from_ms, to_ms, &mut deleted)?;
+            newest = newest.max(demand);
         }
         inner.settle(newest)?;
         Ok(deleted)
@@ -41,17 +61,18 @@ impl Inner {
         from_ms: i64,
         to_ms: i64,
         deleted: &mut Deleted,
-    ) -> Result<Option<Ticket>, Error> {
+    ) -> Result<Option<FlushDemand>, Error> {
         let key = cell.key;
-        let place = key.shard as usize;
-        // Before the samples' lock: the series may end.
-        let mut shard = self.lock(place);
+        let shard_index = key.shard as usize;
+        // The series may end, which needs the shard's lock, and that comes first in the lock order.
+        let mut shard = self.lock_shard(shard_index);
         let mut data = cell.data.lock();
         if data.has_ended() {
+            // It ended after the index was searched.
             return Ok(None);
         }
-        let ticket = match &self.journal {
-            Some(journal) => Some(journal.delete(place, key.id, from_ms, to_ms)?),
+        let demand = match &self.journal {
+            Some(journal) => Some(journal.delete(shard_index, key.id, from_ms, to_ms)?),
             None => None,
         };
         let before = data.size_bytes();
@@ -61,11 +82,11 @@ impl Inner {
             deleted.series += 1;
             self.end(&mut shard, cell, &mut data);
         }
-        Ok(ticket)
+        Ok(demand)
     }
 
-    /// Forgets a series of which no sample is left. `data` is that of `cell`: handles have the cell
-    /// too, and learn from it that the series has ended.
+    /// Ends a series that has no sample left. `data` is the locked content of `cell`. Handles still
+    /// hold the cell; they see from `data` that the series has ended.
     pub(super) fn end(&self, shard: &mut Shard, cell: &SeriesCell, data: &mut SeriesData) {
         let SeriesCell { key, labels, .. } = cell;
         let before = data.size_bytes();

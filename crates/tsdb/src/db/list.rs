@@ -1,9 +1,19 @@
 use super::Db;
 use crate::{Labels, Matcher};
 
-/// What there is.
+/// Lists of series and labels.
 impl Db {
-    /// The labels of the series that fulfil all of `matchers`, sorted.
+    /// Returns the labels of the series that match all of `matchers`, sorted.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let load = Labels::new("cpu_load", [("host", "web-1")])?;
+    /// db.append(&load, Sample::new(0, 0.42))?;
+    /// assert_eq!(db.list_series(&[Matcher::metric("cpu_load")]), [load]);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn list_series(&self, matchers: &[Matcher]) -> Vec<Labels> {
         let series = self.inner.index.read().select(matchers);
         let mut labels: Vec<Labels> = series.iter().map(|cell| cell.labels.clone()).collect();
@@ -11,17 +21,49 @@ impl Db {
         labels
     }
 
-    /// The names of the labels of the series that fulfil all of `matchers`, sorted.
+    /// Returns the label names of the series that match all of `matchers`, sorted.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let load = Labels::new("cpu_load", [("host", "web-1"), ("dc", "north")])?;
+    /// db.append(&load, Sample::new(0, 0.42))?;
+    /// assert_eq!(db.label_names(&[]), ["__name__", "dc", "host"]);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn label_names(&self, matchers: &[Matcher]) -> Vec<String> {
         self.inner.index.read().label_names(matchers)
     }
 
-    /// The values of the label `name` among the series that fulfil all of `matchers`, sorted.
+    /// Returns the values that the label `name` has in the series that match all of `matchers`,
+    /// sorted.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// for host in ["web-1", "web-2"] {
+    ///     db.append(&Labels::new("requests", [("host", host)])?, Sample::new(0, 1.0))?;
+    /// }
+    /// let hosts = db.label_values("host", &[Matcher::metric("requests")]);
+    /// assert_eq!(hosts, ["web-1", "web-2"]);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn label_values(&self, name: &str, matchers: &[Matcher]) -> Vec<String> {
         self.inner.index.read().label_values(name, matchers)
     }
 
-    /// How many series there are.
+    /// Returns the number of series.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// assert_eq!(db.series_count(), 1);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn series_count(&self) -> usize {
         self.stats().series
     }

@@ -3,14 +3,24 @@ use std::collections::BTreeMap;
 use super::{Db, Inner};
 use crate::{Error, Metadata};
 
-/// What is known of metrics.
+/// Metadata of metrics.
 impl Db {
-    /// Says what is known of a metric; replaces what was said before. It stays when the metric's
-    /// series end; the default, which says nothing, takes it away.
+    /// Sets the metadata of a metric and replaces the old. Metadata stays when the series of the
+    /// metric end; set `Metadata::default()` to remove it.
     ///
     /// # Errors
-    /// [`Error::MemoryFull`] where it is longer than what was said before and would be too much, and
-    /// those of the log, if there is one.
+    /// [`Error::MemoryFull`] if the new metadata is longer than the old and exceeds
+    /// [`Limits::bytes`](crate::Limits::bytes). For a database with files also [`Error::DiskFull`],
+    /// [`Error::Storage`], [`Error::NotDurable`] or [`Error::Closed`].
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Metadata, MetricKind};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let help = "Requests served since the start.".to_owned();
+    /// db.set_metadata("requests_total", Metadata { kind: MetricKind::Counter, help })?;
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn set_metadata(&self, metric: &str, metadata: Metadata) -> Result<(), Error> {
         let inner = &*self.inner;
         let mut all = inner.metadata.write();
@@ -19,29 +29,50 @@ impl Db {
         if growth > 0 {
             inner.usage.check_room(growth, &inner.options.limits)?;
         }
-        let ticket = match &inner.journal {
+        let demand = match &inner.journal {
             Some(journal) => Some(journal.metadata(metric, &metadata)?),
             None => None,
         };
-        inner.describe(&mut all, metric, metadata);
+        inner.put_metadata(&mut all, metric, metadata);
         drop(all);
-        inner.settle(ticket)
+        inner.settle(demand)
     }
 
-    /// What is known of a metric.
+    /// Returns the metadata of a metric.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Metadata, MetricKind};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.set_metadata("cpu_load", Metadata { kind: MetricKind::Gauge, ..Metadata::default() })?;
+    /// let metadata = db.metadata("cpu_load").unwrap_or_default();
+    /// assert_eq!(metadata.kind, MetricKind::Gauge);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn metadata(&self, metric: &str) -> Option<Metadata> {
         self.inner.metadata.read().get(metric).cloned()
     }
 
-    /// What is known of all metrics, by name.
+    /// Returns the metadata of all metrics, by metric name.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Metadata, MetricKind};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.set_metadata("cpu_load", Metadata { kind: MetricKind::Gauge, ..Metadata::default() })?;
+    /// for (metric, metadata) in db.all_metadata() {
+    ///     println!("{metric}: {:?}", metadata.kind);
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn all_metadata(&self) -> BTreeMap<String, Metadata> {
         self.inner.metadata.read().clone()
     }
 }
 
 impl Inner {
-    /// Keeps, under their lock, what was said of a metric.
-    pub(super) fn describe(
+    /// Stores the metadata of a metric in `all`, the locked map.
+    pub(super) fn put_metadata(
         &self,
         all: &mut BTreeMap<String, Metadata>,
         metric: &str,
@@ -58,7 +89,7 @@ impl Inner {
     }
 }
 
-/// What it occupies, an estimate; nothing for what says nothing.
+/// Estimates the bytes that an entry occupies. Default metadata is not stored, so it occupies none.
 fn size_bytes(metric: &str, metadata: &Metadata) -> usize {
     match *metadata == Metadata::default() {
         true => 0,

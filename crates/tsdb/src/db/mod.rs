@@ -1,3 +1,13 @@
+//! The database: a table of series in shards, an index over their labels, and optionally a log.
+//!
+//! Invariant: locks are taken in the order shard, series, index. A write to a series that a handle
+//! or a batch knows takes the lock of the series alone. Only a snapshot of the log holds several
+//! series locks at once, all in one shard that it has locked. `tests/model` runs into a deadlock
+//! without this order.
+//!
+//! Writers with handles share only the memory counters in [`usage`], which change when a write
+//! allocates, and the log's buffers.
+
 mod aliases;
 mod delete;
 mod list;
@@ -15,14 +25,14 @@ use std::sync::Arc;
 
 use crate::data::{SeriesData, Snapshot};
 use crate::index::Index;
-use crate::journal::Ticket;
+use crate::journal::FlushDemand;
 use crate::series_cell::SeriesCell;
 use crate::shard::{SHARDS, Shard};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, RwLock};
 use crate::wal::Log;
 use crate::{Batch, DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
 
-pub(crate) use aliases::{Aliases, Named};
+pub(crate) use aliases::{Aliases, NewAlias};
 pub use delete::Deleted;
 use open::Session;
 pub(crate) use restore::Restorer;
@@ -32,24 +42,24 @@ use usage::Usage;
 
 /// A time-series database in memory.
 ///
-/// A clone is another reference to the same data. All calls may come from any thread; writers of
-/// different series don't wait for each other if they have handles and rarely if not, readers copy
-/// what they need of a series and hold no lock while they decode.
+/// Clones share the same data, and every method may be called from any thread. Writers of different
+/// series never wait for each other if they use handles ([`Series`]), and rarely otherwise. Readers
+/// share or copy compressed blocks under a short lock, and decode without one.
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
-    /// If there are files.
+    /// `None` without files.
     session: Option<Arc<Session>>,
 }
 
 pub(crate) struct Inner {
     options: DbOptions,
     shards: Box<[Padded]>,
-    /// Taken for writing only while a series begins or ends, inside its shard's lock; never the
-    /// other way round.
+    /// Locked for writing only while a series begins or ends, under its shard's lock. Take no other
+    /// lock while holding it.
     index: RwLock<Index>,
     metadata: RwLock<BTreeMap<String, Metadata>>,
-    /// No other lock is taken inside it.
+    /// Take no other lock while holding it.
     aliases: RwLock<Aliases>,
     journal: Option<Arc<Log>>,
     next_id: AtomicU64,
@@ -57,12 +67,24 @@ pub(crate) struct Inner {
     clock: Clock,
 }
 
-/// On cache lines of its own, for writers of neighbouring shards not to wait for one another.
+/// A shard on separate cache lines. Two locks on one line would slow each other's writers down.
+/// 128 bytes, because some processors prefetch lines in pairs.
 #[repr(align(128))]
 struct Padded(Mutex<Shard>);
 
 impl Db {
-    /// An empty database.
+    /// Creates an empty database in memory, without files.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Retention, Sample};
+    ///
+    /// let week_ms = 7 * 24 * 60 * 60 * 1000;
+    /// let db = Db::new(DbOptions {
+    ///     retention: Retention { age_ms: Some(week_ms), bytes: None },
+    ///     ..DbOptions::default()
+    /// });
+    /// assert_eq!(db.series_count(), 0);
+    /// ```
     pub fn new(options: DbOptions) -> Self {
         Self {
             inner: Arc::new(Inner::new(options)),
@@ -70,31 +92,65 @@ impl Db {
         }
     }
 
-    /// An empty batch that is to be written to this database, whose keys it can be told.
+    /// Creates an empty batch for this database. The caller may add series with known cells to it.
     pub(crate) fn batch(&self) -> Batch {
-        Batch::within(&self.inner)
+        Batch::for_db(&self.inner)
     }
 
-    /// What the database was opened with.
+    /// Returns the options that the database was created or opened with.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, DuplicatePolicy};
+    ///
+    /// let db = Db::new(DbOptions::default());
+    /// assert_eq!(db.options().duplicates, DuplicatePolicy::LastWins);
+    /// ```
     pub fn options(&self) -> &DbOptions {
         &self.inner.options
     }
 
-    /// A writer's handle to the series of `labels`. The series begins with its first sample.
+    /// Returns a write handle to the series with `labels`. The series begins with its first sample.
     ///
     /// # Errors
     /// [`Error::MissingMetric`], [`Error::LabelTooLong`] or [`Error::TooManyLabels`].
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut load = db.series(&Labels::new("cpu_load", [("host", "web-1")])?)?;
+    /// for second in 0..60 {
+    ///     load.append(Sample::new(second * 1000, 0.42))?;
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn series(&self, labels: &Labels) -> Result<Series, Error> {
         self.inner.options.limits.check_labels(labels)?;
         Ok(Series::new(self.clone(), labels.clone()))
     }
 
-    /// The series that fulfil all of `matchers`, with their samples from `from_ms` to `to_ms`, both
-    /// included. Without a matcher: all series.
+    /// Finds the series that match all of `matchers`, for reading their samples from `from_ms` to
+    /// `to_ms`, both inclusive. Without matchers it finds all series.
     ///
-    /// Finds the series only; samples are read when they are asked for.
+    /// The call only finds series. The methods of [`SelectedSeries`](crate::SelectedSeries) read the
+    /// samples, so a series in the selection may have none in the range.
+    ///
+    /// ```
+    /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// for (host, requests) in [("web-1", 120.0), ("web-2", 80.0)] {
+    ///     let labels = Labels::new("requests", [("host", host), ("dc", "north")])?;
+    ///     db.append(&labels, Sample::new(1000, requests))?;
+    /// }
+    /// let found = db.select(&[Matcher::metric("requests"), Matcher::equal("dc", "north")], 0, 5000);
+    /// let total: f64 = found.iter().filter_map(|series| series.aggregate(Aggregate::Sum)).sum();
+    /// assert_eq!(total, 200.0);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn select(&self, matchers: &[Matcher], from_ms: i64, to_ms: i64) -> Selection {
         let series = self.inner.index.read().select(matchers);
+        // Retention frees memory in whole blocks, later; reads must hide expired samples at once.
         let from_ms = from_ms.max(self.inner.clock.oldest_ms());
         Selection::new(self.clone(), series, from_ms, to_ms)
     }
@@ -121,11 +177,12 @@ impl Inner {
         }
     }
 
-    fn lock(&self, place: usize) -> MutexGuard<'_, Shard> {
-        self.shards[place].0.lock()
+    fn lock_shard(&self, index: usize) -> MutexGuard<'_, Shard> {
+        self.shards[index].0.lock()
     }
 
-    /// What a series has in a range. Samples that waited for their place occupy less afterwards.
+    /// Takes a snapshot of the samples in a range. This merges pending late samples, which changes
+    /// the memory in use.
     fn snapshot(&self, data: &mut SeriesData, from_ms: i64, to_ms: i64) -> Snapshot {
         let before = data.size_bytes();
         let snapshot = data.snapshot(from_ms, to_ms);
@@ -133,9 +190,10 @@ impl Inner {
         snapshot
     }
 
-    fn settle(&self, ticket: Option<Ticket>) -> Result<(), Error> {
-        match (&self.journal, ticket) {
-            (Some(journal), Some(ticket)) => journal.settle(ticket),
+    /// Does what the log demands after a write. Call it without holding a lock: it may flush.
+    fn settle(&self, demand: Option<FlushDemand>) -> Result<(), Error> {
+        match (&self.journal, demand) {
+            (Some(journal), Some(demand)) => journal.settle(demand),
             _ => Ok(()),
         }
     }

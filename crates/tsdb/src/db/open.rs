@@ -1,4 +1,4 @@
-//! A database with files: opened, synced, closed.
+//! A database with files: open, sync, snapshot, close.
 
 use std::mem;
 use std::path::Path;
@@ -12,17 +12,18 @@ use crate::storage::{Folder, Storage, StorageFailure};
 use crate::wal::{Log, Recovery, recover};
 use crate::{Error, OpenOptions};
 
-/// What the clones of a database with files share; ends it with the last of them.
+/// The log and the background threads, shared by the clones of a database with files. Dropping the
+/// last clone stops the threads and closes the log.
 pub(super) struct Session {
     log: Arc<Log>,
     recovery: Recovery,
-    /// One snapshot at a time.
+    /// Held while a snapshot is written: the caller and the thread never write two at once.
     snapshots: Arc<Mutex<()>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Db {
-    /// Opens the database in the folder `path`, or begins one there. The folder is its own.
+    /// Opens the database in the folder `path`, or creates it. Keep no other files there.
     ///
     /// # Errors
     /// [`Error::FolderInUse`], [`Error::Corrupt`], [`Error::NewerFormat`], [`Error::DiskFull`] or
@@ -33,7 +34,7 @@ impl Db {
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path();
-    /// let labels = Labels::new("cpu_usage", [("host", "a")])?;
+    /// let labels = Labels::new("cpu_load", [("host", "web-1")])?;
     /// let db = Db::open(path, OpenOptions::default())?;
     /// db.append(&labels, Sample::new(1_700_000_000_000, 0.5))?;
     /// db.close()?;
@@ -47,11 +48,24 @@ impl Db {
         Self::open_on(Folder::lock(path.as_ref())?, options, |_| {})
     }
 
-    /// As [`Db::open`], in any [`Storage`]. While the files are read, `progress` is told how far it
-    /// is, several times a file.
+    /// Opens the database in any [`Storage`], or creates it. Calls `progress` several times per file
+    /// while it reads them.
     ///
     /// # Errors
-    /// Those of [`Db::open`].
+    /// [`Error::Corrupt`], [`Error::NewerFormat`], [`Error::DiskFull`] or [`Error::Storage`].
+    ///
+    /// ```
+    /// use tsdb::storage::Folder;
+    /// use tsdb::{Db, OpenOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path();
+    /// let db = Db::open_on(Folder::lock(path)?, OpenOptions::default(), |recovery| {
+    ///     println!("{} of {} bytes read", recovery.read_bytes, recovery.total_bytes);
+    /// })?;
+    /// # db.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_on(
         storage: impl Storage,
         mut options: OpenOptions,
@@ -62,6 +76,7 @@ impl Db {
         let mut restorer = Restorer::new(&inner);
         let (recovery, start) = recover(&*storage, &mut restorer, &mut progress)?;
         restorer.finish();
+        // Only now: recovery must not log what it restores.
         let log = Arc::new(Log::begin(storage, &start, &options)?);
         inner.journal = Some(Arc::clone(&log));
         let inner = Arc::new(inner);
@@ -70,49 +85,99 @@ impl Db {
             inner,
             session: Some(session),
         };
+        // The log does not record what retention deletes, so recovery has restored it.
         db.enforce_retention();
         Ok(db)
     }
 
-    /// What was found when the database was opened; `None` if it has no files.
+    /// Returns the result of reading the files at open; `None` for a database without files.
+    ///
+    /// ```
+    /// use tsdb::{Db, OpenOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path();
+    /// let db = Db::open(path, OpenOptions::default())?;
+    /// if let Some(torn) = db.recovery().and_then(|recovery| recovery.torn.as_ref()) {
+    ///     eprintln!("a crash cost {} bytes of {}", torn.bytes, torn.file);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn recovery(&self) -> Option<&Recovery> {
         self.session.as_ref().map(|session| &session.recovery)
     }
 
-    /// Returns when all writes that returned before are durable, whatever the mode. Without files
-    /// there is nothing to do.
+    /// Waits until every write that has returned is durable, in any durability mode. Does nothing
+    /// without files.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Storage`]; the writes stay, and the log tries again.
+    /// [`Error::DiskFull`] or [`Error::Storage`]. The writes stay in memory, and the log retries.
+    ///
+    /// ```
+    /// use tsdb::{Db, Durability, Labels, OpenOptions, Sample};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path();
+    /// let options = OpenOptions { durability: Durability::Unsynced, ..OpenOptions::default() };
+    /// let db = Db::open(path, options)?;
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// db.sync()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync(&self) -> Result<(), Error> {
         self.session
             .as_ref()
             .map_or(Ok(()), |session| session.log.sync())
     }
 
-    /// Writes all samples into one file, which takes the place of the log until now.
+    /// Writes all samples into one file, and removes the log files that it replaces.
     ///
-    /// Other calls go on meanwhile; writers wait at most while the heads of one shard are copied.
-    /// A crash in the middle leaves the log as it was. Without files there is nothing to do.
+    /// Reads and writes continue meanwhile. A writer waits at most while the heads of one shard are
+    /// copied. A crash in the middle leaves the log unchanged. Does nothing without files.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Storage`]; the log stays.
+    /// [`Error::DiskFull`] or [`Error::Storage`]. The log stays.
+    ///
+    /// ```
+    /// use tsdb::{Db, Labels, OpenOptions, Sample};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path();
+    /// let db = Db::open(path, OpenOptions::default())?;
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// db.write_snapshot()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_snapshot(&self) -> Result<(), Error> {
         let Some(session) = self.session.as_ref() else {
             return Ok(());
         };
-        let _one = session.snapshots.lock();
+        let _guard = session.snapshots.lock();
         snapshot::write(&self.inner, &session.log)
     }
 
-    /// Refuses writes from now on, in all clones, and returns when all before are durable. Reads go
-    /// on. The folder is free when the last clone is dropped.
+    /// Refuses further writes through any clone, and waits until all earlier writes are durable.
+    /// Reads still work. The folder stays locked until the last clone is dropped.
     ///
-    /// The drop of the last clone closes too, but can't tell of a failure.
+    /// Dropping the last clone closes the database too, but can't report an error.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Storage`]: not all is durable; it stays in memory, and
-    /// closing can be tried again.
+    /// [`Error::DiskFull`] or [`Error::Storage`] if some writes are not durable. They stay in memory;
+    /// call `close` again.
+    ///
+    /// ```
+    /// use tsdb::{Db, Error, Labels, OpenOptions, Sample};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path();
+    /// let db = Db::open(path, OpenOptions::default())?;
+    /// db.close()?;
+    ///
+    /// let load = Labels::new("cpu_load", [("host", "web-1")])?;
+    /// let refused = db.append(&load, Sample::new(0, 0.42));
+    /// assert!(matches!(refused, Err(Error::Closed)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(&self) -> Result<(), Error> {
         self.session
             .as_ref()
@@ -140,8 +205,9 @@ impl Session {
             let snapshots = Arc::clone(&session.snapshots);
             session.spawn("tsdb-snapshot", move || {
                 log.run_snapshots(|| {
-                    let _one = snapshots.lock();
-                    // The log stays as it is, and the next try is put off.
+                    let _guard = snapshots.lock();
+                    // There is no caller to tell. The log stays, and the thread retries once it has
+                    // grown further.
                     if snapshot::write(&inner, &log).is_err() {
                         inner.usage.snapshot_failed();
                     }
@@ -163,10 +229,10 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.log.stop();
         for thread in self.threads.drain(..) {
-            // A panic was printed where it happened; the log is closed all the same.
+            // The panic hook has reported a panic already. Close the log in any case.
             let _ = thread.join();
         }
-        // Whoever wants to know calls `close`.
+        // `drop` can't return the error; `Db::close` does.
         let _ = self.log.close();
     }
 }

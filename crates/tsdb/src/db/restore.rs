@@ -1,4 +1,4 @@
-//! Applies to an empty database what its files say.
+//! Applies the entries of the files to an empty database.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::sync::Ordering;
 use crate::wal::Entry;
 use crate::{Labels, Limits, Sample};
 
-/// Puts back what was accepted once, whatever the limits and windows are now.
+/// Restores every accepted entry. Limits and windows don't apply: the current options may be
+/// narrower than those under which a sample was accepted.
 pub(crate) struct Restorer<'d> {
     db: &'d Inner,
     series: HashMap<SeriesId, Restored, RandomState>,
@@ -22,13 +23,14 @@ pub(crate) struct Restorer<'d> {
 }
 
 enum Restored {
-    /// No sample yet. One that was refused may have begun the series, so it need not come.
-    Named(Labels),
-    Begun(Arc<SeriesCell>),
+    /// The series has no sample yet, and may never get one: the write that logged its begin may have
+    /// been refused afterwards.
+    WithoutSamples(Labels),
+    WithSamples(Arc<SeriesCell>),
 }
 
 impl<'d> Restorer<'d> {
-    /// `db` has no journal yet, and nobody else knows it.
+    /// `db` has no journal yet and is not shared.
     pub(super) fn new(db: &'d Inner) -> Self {
         Self {
             db,
@@ -37,7 +39,7 @@ impl<'d> Restorer<'d> {
         }
     }
 
-    /// Series that begin from now on have other ids than all in the files.
+    /// Makes new series use ids greater than all in the files.
     pub(super) fn finish(self) {
         self.db
             .next_id
@@ -48,30 +50,30 @@ impl<'d> Restorer<'d> {
     pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
         let restored = self.series.get_mut(&id).ok_or(UNKNOWN)?;
         match restored {
-            Restored::Begun(cell) => {
+            Restored::WithSamples(cell) => {
                 let mut data = cell.data.lock();
                 match samples {
-                    [sample] if data.has_place_for(*sample) => data.push_in_place(*sample),
+                    [sample] if data.can_push(*sample) => data.push(*sample),
                     _ if data.has_ended() => return Err(UNKNOWN),
                     _ => insert(self.db, &mut data, samples),
                 }
             }
-            Restored::Named(labels) => {
-                *restored = Restored::Begun(begin(self.db, id, labels, samples)?);
+            Restored::WithoutSamples(labels) => {
+                *restored = Restored::WithSamples(begin_series(self.db, id, labels, samples)?);
             }
         }
         Ok(())
     }
 
-    /// Applies any entry but samples.
+    /// Applies an entry.
     pub(crate) fn apply(&mut self, entry: Entry<'_>) -> Result<(), &'static str> {
         match entry {
-            Entry::Begin(id, labels) => self.name(id, labels),
+            Entry::Begin(id, labels) => self.begin(id, labels),
             Entry::Delete(id, from_ms, to_ms) => self.delete(id, from_ms, to_ms),
             Entry::End(id) => self.end(id),
             Entry::Metadata(metric, metadata) => {
                 let mut all = self.db.metadata.write();
-                self.db.describe(&mut all, metric, metadata);
+                self.db.put_metadata(&mut all, metric, metadata);
                 Ok(())
             }
             Entry::Samples(id, samples) => self.samples(id, samples),
@@ -79,31 +81,34 @@ impl<'d> Restorer<'d> {
         }
     }
 
-    fn name(&mut self, id: SeriesId, labels: Labels) -> Result<(), &'static str> {
+    /// Remembers the labels of a series. It enters the database with its first sample.
+    fn begin(&mut self, id: SeriesId, labels: Labels) -> Result<(), &'static str> {
         if id.0 == u64::MAX {
-            return Err("a series has the id of none");
+            // `finish` could not count beyond it.
+            return Err("a series has an id out of range");
         }
         self.greatest_id = self.greatest_id.max(id.0);
-        match self.series.insert(id, Restored::Named(labels)) {
+        match self.series.insert(id, Restored::WithoutSamples(labels)) {
             None => Ok(()),
-            Some(_) => Err("two series have one id"),
+            Some(_) => Err("two series have the same id"),
         }
     }
 
     fn delete(&mut self, id: SeriesId, from_ms: i64, to_ms: i64) -> Result<(), &'static str> {
-        if let Restored::Begun(cell) = self.series.get(&id).ok_or(UNKNOWN)? {
+        if let Restored::WithSamples(cell) = self.series.get(&id).ok_or(UNKNOWN)? {
             let mut deleted = Deleted::default();
             self.db
                 .delete(cell, from_ms, to_ms, &mut deleted)
-                .map_err(|_| "a deletion is refused without a journal")?;
+                .map_err(|_| "a deletion fails")?;
         }
         Ok(())
     }
 
-    /// A deletion may have ended the series already; retention may have while it held samples.
+    /// Ends a series. Replaying a deletion may have ended it already. If retention ended it, which
+    /// the log doesn't record, it still has samples here.
     fn end(&mut self, id: SeriesId) -> Result<(), &'static str> {
-        if let Restored::Begun(cell) = self.series.remove(&id).ok_or(UNKNOWN)? {
-            let mut shard = self.db.lock(cell.key.shard as usize);
+        if let Restored::WithSamples(cell) = self.series.remove(&id).ok_or(UNKNOWN)? {
+            let mut shard = self.db.lock_shard(cell.key.shard as usize);
             let mut data = cell.data.lock();
             if !data.has_ended() {
                 self.db.end(&mut shard, &cell, &mut data);
@@ -113,20 +118,20 @@ impl<'d> Restorer<'d> {
     }
 }
 
-const UNKNOWN: &str = "an entry is of no series";
+const UNKNOWN: &str = "an entry refers to an unknown series";
 
-fn begin(
+fn begin_series(
     db: &Inner,
     id: SeriesId,
     labels: &Labels,
     samples: &[Sample],
 ) -> Result<Arc<SeriesCell>, &'static str> {
-    let place = shard_of(labels.hash_code());
-    let mut shard = db.lock(place);
+    let shard_index = shard_of(labels.hash_code());
+    let mut shard = db.lock_shard(shard_index);
     if shard.find(labels.borrowed()).is_some() {
         return Err("two series have the same labels");
     }
-    // One that the limits allow; what was accepted once stays.
+    // The current limits may be lower than those under which the series was accepted.
     let unlimited = Limits {
         series: None,
         bytes: None,
@@ -136,7 +141,7 @@ fn begin(
     begun.map_err(|_| "there are too many series")?;
     let mut data = SeriesData::new(db.options.duplicates);
     insert(db, &mut data, samples);
-    let key = shard.take_key(id, place);
+    let key = shard.take_key(id, shard_index);
     let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
     shard.insert(Arc::clone(&cell));
     db.index.write().insert(Arc::clone(&cell));
@@ -145,6 +150,6 @@ fn begin(
 
 fn insert(db: &Inner, data: &mut SeriesData, samples: &[Sample]) {
     let before = data.size_bytes();
-    data.insert(samples);
+    data.insert_unchecked(samples);
     db.usage.resize(before, data.size_bytes());
 }

@@ -1,3 +1,7 @@
+//! Deletes samples by age and by memory in use.
+//!
+//! Retention is not logged, only the end of a series is: after a restart the engine prunes again.
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::delete::Deleted;
@@ -5,16 +9,16 @@ use super::{Db, Inner};
 use crate::shard::SHARDS;
 use crate::sync::{AtomicI64, Ordering};
 
-/// When too many bytes are in use, a sixteenth more than the excess is freed, so that it need not
-/// be done again at once.
+/// When too many bytes are in use, retention frees a sixteenth of the limit more than it must, so
+/// that the next write does not trigger it again.
 const HEADROOM: usize = 16;
 
-/// How old a sample may be.
+/// Turns the maximum age into the oldest timestamp kept.
 pub(super) struct Clock {
     age_ms: Option<u64>,
-    /// The oldest timestamp that is kept, as of the last look at the system's clock.
+    /// The oldest timestamp kept, as of the last reading of the system clock.
     oldest_ms: AtomicI64,
-    /// `oldest_ms` when older samples were deleted last.
+    /// The value of `oldest_ms` at the last sweep.
     swept_ms: AtomicI64,
 }
 
@@ -29,7 +33,7 @@ impl Clock {
         clock
     }
 
-    /// The oldest timestamp that is kept now.
+    /// Reads the system clock and returns the oldest timestamp kept.
     pub(super) fn oldest_ms(&self) -> i64 {
         let Some(age_ms) = self.age_ms else {
             return i64::MIN;
@@ -41,13 +45,14 @@ impl Clock {
         oldest_ms
     }
 
-    /// The oldest timestamp that was kept when somebody last looked: no more than a few writes ago.
+    /// Returns the last result of [`oldest_ms`](Self::oldest_ms), without a system call. A write that
+    /// allocates renews it, so it is at most some writes old.
     #[inline]
     pub(super) fn recent_oldest_ms(&self) -> i64 {
         self.oldest_ms.load(Ordering::Relaxed)
     }
 
-    /// Whether enough time has passed that a sweep is worth it: a 64th of the age.
+    /// Returns `true` if a sweep is worthwhile: a 64th of the maximum age has passed since the last.
     fn is_due(&self, oldest_ms: i64) -> bool {
         let swept_ms = self.swept_ms.load(Ordering::Relaxed);
         self.age_ms
@@ -56,10 +61,22 @@ impl Clock {
 }
 
 impl Db {
-    /// Deletes what has outlived [`Retention`](crate::Retention), now.
+    /// Deletes the samples that have outlived [`Retention`](crate::Retention).
     ///
-    /// Writes do this by themselves when they need memory; call it from time to time if writes may
-    /// cease and memory should still be freed. Visits every series.
+    /// Writes trigger this when they allocate memory. Call it periodically if writes may stop while
+    /// memory should still be freed. It visits every series.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Retention, Sample};
+    ///
+    /// let retention = Retention { age_ms: None, bytes: Some(64 << 20) };
+    /// let db = Db::new(DbOptions { retention, ..DbOptions::default() });
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    ///
+    /// // 64 MiB are not in use yet.
+    /// assert_eq!(db.enforce_retention().samples, 0);
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn enforce_retention(&self) -> Deleted {
         let inner = &*self.inner;
         let mut deleted = Deleted::default();
@@ -74,7 +91,7 @@ impl Db {
 }
 
 impl Inner {
-    /// What a write does that took memory, when it holds no lock any more.
+    /// Enforces retention after a write that allocated memory. Call it without holding a lock.
     pub(super) fn retain(&self) {
         let mut deleted = Deleted::default();
         if self.options.retention.age_ms.is_some() && self.clock.is_due(self.clock.oldest_ms()) {
@@ -87,6 +104,7 @@ impl Inner {
 
     fn sweep_age(&self, deleted: &mut Deleted) {
         let oldest_ms = self.clock.oldest_ms();
+        // Before the sweep, so that concurrent writers don't start one too.
         self.clock.swept_ms.store(oldest_ms, Ordering::Relaxed);
         self.prune(|newest_ms, _| newest_ms < oldest_ms, deleted);
     }
@@ -96,7 +114,7 @@ impl Inner {
             return;
         }
         let mut parts = self.parts();
-        // Now that no sample waits, it may be less.
+        // `parts` has merged pending late samples, which may have freed enough.
         let used = self.usage.stats().sample_bytes;
         if used <= max {
             return;
@@ -112,7 +130,8 @@ impl Inner {
             return;
         };
         let older = parts.iter().take_while(|(newest, _)| *newest < last_ms);
-        // Series that are sampled together have many parts of one age: no more go than must.
+        // Series sampled together have many parts with the same newest timestamp. Free only as many
+        // of those as needed.
         let mut wanted = wanted.saturating_sub(older.map(|(_, size)| size).sum());
         let dead = |newest_ms: i64, size: usize| {
             if newest_ms == last_ms && wanted > 0 {
@@ -124,16 +143,16 @@ impl Inner {
         self.prune(dead, deleted);
     }
 
-    /// The newest timestamp and the size of whatever can be dropped as a whole. Samples that waited
-    /// are in their places afterwards.
+    /// Returns the newest timestamp and the size of each block, open block and head. Merges pending
+    /// late samples first.
     fn parts(&self) -> Vec<(i64, usize)> {
         let mut parts = Vec::new();
-        for place in 0..SHARDS {
-            let shard = self.lock(place);
+        for index in 0..SHARDS {
+            let shard = self.lock_shard(index);
             for cell in shard.series() {
                 let mut data = cell.data.lock();
                 let before = data.size_bytes();
-                data.settle();
+                data.merge_late();
                 self.usage.resize(before, data.size_bytes());
                 parts.extend(data.parts());
             }
@@ -141,11 +160,12 @@ impl Inner {
         parts
     }
 
-    /// Drops the first blocks and heads of each series, as long as they are `dead` by the newest
-    /// timestamp and the size.
+    /// Drops blocks and heads from the start of each series, while `dead` says so for their newest
+    /// timestamp and size.
     fn prune(&self, mut dead: impl FnMut(i64, usize) -> bool, deleted: &mut Deleted) {
-        for place in 0..SHARDS {
-            let mut shard = self.lock(place);
+        for index in 0..SHARDS {
+            let mut shard = self.lock_shard(index);
+            // A copy, because ending a series changes the shard's table.
             let all: Vec<_> = shard.series().cloned().collect();
             for cell in all {
                 let mut data = cell.data.lock();

@@ -1,4 +1,11 @@
-//! Writes a snapshot: a file that says in one place what the log says by and by.
+//! Writes a snapshot: one file with the content of the database, which replaces the log before it.
+//!
+//! Invariants:
+//! - A snapshot gets its name once all of it is durable. Only then are the older segments removed. So
+//!   after a crash there is either the snapshot or the log that it replaces.
+//! - An entry is in the snapshot or in the segments after the cut, never in both.
+//!
+//! `tests/it/snapshot.rs` fails without them.
 
 use super::Inner;
 use crate::data;
@@ -10,10 +17,10 @@ use crate::wal::{
 };
 use crate::{Cursor, Error, Labels, Metadata, Sample};
 
-/// A frame is written when it has so many bytes.
+/// Size at which a frame is written.
 const FRAME_BYTES: usize = 1 << 20;
 
-/// What the database held at the cut.
+/// The content of the database at the cut.
 struct Content {
     series: Vec<SeriesContent>,
     metadata: Vec<(String, Metadata)>,
@@ -25,15 +32,13 @@ struct SeriesContent {
     samples: data::Snapshot,
 }
 
-/// Writes all that `inner` holds, and removes what that makes needless.
-///
-/// The file gets its name when it is durable as a whole, so that after a crash there is either the
-/// snapshot, or the log before it.
+/// Writes the content of `inner` to a snapshot, and removes the files that it replaces.
 pub(super) fn write(inner: &Inner, log: &Log) -> Result<(), Error> {
     let storage = log.storage();
     let mut cut = log.cut();
     let content = Content::collect(inner, &mut cut);
     let (number, log_bytes) = cut.finish()?;
+    // The cut is released here: writers and flushes continue while the file is written.
     let written = write_file(&*storage, number, content);
     log.note_snapshot(log_bytes, written.is_ok());
     written?;
@@ -41,17 +46,19 @@ pub(super) fn write(inner: &Inner, log: &Log) -> Result<(), Error> {
 }
 
 impl Content {
-    /// What each shard logged until it was looked at is before the cut.
+    /// Copies the content shard by shard. The cut of a shard lies at the moment it is copied: its
+    /// entries logged before that are in the content, later ones in the segments after the cut.
     fn collect(inner: &Inner, cut: &mut Cut<'_>) -> Self {
         let mut series = Vec::new();
-        for (place, shard) in inner.shards.iter().enumerate() {
+        for (index, shard) in inner.shards.iter().enumerate() {
             let shard = shard.0.lock();
-            // Together: what a handle logs after the cut, the snapshot must not hold.
+            // Lock all series at once: a handle needs no shard lock, and could otherwise log a sample
+            // after the cut that the snapshot still contains.
             let locked: Vec<_> = shard
                 .series()
                 .map(|cell| (cell, cell.data.lock()))
                 .collect();
-            cut.collect(place);
+            cut.collect(index);
             series.extend(locked.into_iter().map(|(cell, mut data)| SeriesContent {
                 id: cell.key.id,
                 labels: cell.labels.clone(),
@@ -73,7 +80,7 @@ fn write_file(storage: &dyn Storage, number: u64, content: Content) -> Result<()
     let written = write_content(storage, number, &unfinished, content)
         .and_then(|()| publish(storage, &unfinished, &name));
     if written.is_err() {
-        // To give the space back now; else it is removed when the database is opened.
+        // Frees the space now. If this fails too, the next open removes the file.
         let _ = storage.remove(&unfinished);
     }
     written
@@ -106,7 +113,7 @@ fn write_content(
         while let Some(block) = cursor.next_block() {
             samples.clear();
             let pairs = block.timestamps_ms.iter().zip(block.values);
-            samples.extend(pairs.map(|(at, value)| Sample::new(*at, *value)));
+            samples.extend(pairs.map(|(timestamp_ms, value)| Sample::new(*timestamp_ms, *value)));
             file.entries.samples(series.id, &samples);
         }
         file.end_entry()?;
@@ -127,8 +134,8 @@ fn remove_older(storage: &dyn Storage, number: u64) -> Result<(), StorageFailure
     let files = storage.list();
     let files = files.map_err(|cause| StorageFailure::new("list", "", cause))?;
     for file in files {
-        let of = segment_number(&file.name).or(snapshot_number(&file.name));
-        if of.is_some_and(|of| of < number) {
+        let file_number = segment_number(&file.name).or(snapshot_number(&file.name));
+        if file_number.is_some_and(|file_number| file_number < number) {
             storage
                 .remove(&file.name)
                 .map_err(|cause| StorageFailure::new("remove", &file.name, cause))?;
@@ -137,6 +144,7 @@ fn remove_older(storage: &dyn Storage, number: u64) -> Result<(), StorageFailure
     Ok(())
 }
 
+/// A snapshot that is being written.
 struct SnapshotFile {
     segment: Segment,
     entries: Entries,

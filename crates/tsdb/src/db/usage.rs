@@ -4,30 +4,31 @@ use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::{Error, Labels, Limits};
 
-/// What a [`Db`] holds.
+/// The content of a [`Db`] in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Series.
+    /// The number of series.
     pub series: usize,
-    /// The bytes that samples occupy: blocks and heads.
+    /// The bytes of all samples, compressed or not.
     pub sample_bytes: usize,
-    /// The bytes that labels and the index occupy; an estimate.
+    /// The bytes of labels and index; an estimate.
     pub index_bytes: usize,
-    /// The bytes that the metadata of metrics occupies; an estimate.
+    /// The bytes of the metadata of metrics; an estimate.
     pub metadata_bytes: usize,
-    /// Snapshots that the engine tried by itself and that failed, since it was opened. Nothing is
-    /// lost by one: the log stays, longer than it was to be, and the next is tried later.
+    /// The number of automatic snapshots that failed since the database was opened. A failed
+    /// snapshot loses no data: the log stays, longer than intended, and the engine retries later.
     pub failed_snapshots: usize,
 }
 
 impl Stats {
-    /// All bytes that count for [`Limits::bytes`].
+    /// The sum of all bytes, which [`Limits::bytes`] limits.
     pub fn total_bytes(&self) -> usize {
         self.sample_bytes + self.index_bytes + self.metadata_bytes
     }
 }
 
-/// [`Stats`], counted by all writers.
+/// The counters behind [`Stats`], updated by all writers. They are independent of each other, and
+/// guard nothing, so relaxed ordering is enough.
 #[derive(Default)]
 pub(super) struct Usage {
     series: AtomicUsize,
@@ -42,9 +43,10 @@ impl Usage {
         self.failed_snapshots.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One series more, if there may be.
+    /// Counts a new series, or refuses it at a limit.
     pub(super) fn begin(&self, labels: &Labels, limits: &Limits) -> Result<(), Error> {
         self.check_room(1, limits)?;
+        // Add first, then check: two writers must not both take the last place.
         let before = self.series.fetch_add(1, Ordering::Relaxed);
         if let Some(max) = limits.series
             && before >= max
@@ -63,21 +65,23 @@ impl Usage {
             .fetch_sub(series_bytes(labels), Ordering::Relaxed);
     }
 
-    /// The samples of a series occupy `after` bytes, which were `before`.
+    /// Counts a change of the bytes of a series' samples.
     pub(super) fn resize(&self, before: usize, after: usize) {
         if before != after {
+            // Wrapping, so that one addition serves growth and shrinkage.
             self.sample_bytes
                 .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         }
     }
 
-    /// The same for what is known of a metric.
+    /// Counts a change of the bytes of a metric's metadata.
     pub(super) fn resize_metadata(&self, before: usize, after: usize) {
         self.metadata_bytes
             .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// Whether so many bytes may be taken: one of those whose number is not known before.
+    /// Refuses an allocation of `bytes` beyond the limit. Callers pass 1 if they don't know the size
+    /// yet, so the limit can be exceeded by one allocation per writer.
     pub(super) fn check_room(&self, bytes: usize, limits: &Limits) -> Result<(), Error> {
         let Some(max) = limits.bytes else {
             return Ok(());
@@ -99,13 +103,24 @@ impl Usage {
     }
 }
 
-/// What a series occupies beside its samples.
+/// Estimates the bytes of a series without its samples.
 fn series_bytes(labels: &Labels) -> usize {
     SeriesCell::BYTES + labels.heap_bytes() + index::postings_bytes(labels)
 }
 
 impl Db {
-    /// What the database holds now.
+    /// Returns the current number of series and bytes.
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// db.append(&Labels::new("cpu_load", [("host", "web-1")])?, Sample::new(0, 0.42))?;
+    /// let stats = db.stats();
+    /// assert_eq!(stats.series, 1);
+    /// println!("{} bytes in use", stats.total_bytes());
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn stats(&self) -> Stats {
         self.inner.usage.stats()
     }

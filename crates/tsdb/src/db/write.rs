@@ -1,54 +1,88 @@
+//! Writes samples.
+//!
+//! There are two ways. [`Inner::try_append_unchecked`] serves the common case under the lock of the
+//! series alone: one sample, newer than all others, with room in the head. Everything else goes
+//! through [`Inner::append_checked`], which finds or begins the series and ends in
+//! [`Inner::check_and_apply`].
+//!
+//! Invariant: a write is logged before it is applied, both under the lock of its series. So the log
+//! has the entries of a series in the order in which they were applied, and a write that the log
+//! refuses changes nothing. `tests/it/wal/full_disk.rs` and `tests/it/snapshot.rs` fail without it.
+
 use std::sync::Arc;
 
 use super::{Db, Inner};
 use crate::data::SeriesData;
-use crate::journal::{SeriesId, Ticket};
+use crate::journal::{FlushDemand, SeriesId};
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 use crate::shard::{Key, Shard, shard_of};
 use crate::sync::Ordering;
 use crate::{Batch, Error, Labels, Refused, Sample, WriteReport};
 
-/// A write that was accepted.
+/// An accepted write.
 struct Written {
-    ticket: Option<Ticket>,
-    /// Whether memory was taken.
+    demand: Option<FlushDemand>,
+    /// Whether the write allocated memory.
     grew: bool,
 }
 
-/// A write that was refused.
+/// A refused write.
 enum Refusal {
-    /// For these of its samples, in order.
+    /// These samples were refused, in ascending order of their index.
     Samples(Vec<(usize, Error)>),
-    /// As a whole.
+    /// The whole write was refused.
     All(Error),
 }
 
 impl Db {
-    /// Writes one sample of the series of `labels`, which begins if there is none.
+    /// Writes one sample to the series with `labels`, and begins the series if it does not exist.
+    ///
+    /// To write to the same series often, use a handle: see [`Db::series`].
     ///
     /// # Errors
-    /// As [`Db::series`] and [`Series::append`](crate::Series::append).
+    /// - [`Error::OutOfOrder`], [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`] if the
+    ///   options refuse the sample.
+    /// - [`Error::MissingMetric`], [`Error::LabelTooLong`], [`Error::TooManyLabels`] or
+    ///   [`Error::TooManySeries`] if the series would begin.
+    /// - [`Error::MemoryFull`] at [`Limits::bytes`](crate::Limits::bytes).
+    /// - For a database with files: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`]
+    ///   or [`Error::Closed`].
+    ///
+    /// ```
+    /// use tsdb::{Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let requests = Labels::new("requests_total", [("host", "web-1"), ("code", "200")])?;
+    /// db.append(&requests, Sample::new(1_700_000_000_000, 1027.0))?;
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn append(&self, labels: &Labels, sample: Sample) -> Result<(), Error> {
-        self.append_ref(labels.borrowed(), sample)
+        self.append_by_labels(labels.borrowed(), sample)
     }
 
-    pub(crate) fn append_ref(&self, labels: LabelsRef<'_>, sample: Sample) -> Result<(), Error> {
+    pub(crate) fn append_by_labels(
+        &self,
+        labels: LabelsRef<'_>,
+        sample: Sample,
+    ) -> Result<(), Error> {
         let inner = &*self.inner;
-        let shard = inner.lock(shard_of(labels.hash_code()));
-        let pushed = shard
+        let shard = inner.lock_shard(shard_of(labels.hash_code()));
+        let appended = shard
             .find(labels)
-            .and_then(|cell| inner.push_in_place(cell, sample));
+            .and_then(|cell| inner.try_append_unchecked(cell, sample));
+        // Settling may wait for the disk, so not under the lock.
         drop(shard);
-        if let Some(ticket) = pushed {
-            return inner.settle(ticket);
+        if let Some(demand) = appended {
+            return inner.settle(demand);
         }
-        inner.finish(inner.write(None, labels, &[sample], &mut None))
+        inner.finish_unlocked(inner.append_checked(None, labels, &[sample], &mut None))
     }
 
-    /// [`Db::append`] to a series that was known before, if there was one; afterwards it is.
+    /// Appends to the series of a handle. Stores the cell in `known`, so that the next call needs no
+    /// lookup.
     #[inline]
-    pub(crate) fn append_at(
+    pub(crate) fn append_with_handle(
         &self,
         known: &mut Option<Arc<SeriesCell>>,
         labels: &Labels,
@@ -56,69 +90,87 @@ impl Db {
     ) -> Result<(), Error> {
         let inner = &*self.inner;
         if let (Some(cell), [sample]) = (&known, samples)
-            && let Some(ticket) = inner.push_in_place(cell, *sample)
+            && let Some(demand) = inner.try_append_unchecked(cell, *sample)
         {
-            return inner.settle(ticket);
+            return inner.settle(demand);
         }
         if samples.is_empty() {
-            // With its first sample a series begins.
+            // A series must not begin without a sample.
             return Ok(());
         }
         let mut found = None;
-        let written = inner.write(known.as_deref(), labels.borrowed(), samples, &mut found);
+        let written =
+            inner.append_checked(known.as_deref(), labels.borrowed(), samples, &mut found);
         if found.is_some() {
             *known = found;
         }
-        inner.finish(written)
+        inner.finish_unlocked(written)
     }
 
     /// Writes the points of `batch` and empties it.
     ///
-    /// Of each series all points are written or none: where one is refused, the others of its
-    /// series are refused with [`Error::Withheld`]. Series do not depend on each other.
+    /// The points of one series are written all or none: if one is refused, the others of its series
+    /// are refused with [`Error::Withheld`]. Different series do not affect each other.
+    ///
+    /// ```
+    /// use tsdb::{Batch, Db, DbOptions, Labels, Sample};
+    ///
+    /// # let db = Db::new(DbOptions::default());
+    /// let mut batch = Batch::new();
+    /// for (host, load) in [("web-1", 0.42), ("web-2", 0.17)] {
+    ///     batch.push(&Labels::new("cpu_load", [("host", host)])?, Sample::new(1000, load));
+    /// }
+    /// let report = db.write(&mut batch);
+    /// assert_eq!(report.written, 2);
+    /// if let Some(refused) = report.refused.into_iter().next() {
+    ///     return Err(refused.error);
+    /// }
+    /// # Ok::<(), tsdb::Error>(())
+    /// ```
     pub fn write(&self, batch: &mut Batch) -> WriteReport {
-        let report = self.write_points(batch);
+        let report = self.write_keeping_points(batch);
         batch.clear();
         report
     }
 
     /// [`Db::write`] that leaves the points in the batch.
-    pub(crate) fn write_points(&self, batch: &mut Batch) -> WriteReport {
+    pub(crate) fn write_keeping_points(&self, batch: &mut Batch) -> WriteReport {
         let inner = &*self.inner;
         let mut report = WriteReport::default();
-        let (mut newest, mut grew) = (None, false);
-        for place in 0..batch.arrange(&self.inner) {
-            let group = batch.group(place);
+        let (mut greatest, mut grew) = (None, false);
+        for series in 0..batch.group_by_series(&self.inner) {
+            let group = batch.group(series);
             if group.samples.is_empty() {
                 continue;
             }
             if let (Some(cell), [sample]) = (group.known(), group.samples)
-                && let Some(ticket) = inner.push_in_place(cell, *sample)
+                && let Some(demand) = inner.try_append_unchecked(cell, *sample)
             {
                 report.written += 1;
-                newest = newest.max(ticket);
+                greatest = greatest.max(demand);
                 continue;
             }
             let mut found = None;
-            match inner.write(group.known(), group.labels(), group.samples, &mut found) {
+            match inner.append_checked(group.known(), group.labels(), group.samples, &mut found) {
                 Ok(written) => {
                     report.written += group.samples.len();
-                    newest = newest.max(written.ticket);
+                    greatest = greatest.max(written.demand);
                     grew |= written.grew;
                 }
                 Err(refusal) => refusal.report(group.samples.len(), |index, error| {
-                    let index = group.point(index);
+                    let index = group.point_index(index);
                     report.refused.push(Refused { index, error });
                 }),
             }
             if found.is_some() {
-                batch.remember(place, found);
+                batch.remember(series, found);
             }
         }
         if grew {
             inner.retain();
         }
-        if let Err(error) = inner.settle(newest) {
+        // Once for the whole batch: one sync makes all its points durable.
+        if let Err(error) = inner.settle(greatest) {
             report.refuse_others(batch.len(), &error);
         }
         report
@@ -126,28 +178,35 @@ impl Db {
 }
 
 impl Inner {
-    /// Writes down and takes a sample, if there is nothing to decide, to refuse or to allocate; the
-    /// series has not ended then.
+    /// Logs and appends a sample that no option can refuse and that needs no memory. Returns `None`
+    /// without an effect for any other sample, and if the series has ended.
     #[inline]
-    fn push_in_place(&self, cell: &SeriesCell, sample: Sample) -> Option<Option<Ticket>> {
+    fn try_append_unchecked(
+        &self,
+        cell: &SeriesCell,
+        sample: Sample,
+    ) -> Option<Option<FlushDemand>> {
         let mut data = cell.data.lock();
-        if sample.timestamp_ms < self.clock.recent_oldest_ms() || !data.has_place_for(sample) {
+        if sample.timestamp_ms < self.clock.recent_oldest_ms() || !data.can_push(sample) {
             return None;
         }
-        let ticket = match &self.journal {
+        let demand = match &self.journal {
             Some(journal) => {
                 let Key { id, shard, .. } = cell.key;
+                // The checked way asks the log again, and returns its error.
                 Some(journal.sample(shard as usize, id, sample).ok()?)
             }
             None => None,
         };
-        data.push_in_place(sample);
-        Some(ticket)
+        data.push(sample);
+        Some(demand)
     }
 
-    /// A write to the series that was `known` to have these labels; if it has ended, or none was, to
-    /// the one that has them now, which is then `found`, or begins.
-    fn write(
+    /// Checks, logs and inserts samples of the series with `labels`.
+    ///
+    /// Uses the cell `known`, unless there is none or its series has ended. Then it looks the series
+    /// up, or begins it, and stores the cell in `found`.
+    fn append_checked(
         &self,
         known: Option<&SeriesCell>,
         labels: LabelsRef<'_>,
@@ -157,33 +216,34 @@ impl Inner {
         if let Some(cell) = known {
             let mut data = cell.data.lock();
             if !data.has_ended() {
-                return self.apply(cell.key, &mut data, samples);
+                return self.check_and_apply(cell.key, &mut data, samples);
             }
+            // The lock of the series is released here, before the shard's is taken.
         }
-        let place = shard_of(labels.hash_code());
-        let mut shard = self.lock(place);
+        let shard_index = shard_of(labels.hash_code());
+        let mut shard = self.lock_shard(shard_index);
         if let Some(cell) = shard.find(labels) {
             *found = Some(Arc::clone(cell));
-            // In a shard that is locked no series ends.
-            return self.apply(cell.key, &mut cell.data.lock(), samples);
+            // No need to ask whether the series has ended: that needs the shard's lock.
+            return self.check_and_apply(cell.key, &mut cell.data.lock(), samples);
         }
-        let (cell, written) = self.begin(&mut shard, place, labels, samples)?;
+        let (cell, written) = self.begin_series(&mut shard, shard_index, labels, samples)?;
         *found = Some(cell);
         Ok(written)
     }
 
-    /// What remains to do of a write when its lock is released.
+    /// Enforces retention and settles with the log after a write. The caller must hold no lock.
     #[inline]
-    fn finish(&self, written: Result<Written, Refusal>) -> Result<(), Error> {
+    fn finish_unlocked(&self, written: Result<Written, Refusal>) -> Result<(), Error> {
         let written = written.map_err(Refusal::into_first)?;
         if written.grew {
             self.retain();
         }
-        self.settle(written.ticket)
+        self.settle(written.demand)
     }
 
-    /// Checks, writes down and takes samples.
-    fn apply(
+    /// Checks, logs and inserts samples of a locked series. The only place that applies the options.
+    fn check_and_apply(
         &self,
         key: Key,
         data: &mut SeriesData,
@@ -195,6 +255,8 @@ impl Inner {
             refused.push((index, error));
         });
         if !refused.is_empty() {
+            // The checks run one after the other, so a sample may have failed two of them. The stable
+            // sort keeps the first error.
             refused.sort_by_key(|(index, _)| *index);
             refused.dedup_by_key(|(index, _)| *index);
             return Err(Refusal::Samples(refused));
@@ -203,20 +265,21 @@ impl Inner {
         if grew {
             self.usage.check_room(1, &self.options.limits)?;
         }
-        let ticket = match &self.journal {
+        let demand = match &self.journal {
             Some(journal) => Some(journal.samples(key.shard as usize, key.id, samples)?),
             None => None,
         };
         let before = data.size_bytes();
-        data.insert(samples);
+        data.insert_unchecked(samples);
         self.usage.resize(before, data.size_bytes());
-        Ok(Written { ticket, grew })
+        Ok(Written { demand, grew })
     }
 
-    fn begin(
+    /// Begins a series in a locked shard with its first samples. Leaves no trace if they are refused.
+    fn begin_series(
         &self,
         shard: &mut Shard,
-        place: usize,
+        shard_index: usize,
         labels: LabelsRef<'_>,
         samples: &[Sample],
     ) -> Result<(Arc<SeriesCell>, Written), Refusal> {
@@ -224,20 +287,21 @@ impl Inner {
         self.options.limits.check_labels(labels)?;
         self.usage.begin(labels, &self.options.limits)?;
         let id = SeriesId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let key = shard.take_key(id, place);
+        let key = shard.take_key(id, shard_index);
         let mut data = SeriesData::new(self.options.duplicates);
-        let first = self.write_first(key, labels, &mut data, samples);
+        let first = self.log_begin_and_apply(key, labels, &mut data, samples);
         let written = first.inspect_err(|_| {
             shard.free_key(key);
             self.usage.end(labels);
         })?;
+        // Published only now, with samples in it: a series is never visible without one.
         let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
         shard.insert(Arc::clone(&cell));
         self.index.write().insert(Arc::clone(&cell));
         Ok((cell, written))
     }
 
-    fn write_first(
+    fn log_begin_and_apply(
         &self,
         key: Key,
         labels: &Labels,
@@ -247,12 +311,13 @@ impl Inner {
         if let Some(journal) = &self.journal {
             journal.begin_series(key.shard as usize, key.id, labels)?;
         }
-        self.apply(key, data, samples)
+        self.check_and_apply(key, data, samples)
     }
 }
 
 impl WriteReport {
-    /// None of `points` points can be said to be written; those that were refused keep their errors.
+    /// Marks all other points of a batch of `points` as refused with `error`, because the log could
+    /// not make them durable. Points refused before keep their errors.
     fn refuse_others(&mut self, points: usize, error: &Error) {
         let mut others = vec![true; points];
         for refused in &self.refused {
@@ -281,15 +346,15 @@ impl Refusal {
         }
     }
 
-    /// Tells of each of `samples` samples why it was not written.
-    fn report(self, samples: usize, mut tell: impl FnMut(usize, Error)) {
+    /// Calls `report` with an error for each of `samples` samples, because none was written.
+    fn report(self, samples: usize, mut report: impl FnMut(usize, Error)) {
         match self {
-            Self::All(error) => (0..samples).for_each(|index| tell(index, error.clone())),
+            Self::All(error) => (0..samples).for_each(|index| report(index, error.clone())),
             Self::Samples(refused) => {
                 let mut refused = refused.into_iter().peekable();
                 for index in 0..samples {
-                    let own = refused.next_if(|(at, _)| *at == index);
-                    tell(index, own.map_or(Error::Withheld, |(_, error)| error));
+                    let cause = refused.next_if(|(refused_index, _)| *refused_index == index);
+                    report(index, cause.map_or(Error::Withheld, |(_, error)| error));
                 }
             }
         }

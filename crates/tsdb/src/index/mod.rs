@@ -1,4 +1,4 @@
-//! Which series have which labels.
+//! The inverted index from labels to series.
 
 mod list;
 mod postings;
@@ -14,19 +14,20 @@ use postings::Postings;
 use crate::Labels;
 use crate::series_cell::SeriesCell;
 
-/// An inverted index: for each label the series that have it.
+/// For each label, the series that have it.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     names: BTreeMap<Arc<str>, Values>,
+    /// The ordinals of all series.
     all: RoaringBitmap,
-    /// By ordinal.
+    /// The series by ordinal.
     series: Vec<Option<Arc<SeriesCell>>>,
 }
 
-/// The values of one label, in order, each with the series that have it.
+/// The values of one label, sorted, each with the series that have it.
 type Values = BTreeMap<Arc<str>, Postings>;
 
-/// What one series adds to the index beside its place in it, about: a number for each label.
+/// Estimates the bytes of the postings of one series: one number per label.
 pub(crate) fn postings_bytes(labels: &Labels) -> usize {
     labels.len() * size_of::<u32>()
 }
@@ -35,6 +36,7 @@ impl Index {
     pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
         let ordinal = cell.key.ordinal();
         for label in &cell.labels {
+            // `get_mut` before `entry`: `entry` would allocate the name, which is usually there.
             let values = match self.names.get_mut(label.name) {
                 Some(values) => values,
                 None => self.names.entry(label.name.into()).or_default(),
@@ -47,11 +49,11 @@ impl Index {
             }
         }
         self.all.insert(ordinal);
-        let place = ordinal as usize;
-        if self.series.len() <= place {
-            self.series.resize(place + 1, None);
+        let index = ordinal as usize;
+        if self.series.len() <= index {
+            self.series.resize(index + 1, None);
         }
-        self.series[place] = Some(cell);
+        self.series[index] = Some(cell);
     }
 
     pub(crate) fn remove(&mut self, cell: &SeriesCell) {

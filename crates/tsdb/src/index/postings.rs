@@ -1,7 +1,7 @@
 use roaring::RoaringBitmap;
 
-/// The series that have a label, by ordinal; one or more. Most labels of a large index are of one
-/// series alone: a bitmap each would be most of its memory.
+/// The ordinals of the series that have a label; at least one. Most labels of a large index occur in
+/// a single series, and a bitmap for each would dominate its memory.
 #[derive(Clone, Debug)]
 pub(super) enum Postings {
     One(u32),
@@ -18,7 +18,7 @@ impl Postings {
         }
     }
 
-    /// Returns whether none is left.
+    /// Removes a series. Returns `true` if none is left.
     pub(super) fn remove(&mut self, ordinal: u32) -> bool {
         match self {
             Self::One(one) => *one == ordinal,
@@ -37,7 +37,8 @@ impl Postings {
     }
 }
 
-/// The union of many postings. Ordinals are dense, so a bit for each is cheaper than an order.
+/// The union of many postings. Single ordinals go into a plain bitmap: ordinals are dense, so that is
+/// cheaper than sorting them.
 #[derive(Debug, Default)]
 pub(super) struct Union {
     single: Vec<u8>,

@@ -1,3 +1,5 @@
+//! Finds the series that match a set of conditions.
+
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -10,25 +12,25 @@ use crate::pattern::Pattern;
 use crate::series_cell::SeriesCell;
 use crate::{Labels, Matcher};
 
-/// So few candidates are looked at one by one: cheaper than to intersect.
+/// Up to this number of candidates, checking each against all matchers is cheaper than intersecting
+/// bitmaps.
 const FEW: u64 = 8;
 
-/// What a condition says.
+/// The series that match one condition.
 enum Found<'a> {
     Nothing,
-    /// Only these can match.
     Only(&'a Postings),
     OnlyThese(RoaringBitmap),
-    /// All but these match: those that lack the label match.
+    /// All except these. The condition also matches series without the label, which have no postings.
     AllBut(RoaringBitmap),
 }
 
 impl Index {
-    /// The series that fulfil all conditions.
+    /// Returns the series that match all conditions.
     pub(crate) fn select(&self, matchers: &[Matcher]) -> Vec<Arc<SeriesCell>> {
-        if let Some(few) = self.few(matchers) {
+        if let Some(candidates) = self.few_candidates(matchers) {
             let fits = |labels: &Labels| matchers.iter().all(|matcher| matcher.matches(labels));
-            let series = few.filter_map(|ordinal| self.get(ordinal));
+            let series = candidates.filter_map(|ordinal| self.get(ordinal));
             return series.filter(|cell| fits(&cell.labels)).cloned().collect();
         }
         let mut found: Vec<Found<'_>> = Vec::with_capacity(matchers.len());
@@ -43,7 +45,7 @@ impl Index {
         let mut ordinals = ordinals.iter();
         let mut many = [0; 256];
         loop {
-            // Many at a time cost a tenth of as many alone.
+            // Reading ordinals in chunks costs a tenth of reading them one by one.
             let many = ordinals.next_many(&mut many);
             if many.is_empty() {
                 return series;
@@ -53,8 +55,8 @@ impl Index {
         }
     }
 
-    /// The candidates, if a condition leaves a few only.
-    fn few(&self, matchers: &[Matcher]) -> Option<impl Iterator<Item = u32>> {
+    /// Returns the candidates, if one condition leaves at most [`FEW`].
+    fn few_candidates(&self, matchers: &[Matcher]) -> Option<impl Iterator<Item = u32>> {
         let equal = matchers
             .iter()
             .filter_map(|matcher| match matcher.condition() {
@@ -73,6 +75,7 @@ impl Index {
     fn find(&self, matcher: &Matcher) -> Found<'_> {
         let values = self.names.get(matcher.name());
         if matcher.matches_value("") {
+            // Series without the label match too, so collect the ones that don't.
             let Some(values) = values else {
                 return Found::AllBut(RoaringBitmap::new());
             };
@@ -111,6 +114,7 @@ impl Index {
             }
         }
         many.extend(&owned);
+        // The smallest first keeps the intermediate results small.
         many.sort_by_key(|these| these.len());
         for these in many {
             only = Some(only.map_or_else(|| these.clone(), |only| only & these));
@@ -129,7 +133,7 @@ fn union(values: &Values, wanted: impl Fn(&str) -> bool) -> RoaringBitmap {
     found.finish()
 }
 
-/// The series of the values that match: only those are looked at that have the pattern's prefix.
+/// Returns the series whose value matches. Visits only the values with the prefix of the pattern.
 fn prefixed(values: &Values, pattern: &Pattern) -> RoaringBitmap {
     let prefix = pattern.prefix();
     let any = matches!(pattern, Pattern::Prefix(_));
@@ -144,11 +148,11 @@ fn prefixed(values: &Values, pattern: &Pattern) -> RoaringBitmap {
     found.finish()
 }
 
-/// The least text that is greater than all that begin with `prefix`, if there is one.
+/// Returns the least text greater than every text with `prefix`, if there is one.
 fn successor(prefix: &str) -> Option<String> {
-    let last = prefix.char_indices().rfind(|(_, last)| *last < char::MAX)?;
-    let (place, last) = last;
-    let mut text = prefix[..place].to_owned();
+    // `char::MAX` has no successor, so increment the last character before it.
+    let (offset, last) = prefix.char_indices().rfind(|(_, last)| *last < char::MAX)?;
+    let mut text = prefix[..offset].to_owned();
     text.extend((last..=char::MAX).nth(1));
     Some(text)
 }

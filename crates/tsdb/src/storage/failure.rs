@@ -2,14 +2,14 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// An action on a file that failed.
+/// A failed action on a file.
 #[derive(Clone, Debug)]
 pub struct StorageFailure {
-    /// What was tried: "write", "sync", …
+    /// The action: "write", "sync", …
     pub action: &'static str,
-    /// The file's name; empty for the folder itself.
+    /// The name of the file; empty for the folder itself.
     pub file: String,
-    /// What the operating system said.
+    /// The error of the operating system.
     pub cause: Arc<io::Error>,
 }
 
@@ -22,7 +22,7 @@ impl StorageFailure {
         }
     }
 
-    /// Whether there is no space left, on the disk or in the quota.
+    /// Returns `true` if the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         matches!(
             self.cause.kind(),

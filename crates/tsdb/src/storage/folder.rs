@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use super::{Storage, StorageFailure, StorageFile, StoredFile};
 use crate::Error;
 
-/// The file whose lock says that the folder is in use. It stays when the lock is gone.
+/// The file whose lock marks the folder as in use. The file itself is never removed.
 const LOCK: &str = "lock";
 
-/// A folder of the file system, locked for as long as this value lives.
+/// A folder of the file system, locked while this value exists.
 ///
-/// The lock is the operating system's: it ends with the process, however that ends.
+/// The operating system holds the lock, and releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -18,18 +18,19 @@ pub struct Folder {
 }
 
 impl Drop for Folder {
-    /// By name: a process that is being started has the file, too, until it runs its own program.
     fn drop(&mut self) {
+        // Closing the file is not enough: a child process has it open too, between fork and exec, and
+        // would keep the lock.
         let _ = self.lock.unlock();
     }
 }
 
 impl Folder {
-    /// Takes the folder, which is created if it isn't there.
+    /// Locks the folder, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::FolderInUse`] if a database has it open, in this process or another;
-    /// [`Error::Storage`] or [`Error::DiskFull`].
+    /// [`Error::FolderInUse`] if a database has it open, in this process or in another.
+    /// [`Error::Storage`] or [`Error::DiskFull`] if the folder or the lock file can't be created.
     pub fn lock(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let fail = |action| move |cause| Error::from(StorageFailure::new(action, LOCK, cause));
@@ -47,13 +48,13 @@ impl Folder {
         }
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Creates a folder and its parents, so that they are there after a crash.
+/// Creates a folder and its parents durably.
 fn create_durably(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -69,8 +70,8 @@ fn create_durably(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Windows can't sync a folder; its file systems keep a journal of names.
 fn sync_path(folder: &Path) -> io::Result<()> {
+    // Windows can't sync a folder. Its file systems journal their metadata.
     if cfg!(windows) {
         return Ok(());
     }

@@ -1,7 +1,8 @@
-//! Where a database keeps its files.
+//! The storage for the files of a database.
 //!
-//! [`Folder`] is a folder of the file system. Another [`Storage`] can encrypt, keep everything in
-//! memory, or fail on purpose: see [`Db::open_on`](crate::Db::open_on).
+//! [`Folder`] is a folder of the file system. Other implementations of [`Storage`] can encrypt files,
+//! keep them in memory, or fail on purpose in tests. Pass them to
+//! [`Db::open_on`](crate::Db::open_on).
 
 mod failure;
 mod folder;
@@ -11,25 +12,26 @@ use std::io;
 pub use failure::StorageFailure;
 pub use folder::Folder;
 
-/// A flat folder of files, of one database alone.
+/// A flat folder of files, used by a single database.
 ///
-/// What the database asks of it:
-/// - Bytes that [`StorageFile::append`] took and [`StorageFile::sync`] confirmed survive a crash.
-///   Of bytes that were not confirmed any part may survive, in any order.
-/// - A file that was created, renamed or removed is so after a crash too once
-///   [`Storage::sync_folder`] has returned. Before that it may be either way.
-/// - A file name is one that the database gave: ASCII letters, digits, `-` and `.`.
+/// The database relies on these guarantees:
+/// - Bytes survive a crash once [`StorageFile::append`] has accepted them and [`StorageFile::sync`]
+///   has returned. Of later bytes, any part may survive, in any order.
+/// - Creating, renaming or removing a file survives a crash once [`Storage::sync_folder`] has
+///   returned. Until then, a crash may undo it.
+///
+/// The database uses file names of ASCII letters, digits, `-` and `.`.
 pub trait Storage: Send + Sync + 'static {
-    /// All files, in any order; others may be among them.
+    /// Lists all files, in any order. The list may contain files of others.
     fn list(&self) -> io::Result<Vec<StoredFile>>;
 
-    /// Replaces the content of `into` by the whole content of a file.
+    /// Replaces the content of `into` with the content of a file.
     fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()>;
 
-    /// A new, empty file, in the place of what had the name.
+    /// Creates an empty file, and replaces an existing one of that name.
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>>;
 
-    /// Gives the file `from` the name `to`, in the place of what had it; at once or not at all.
+    /// Renames a file atomically, and replaces an existing file with the name `to`.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -39,22 +41,22 @@ pub trait Storage: Send + Sync + 'static {
     fn sync_folder(&self) -> io::Result<()>;
 }
 
-/// A file that is there.
+/// An existing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// How many bytes it has.
+    /// The length in bytes.
     pub length: u64,
 }
 
-/// A file that grows.
+/// A file open for appending.
 pub trait StorageFile: Send {
-    /// Adds bytes at the end. After an error any part of them may stand there: the database writes
-    /// no more to this file then.
+    /// Appends bytes. After an error the file may contain any part of them. The database then stops
+    /// writing to it.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes all bytes durable that were added. After an error the database takes none of them for
-    /// durable, and writes those that it still has to another file.
+    /// Makes all appended bytes durable. After an error the database assumes that none of the bytes
+    /// since the last sync are durable, and writes them to another file.
     fn sync(&mut self) -> io::Result<()>;
 }

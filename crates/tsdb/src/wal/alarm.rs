@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Wakes a background thread.
+/// Wakes a background thread. A wake-up while the thread is busy ends its next wait, so none is lost.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     signal: Mutex<Signal>,
@@ -16,25 +16,26 @@ struct Signal {
 }
 
 impl Alarm {
-    /// Ends the wait under way, or the next one.
+    /// Ends the current wait, or the next one.
     #[cold]
     pub(crate) fn wake(&self) {
         self.signal.lock().due = true;
         self.changed.notify_one();
     }
 
-    /// Ends all waits, now and later.
+    /// Ends the current wait and all later ones.
     pub(crate) fn stop(&self) {
         self.signal.lock().stopped = true;
         self.changed.notify_one();
     }
 
-    /// Waits to be woken, at most for `longest`; returns whether to go on.
-    pub(crate) fn wait(&self, longest: Option<Duration>) -> bool {
+    /// Waits until woken, or until `timeout`. Returns `false` once the alarm is stopped.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut signal = self.signal.lock();
+        // No loop: a spurious wake-up only makes the thread look for work early.
         if !signal.due && !signal.stopped {
-            match longest {
-                Some(longest) => drop(self.changed.wait_for(&mut signal, longest)),
+            match timeout {
+                Some(timeout) => drop(self.changed.wait_for(&mut signal, timeout)),
                 None => self.changed.wait(&mut signal),
             }
         }

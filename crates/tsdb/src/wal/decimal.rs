@@ -1,32 +1,34 @@
-//! Values that are decimals, as whole numbers of their last digit.
+//! Decimal values, stored as integers in units of their last digit.
 //!
-//! A value is taken as `n / 10^digits` only if this division gives back its very bits: so -0.0,
-//! infinities, every NaN and values with more digits are none, and what is read is what was written.
+//! A value is stored as `n / 10^digits` only if this division returns exactly its bits. So -0.0,
+//! infinities, every NaN and values with more digits use another form, and every value is read back
+//! as it was written.
 
 use super::packed::{self, GROUP};
 use super::varint::{push as push_varint, take as take_varint, unzigzag, zigzag};
 use crate::Sample;
 
-/// The most digits behind the point.
+/// Maximum number of digits after the decimal point.
 pub(super) const MAX_DIGITS: u8 = 9;
 
 const POWERS: [f64; MAX_DIGITS as usize + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/// Added to a number of less than [`BOUND`], leaves no bits behind the point: the sum's bits are
-/// those of this number plus the nearest whole number.
+/// Adding this to a number below [`BOUND`] rounds it: the bits of the sum are the bits of this
+/// constant plus the nearest integer.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// Below it a whole number and [`ROUNDER`] have an exact sum.
+/// Below this, the sum of an integer and [`ROUNDER`] is exact.
 const BOUND: f64 = (1_u64 << 51) as f64;
 
-/// How many values decide whether a number of digits is worth trying.
+/// The number of values that decide whether a number of digits is worth trying.
 const PROBE: usize = 16;
 
-/// Appends the values as decimals of so many digits. If one is none, returns `false`, with
-/// something half written at the end of `to`.
+/// Appends the values as decimals with `digits` digits after the point. Returns `false` if a value is
+/// not such a decimal. The end of `to` is incomplete then, and the caller must truncate it.
 pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], digits: u8) -> bool {
     let power = POWERS[usize::from(digits)];
     let mut numbers = [0; GROUP];
+    // Reject a wrong number of digits before anything is encoded.
     let probe = &samples[..samples.len().min(PROBE)];
     if !whole_numbers(probe, power, &mut numbers) {
         return false;
@@ -46,8 +48,10 @@ pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], digits: u8) -> bool {
     true
 }
 
-/// The values times `power`; returns whether each is a whole number that gives its value back.
+/// Multiplies the values by `power`. Returns `true` if each product is an integer that divides back to
+/// exactly its value.
 fn whole_numbers(samples: &[Sample], power: f64, numbers: &mut [i64]) -> bool {
+    // No early exit, so that the loop vectorizes.
     let mut all = true;
     for (number, sample) in numbers.iter_mut().zip(samples) {
         let scaled = sample.value * power;
@@ -59,7 +63,7 @@ fn whole_numbers(samples: &[Sample], power: f64, numbers: &mut [i64]) -> bool {
     all
 }
 
-/// Fills in the values from the start of `bytes`; `None` if they aren't all there.
+/// Reads the values from the start of `bytes`; `None` if they are incomplete.
 pub(super) fn take(bytes: &mut &[u8], samples: &mut [Sample], digits: u8) -> Option<()> {
     let power = *POWERS.get(usize::from(digits))?;
     let (first, rest) = samples.split_first_mut()?;

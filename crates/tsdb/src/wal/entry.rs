@@ -1,4 +1,4 @@
-//! What a frame says, one entry after the other.
+//! The entries of a frame: changes of the database.
 
 use super::run::{self, MAX_RUN};
 use super::varint::{self, take as take_varint, unzigzag, zigzag};
@@ -17,7 +17,7 @@ mod kind {
     pub(super) const CLOSED: u8 = 8;
 }
 
-/// The kinds of metrics, by the number that stands for each.
+/// The metric kinds by their number in the file.
 const METRIC_KINDS: [MetricKind; 5] = [
     MetricKind::Unknown,
     MetricKind::Counter,
@@ -26,28 +26,28 @@ const METRIC_KINDS: [MetricKind; 5] = [
     MetricKind::Summary,
 ];
 
-/// One thing that happened.
+/// One change of the database.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
     /// A series begins.
     Begin(SeriesId, Labels),
     /// Samples of a series, in the order of arrival.
     Samples(SeriesId, &'a [Sample]),
-    /// The samples of a series from the first to the second time, both included, are deleted.
+    /// The samples of a series between two timestamps, both inclusive, are deleted.
     Delete(SeriesId, i64, i64),
     /// A series has ended.
     End(SeriesId),
-    /// The metadata of a metric.
+    /// The metadata of a metric is set.
     Metadata(&'a str, Metadata),
-    /// The file ends here as it was meant to.
+    /// The log was closed, or the snapshot is complete.
     Closed,
 }
 
-/// Entries on their way to a file.
+/// A buffer of encoded entries.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     bytes: Vec<u8>,
-    /// The last timestamp written, if there is one.
+    /// The timestamp of the last sample; `None` before the first.
     clock: Option<i64>,
 }
 
@@ -64,7 +64,7 @@ impl Entries {
         &self.bytes
     }
 
-    /// Forgets the entries, and keeps at most `capacity` bytes of memory.
+    /// Removes the entries, and keeps at most `capacity` bytes of memory.
     pub(crate) fn clear(&mut self, capacity: usize) {
         self.clock = None;
         self.bytes.clear();
@@ -80,7 +80,7 @@ impl Entries {
         }
     }
 
-    /// Adds samples; none is nothing.
+    /// Adds samples. Adds no entry if there are none.
     #[inline]
     pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) {
         if let [sample] = samples {
@@ -92,19 +92,20 @@ impl Entries {
         }
     }
 
-    /// In one copy, as this is the write that is done most.
+    /// Adds one sample.
     #[inline]
     pub(crate) fn sample(&mut self, id: SeriesId, sample: Sample) {
-        let at = sample.timestamp_ms;
-        let clock = self.clock(at);
+        let timestamp_ms = sample.timestamp_ms;
+        let clock = self.clock(timestamp_ms);
+        // The most frequent write, so the entry is assembled on the stack and copied once.
         let mut entry = [0; 1 + 2 * varint::MAX_LENGTH + 8];
         entry[0] = kind::SAMPLE;
         let mut length = 1 + varint::write(&mut entry[1..], id.0);
-        let distance = zigzag(at.wrapping_sub(clock));
+        let distance = zigzag(timestamp_ms.wrapping_sub(clock));
         length += varint::write(&mut entry[length..], distance);
         entry[length..length + 8].copy_from_slice(&sample.value.to_bits().to_le_bytes());
         self.bytes.extend_from_slice(&entry[..length + 8]);
-        self.clock = Some(at);
+        self.clock = Some(timestamp_ms);
     }
 
     fn run(&mut self, id: SeriesId, samples: &[Sample]) {
@@ -115,13 +116,14 @@ impl Entries {
         self.clock = Some(samples[samples.len() - 1].timestamp_ms);
     }
 
-    /// The time to count from. The entries of each shard stand alone, so they tell it first.
+    /// Returns the timestamp from which the next distance counts. Writes it first if the buffer has
+    /// none: a frame joins the buffers of several shards, so a buffer can't depend on the one before.
     #[inline]
-    fn clock(&mut self, at: i64) -> i64 {
+    fn clock(&mut self, timestamp_ms: i64) -> i64 {
         self.clock.unwrap_or_else(|| {
             self.bytes.push(kind::CLOCK);
-            self.number(at);
-            at
+            self.number(timestamp_ms);
+            timestamp_ms
         })
     }
 
@@ -138,8 +140,8 @@ impl Entries {
     pub(crate) fn metadata(&mut self, metric: &str, metadata: &Metadata) {
         self.bytes.push(kind::METADATA);
         self.text(metric);
-        let place = METRIC_KINDS.iter().position(|k| *k == metadata.kind);
-        self.bytes.push(place.unwrap_or_default() as u8);
+        let number = METRIC_KINDS.iter().position(|k| *k == metadata.kind);
+        self.bytes.push(number.unwrap_or_default() as u8);
         self.text(&metadata.help);
     }
 
@@ -162,7 +164,7 @@ impl Entries {
     }
 }
 
-/// Reads entries.
+/// Decodes entries.
 #[derive(Debug)]
 pub(crate) struct EntryReader {
     clock: i64,
@@ -177,7 +179,7 @@ impl EntryReader {
         }
     }
 
-    /// The next entry of `bytes`; `None` if what stands there is none. Bytes are left.
+    /// Decodes the next entry; `None` if the bytes are not an entry. `bytes` must not be empty.
     #[inline]
     pub(crate) fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Option<Entry<'a>> {
         loop {
@@ -187,7 +189,7 @@ impl EntryReader {
                 kind::CLOCK => self.clock = take_number(bytes)?,
                 kind::SAMPLE => return self.sample(bytes),
                 kind::RUN => return self.run(bytes),
-                _ => return rare(kind, bytes),
+                _ => return take_other(kind, bytes),
             }
         }
     }
@@ -205,6 +207,7 @@ impl EntryReader {
     fn run<'a>(&'a mut self, bytes: &mut &[u8]) -> Option<Entry<'a>> {
         let id = take_id(bytes)?;
         let count = usize::try_from(take_varint(bytes)?).ok()?;
+        // Fails for a count above `MAX_RUN`, before any memory is allocated for it.
         let samples = self.run.get_mut(..count)?;
         run::take(bytes, samples, self.clock)?;
         self.clock = samples.last()?.timestamp_ms;
@@ -212,7 +215,8 @@ impl EntryReader {
     }
 }
 
-fn rare<'a>(kind: u8, bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
+/// Decodes an entry without samples. Kept apart, so that the loop over samples stays small.
+fn take_other<'a>(kind: u8, bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
     Some(match kind {
         kind::BEGIN => Entry::Begin(take_id(bytes)?, take_labels(bytes)?),
         kind::END => Entry::End(take_id(bytes)?),

@@ -1,11 +1,11 @@
-//! The fixed parts of a file: its header and that of each frame.
+//! The headers of files and frames.
 
 use crc32c::{crc32c, crc32c_append};
 
-/// The version that this code writes, and the newest that it reads.
+/// The format version that this code writes, and the newest that it reads.
 pub(crate) const VERSION: u32 = 1;
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// A segment of the log.
@@ -23,22 +23,23 @@ impl FileKind {
     }
 }
 
-/// The start of a file.
+/// The header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub(crate) kind: FileKind,
     /// The number in the file's name.
     pub(crate) number: u64,
-    /// How many bytes of the segment before count; zero in the first, and in a snapshot.
+    /// The valid length of the previous segment, in bytes. Zero in the first segment and in a
+    /// snapshot.
     pub(crate) previous_end: u64,
 }
 
-/// Why a header is none.
+/// The reason why a header can't be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadHeader {
-    /// It was damaged, or never written as a whole.
+    /// The header was damaged, or never written completely.
     Damaged,
-    /// It was written by a newer release.
+    /// A newer release wrote the file, in this format version.
     Newer(u32),
 }
 
@@ -67,23 +68,24 @@ impl FileHeader {
                 number: u64_at(bytes, 16),
                 previous_end: u64_at(bytes, 24),
             }),
+            // No release writes version 0.
             0 => Err(BadHeader::Damaged),
             version => Err(BadHeader::Newer(version)),
         }
     }
 }
 
-/// Of all but the place of the checksum itself.
+/// Computes the checksum of the header without the checksum field.
 fn file_checksum(bytes: &[u8; FileHeader::LENGTH]) -> u32 {
     crc32c_append(crc32c(&bytes[..12]), &bytes[16..])
 }
 
-/// The start of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
-    /// How many bytes of entries follow.
+    /// The length of the entries that follow, in bytes.
     pub(crate) length: u64,
-    /// How many bytes of this file were known to be durable when the frame was written.
+    /// The number of bytes of this file that were durable when the frame was written.
     pub(crate) durable: u64,
     /// The checksum of the entries.
     pub(crate) checksum: u32,
@@ -92,7 +94,8 @@ pub(crate) struct FrameHeader {
 impl FrameHeader {
     pub(crate) const LENGTH: usize = 24;
 
-    /// As it stands at `offset` of file `number`: elsewhere it would be no header.
+    /// Encodes the header for `offset` in file `number`. The checksum covers both, so that a frame at
+    /// the wrong position is invalid.
     pub(crate) fn encode(&self, number: u64, offset: u64) -> [u8; Self::LENGTH] {
         let mut bytes = [0; Self::LENGTH];
         bytes[..8].copy_from_slice(&self.length.to_le_bytes());
@@ -103,7 +106,7 @@ impl FrameHeader {
         bytes
     }
 
-    /// The header at `offset` of `file`, if there is one.
+    /// Decodes the header at `offset` of `file`; `None` if there is no valid one.
     pub(crate) fn decode(file: &[u8], number: u64, offset: usize) -> Option<Self> {
         let bytes: &[u8; Self::LENGTH] = file.get(offset..)?.first_chunk()?;
         let header = Self {
@@ -111,26 +114,26 @@ impl FrameHeader {
             durable: u64_at(bytes, 8),
             checksum: u32_at(bytes, 16),
         };
-        // Cheap, and false nearly everywhere but at a header: looking for one is fast.
+        // Cheap, and false at nearly every other offset. That makes a search for headers fast.
         let plausible = header.length > 0 && header.durable <= offset as u64;
-        let sound = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset as u64);
-        (plausible && sound()).then_some(header)
+        let valid = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset as u64);
+        (plausible && valid()).then_some(header)
     }
 }
 
 fn frame_checksum(bytes: &[u8; FrameHeader::LENGTH], number: u64, offset: u64) -> u32 {
-    let place = crc32c_append(crc32c(&number.to_le_bytes()), &offset.to_le_bytes());
-    crc32c_append(place, &bytes[..20])
+    let position = crc32c_append(crc32c(&number.to_le_bytes()), &offset.to_le_bytes());
+    crc32c_append(position, &bytes[..20])
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let mut number = [0; 4];
-    number.copy_from_slice(&bytes[at..at + 4]);
+    number.copy_from_slice(&bytes[offset..offset + 4]);
     u32::from_le_bytes(number)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     let mut number = [0; 8];
-    number.copy_from_slice(&bytes[at..at + 8]);
+    number.copy_from_slice(&bytes[offset..offset + 8]);
     u64::from_le_bytes(number)
 }

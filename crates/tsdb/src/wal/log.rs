@@ -1,4 +1,13 @@
-//! The log as the engine sees it.
+//! The interface of the log to the engine.
+//!
+//! Each shard has a buffer. A write logs into the buffer of its shard under the lock of its series. A
+//! flush later collects all buffers into one frame.
+//!
+//! Invariants:
+//! - Locks are taken in the order writer, shard, series, buffer. So a call under a series' lock may
+//!   log, but must not flush. `tests/it/snapshot.rs` runs into a deadlock without it.
+//! - A failing log refuses new writes, and keeps every write that it has accepted until a flush
+//!   succeeds. `tests/it/wal/full_disk.rs` fails without it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -10,68 +19,68 @@ use parking_lot::{Mutex, MutexGuard};
 use super::alarm::Alarm;
 use super::entry::Entries;
 use super::writer::{Buffers, Writer, WriterStart};
-use crate::journal::{SeriesId, Ticket};
+use crate::journal::{FlushDemand, SeriesId};
 use crate::shard::SHARDS;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, Error, Labels, Metadata, OpenOptions, Sample};
 
-/// The buffer of what belongs to no shard.
+/// The index of the buffer for metadata, after those of the shards.
 const METADATA: usize = SHARDS;
 
-/// A buffer of this size is brought to the file early.
+/// A buffer of this size wakes the flush thread early.
 const WAKE_BYTES: usize = 512 << 10;
 
-/// The caller who fills a buffer to this size waits for the file: the log's memory is bounded.
+/// A writer that fills a buffer to this size flushes the log itself. This bounds the memory of the
+/// log.
 const FULL_BYTES: usize = 4 << 20;
 
-/// How often a log that failed tries again.
+/// The interval of retries after a failed flush.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// How often the log is handed to the operating system when nobody asked for more.
+/// The flush interval with [`Durability::Unsynced`].
 const UNSYNCED_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Whether the log takes writes.
+/// The states of the log.
 mod state {
     pub(super) const WORKING: u8 = 0;
-    /// The last flush failed: writes are refused until one succeeds.
+    /// The last flush failed. The log refuses writes until one succeeds.
     pub(super) const FAILING: u8 = 1;
     pub(super) const CLOSED: u8 = 2;
 }
 
-/// What a ticket asks for.
+/// The demands, in ascending order.
 mod demand {
-    use super::Ticket;
+    use super::FlushDemand;
 
-    pub(super) const NOTHING: Ticket = Ticket(0);
-    pub(super) const WAKE: Ticket = Ticket(1);
-    pub(super) const FLUSH: Ticket = Ticket(2);
+    pub(super) const NOTHING: FlushDemand = FlushDemand(0);
+    /// Wake the flush thread.
+    pub(super) const WAKE: FlushDemand = FlushDemand(1);
+    /// Flush before returning.
+    pub(super) const FLUSH: FlushDemand = FlushDemand(2);
 }
 
-/// Where accepted writes are written down.
-///
-/// Locks are taken in this order: the writer's, a shard's, a series', a buffer's. So a call under a
-/// series' lock may log, but not flush.
+/// The log of a database.
 pub(crate) struct Log {
     core: Arc<Core>,
-    /// In the mode where each caller waits.
+    /// Only with [`Durability::Commit`]: groups the callers that wait for a sync.
     commits: Option<BlockingQueue<Flusher>>,
 }
 
 struct Core {
     buffers: Box<[Mutex<Entries>]>,
     state: AtomicU8,
-    /// Why the state is `FAILING`.
+    /// The reason for the state `FAILING`.
     failure: Mutex<Option<StorageFailure>>,
     writer: Mutex<Writer>,
     durability: Durability,
-    /// Wakes the thread that flushes.
+    /// Wakes the flush thread.
     flushes: Alarm,
-    /// Wakes the thread that takes snapshots.
+    /// Wakes the snapshot thread.
     snapshots: Alarm,
 }
 
 impl Log {
-    /// A log that goes on after what `start` says.
+    /// Begins a log that continues from `start`.
     pub(crate) fn begin(
         storage: Arc<dyn Storage>,
         start: &WriterStart,
@@ -93,7 +102,7 @@ impl Log {
         Ok(Self { core, commits })
     }
 
-    /// A series begins. Its first samples follow under the same lock.
+    /// Logs the begin of a series. The caller logs its first samples under the same lock.
     pub(crate) fn begin_series(
         &self,
         shard: usize,
@@ -104,87 +113,88 @@ impl Log {
         Ok(())
     }
 
-    /// Samples of one series, in the order of arrival.
+    /// Logs samples of one series, in order of arrival.
     #[inline]
     pub(crate) fn samples(
         &self,
         shard: usize,
         id: SeriesId,
         samples: &[Sample],
-    ) -> Result<Ticket, Error> {
+    ) -> Result<FlushDemand, Error> {
         let mut buffer = self.core.accept(shard)?;
         let before = buffer.len();
         buffer.samples(id, samples);
-        Ok(ticket(before, buffer.len()))
+        Ok(flush_demand(before, buffer.len()))
     }
 
-    /// One sample of a series.
+    /// Logs one sample of a series.
     #[inline]
     pub(crate) fn sample(
         &self,
         shard: usize,
         id: SeriesId,
         sample: Sample,
-    ) -> Result<Ticket, Error> {
+    ) -> Result<FlushDemand, Error> {
         let mut buffer = self.core.accept(shard)?;
         let before = buffer.len();
         buffer.sample(id, sample);
-        Ok(ticket(before, buffer.len()))
+        Ok(flush_demand(before, buffer.len()))
     }
 
-    /// The samples of one series from `from_ms` to `to_ms`, both included, are deleted.
+    /// Logs the deletion of samples from `from_ms` to `to_ms`, both inclusive.
     pub(crate) fn delete(
         &self,
         shard: usize,
         id: SeriesId,
         from_ms: i64,
         to_ms: i64,
-    ) -> Result<Ticket, Error> {
+    ) -> Result<FlushDemand, Error> {
         self.core.accept(shard)?.delete(id, from_ms, to_ms);
         Ok(demand::NOTHING)
     }
 
-    /// A series has ended: no sample is left. Its id isn't used again.
-    ///
-    /// Taken while the log is failing too, for it can't be refused.
+    /// Logs the end of a series. Its id must not be used again.
     pub(crate) fn end(&self, shard: usize, id: SeriesId) {
+        // Not through `accept`: a series may end while the log is failing, and that can't be refused.
         let mut buffer = self.core.buffers[shard].lock();
         if self.core.state.load(Ordering::SeqCst) != state::CLOSED {
             buffer.end(id);
         }
     }
 
-    /// A metric's metadata; under the lock of the metadata, not of a shard.
-    pub(crate) fn metadata(&self, metric: &str, metadata: &Metadata) -> Result<Ticket, Error> {
+    /// Logs the metadata of a metric. Called under the lock of the metadata.
+    pub(crate) fn metadata(&self, metric: &str, metadata: &Metadata) -> Result<FlushDemand, Error> {
         let mut buffer = self.core.accept(METADATA)?;
         let before = buffer.len();
         buffer.metadata(metric, metadata);
-        Ok(ticket(before, buffer.len()))
+        Ok(flush_demand(before, buffer.len()))
     }
 
-    /// Returns when what the ticket stands for is as durable as the mode promises; called without
-    /// any lock.
+    /// Finishes a logged write as the durability mode promises. The caller must hold no lock, because
+    /// this may flush.
     #[inline]
-    pub(crate) fn settle(&self, ticket: Ticket) -> Result<(), Error> {
+    pub(crate) fn settle(&self, demand: FlushDemand) -> Result<(), Error> {
         if let Some(commits) = &self.commits {
             return commits.submit(()).map_err(not_durable);
         }
-        if ticket == demand::WAKE {
+        if demand == demand::WAKE {
             self.core.flushes.wake();
-        } else if ticket == demand::FLUSH {
-            // A failure refuses the next write; this one is logged, and will be written.
+        } else if demand == demand::FLUSH {
+            // Ignore a failure: this write is logged, and a retry will write it. The next write is
+            // refused.
             let _ = self.core.flush();
         }
         Ok(())
     }
 
-    /// Makes all durable that was logged before, whatever the mode.
+    /// Makes all logged entries durable, in any mode.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         Ok(self.core.write(Writer::flush_durably)?)
     }
 
-    /// Ends the log: later writes are refused, all before are durable.
+    /// Refuses later writes, and makes all earlier ones durable.
     pub(crate) fn close(&self) -> Result<(), Error> {
+        // Before the buffers are collected; see `accept`.
         self.core.state.store(state::CLOSED, Ordering::SeqCst);
         let mut writer = self.core.writer.lock();
         Ok(writer.close(&self.core.buffers)?)
@@ -194,7 +204,7 @@ impl Log {
         Arc::clone(self.core.writer.lock().storage())
     }
 
-    /// Holds all flushes, to find the place in the log that a snapshot stands for.
+    /// Starts a cut of the log for a snapshot. Flushes wait until the cut is finished.
     pub(crate) fn cut(&self) -> Cut<'_> {
         Cut {
             core: &self.core,
@@ -202,16 +212,16 @@ impl Log {
         }
     }
 
-    /// Notes how a snapshot ended that stands in for `log_bytes` of the log.
+    /// Records the outcome of a snapshot that replaces `log_bytes` of the log.
     pub(crate) fn note_snapshot(&self, log_bytes: u64, succeeded: bool) {
         let mut writer = self.core.writer.lock();
         writer.note_snapshot(log_bytes, succeeded);
     }
 
-    /// Flushes as often as the mode says, until [`Log::stop`].
+    /// Flushes at the interval of the mode, until [`Log::stop`].
     pub(crate) fn run_flushes(&self) {
         while self.core.flushes.wait(self.core.interval()) {
-            // The failure is kept in the state.
+            // `flush` has put a failure into the state, and the interval is the retry interval now.
             let _ = self.core.flush();
         }
     }
@@ -219,14 +229,14 @@ impl Log {
     /// Calls `snapshot` whenever one is due, until [`Log::stop`].
     pub(crate) fn run_snapshots(&self, snapshot: impl Fn()) {
         while self.core.snapshots.wait(None) {
-            // While one was taken, each flush has asked for it again.
+            // Each flush during the last snapshot woke this thread again, although none is due.
             if self.core.writer.lock().is_snapshot_due() {
                 snapshot();
             }
         }
     }
 
-    /// Ends what runs.
+    /// Ends `run_flushes` and `run_snapshots`.
     pub(crate) fn stop(&self) {
         self.core.flushes.stop();
         self.core.snapshots.stop();
@@ -234,12 +244,11 @@ impl Log {
 }
 
 impl Core {
-    /// The buffer of a shard, if the log takes writes.
-    ///
-    /// The state is read under the buffer's lock: a writer that close doesn't stop has logged
-    /// before close collects.
+    /// Locks the buffer of a shard, unless the log refuses writes.
     #[inline]
     fn accept(&self, shard: usize) -> Result<MutexGuard<'_, Entries>, Error> {
+        // Read the state under the buffer's lock. Then either this write sees that the log is closed,
+        // or `close` collects the buffer after this write.
         let buffer = self.buffers[shard].lock();
         match self.state.load(Ordering::SeqCst) {
             state::WORKING => Ok(buffer),
@@ -274,6 +283,7 @@ impl Core {
         flushed
     }
 
+    /// Changes between `WORKING` and `FAILING` after a flush.
     fn note(&self, flushed: &Result<(), StorageFailure>) {
         let (from, to) = match flushed {
             Ok(()) => (state::FAILING, state::WORKING),
@@ -282,15 +292,17 @@ impl Core {
                 (state::WORKING, state::FAILING)
             }
         };
+        // Exchanged, not stored: `CLOSED` must stay.
         let changed = self
             .state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
         if changed.is_ok() && to == state::FAILING {
+            // The flush thread must switch from its interval to the retry interval.
             self.flushes.wake();
         }
     }
 
-    /// How long the background waits; `None` for as long as nobody wakes it.
+    /// Returns how long the flush thread waits; `None` until it is woken.
     fn interval(&self) -> Option<Duration> {
         if self.state.load(Ordering::SeqCst) == state::FAILING {
             return Some(RETRY);
@@ -303,32 +315,34 @@ impl Core {
     }
 }
 
-/// A place in the log, while it is sought.
+/// A cut of the log that is being made: the boundary between the entries that a snapshot replaces and
+/// those that follow it.
 pub(crate) struct Cut<'a> {
     core: &'a Core,
     writer: MutexGuard<'a, Writer>,
 }
 
 impl Cut<'_> {
-    /// What the shard has logged until now is before the cut; called under the locks of the shard and
-    /// of all its series.
+    /// Puts all entries that the shard has logged before the cut. Called under the locks of the shard
+    /// and of all its series.
     pub(crate) fn collect(&mut self, shard: usize) {
         self.writer.collect(&self.core.buffers[shard]);
     }
 
-    /// The same for the metadata, under their lock.
+    /// The same for metadata. Called under the lock of the metadata.
     pub(crate) fn collect_metadata(&mut self) {
         self.collect(METADATA);
     }
 
-    /// Makes durable what was collected. Returns the number of the segment after the cut, and how
-    /// many bytes are before it. A failure is noted as the snapshot's.
+    /// Makes the collected entries durable. Returns the number of the segment after the cut, and the
+    /// number of bytes before it. A failure counts as a failed snapshot.
     pub(crate) fn finish(mut self) -> Result<(u64, u64), StorageFailure> {
         let cut = self.writer.cut();
         let log_bytes = self.writer.written_bytes();
         if cut.is_err() {
             self.writer.note_snapshot(0, false);
         }
+        // `note` may wake the flush thread, which needs the writer.
         drop(self.writer);
         self.core
             .note(&cut.as_ref().map(drop).map_err(Clone::clone));
@@ -336,7 +350,8 @@ impl Cut<'_> {
     }
 }
 
-/// Syncs once for all callers that wait.
+/// Flushes and syncs once for all waiting callers. The requests carry nothing, because the entries are
+/// in the buffers already.
 struct Flusher(Arc<Core>);
 
 impl CommitBlocking for Flusher {
@@ -365,14 +380,15 @@ fn not_durable(error: SubmitError<StorageFailure>) -> Error {
     })
 }
 
-/// What a buffer demands that has grown from one length to another.
+/// Returns the demand of a buffer that has grown from one length to another.
 #[inline]
-fn ticket(before: usize, after: usize) -> Ticket {
+fn flush_demand(before: usize, after: usize) -> FlushDemand {
     if after < WAKE_BYTES {
         demand::NOTHING
     } else if after >= FULL_BYTES {
         demand::FLUSH
     } else if before < WAKE_BYTES {
+        // Only the write that crosses the threshold wakes the thread.
         demand::WAKE
     } else {
         demand::NOTHING

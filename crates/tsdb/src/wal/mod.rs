@@ -1,9 +1,9 @@
-//! The log: every accepted write, in files, before it is forgotten by a crash.
+//! The write-ahead log. `FORMAT.md` draws the layout of its files.
 //!
-//! The layout of the files is drawn in `FORMAT.md`. From the bytes upwards: `varint`, `packed`,
-//! `decimal` and `run` write numbers and samples; `entry` what happened; `header` and `frames` what
-//! checksums guard; `segment` one file; `writer` the files in turn; `log` is what the engine calls;
-//! `recover` reads it all back.
+//! From the bytes upwards: `varint`, `packed`, `decimal` and `run` encode numbers and samples;
+//! `entry` encodes changes; `header` and `frames` add checksums; `segment` writes one file; `writer`
+//! writes one file after the other; `log` is the interface to the engine; `recover` reads the files
+//! at open.
 
 mod alarm;
 mod decimal;

@@ -1,6 +1,6 @@
-//! The names of the files.
+//! File names.
 
-/// What a file that isn't finished ends with.
+/// The suffix of an unfinished file.
 pub(crate) const UNFINISHED: &str = ".tmp";
 
 const SEGMENT: &str = "log-";
@@ -14,17 +14,17 @@ pub(crate) fn snapshot(number: u64) -> String {
     format!("{SNAPSHOT}{number:016x}")
 }
 
-/// The number of a segment's name.
+/// Parses the name of a segment.
 pub(crate) fn segment_number(name: &str) -> Option<u64> {
     number(name, SEGMENT)
 }
 
-/// The number of a snapshot's name.
+/// Parses the name of a snapshot.
 pub(crate) fn snapshot_number(name: &str) -> Option<u64> {
     number(name, SNAPSHOT)
 }
 
-/// Whether it is the name of a snapshot that isn't finished.
+/// Returns `true` for the name of an unfinished snapshot.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     let finished = name.strip_suffix(UNFINISHED);
     finished.and_then(snapshot_number).is_some()
@@ -33,6 +33,6 @@ pub(crate) fn is_unfinished(name: &str) -> bool {
 fn number(name: &str, prefix: &str) -> Option<u64> {
     let digits = name.strip_prefix(prefix)?;
     let number = u64::from_str_radix(digits, 16).ok()?;
-    // There are other ways to write a number.
+    // `from_str_radix` also accepts upper case, a sign and other lengths, which no log file has.
     (format!("{number:016x}") == digits).then_some(number)
 }

@@ -1,16 +1,17 @@
-//! Whole numbers in groups, each group with as many bytes a number as its largest needs.
+//! Integers packed in groups. All numbers of a group have the width in bytes that the largest needs.
 //!
-//! No branch depends on the size of a number, so that both directions take a nanosecond a number.
+//! No branch depends on the size of a single number, so both directions take about a nanosecond per
+//! number.
 
 use super::varint::{unzigzag, zigzag};
 
-/// The most numbers in a group.
+/// Maximum number of integers in a group.
 pub(super) const GROUP: usize = 128;
 
-/// The widths, in bytes. Zero is for a group of zeros.
+/// The possible widths, in bytes. Zero is for a group of zeros.
 const WIDTHS: [usize; 6] = [0, 1, 2, 3, 4, 8];
 
-/// Appends a group. How many numbers it has is for the caller to note.
+/// Appends a group. The caller stores its length.
 pub(super) fn push(to: &mut Vec<u8>, group: &[i64]) {
     let all = group.iter().fold(0, |all, &number| all | zigzag(number));
     let needed = (u64::BITS - all.leading_zeros()).div_ceil(8) as usize;
@@ -30,13 +31,13 @@ pub(super) fn push(to: &mut Vec<u8>, group: &[i64]) {
 fn push_wide<const WIDTH: usize>(to: &mut Vec<u8>, group: &[i64]) {
     let start = to.len();
     to.resize(start + group.len() * WIDTH, 0);
-    let (places, _) = to[start..].as_chunks_mut::<WIDTH>();
-    for (place, &number) in places.iter_mut().zip(group) {
-        place.copy_from_slice(&zigzag(number).to_le_bytes()[..WIDTH]);
+    let (slots, _) = to[start..].as_chunks_mut::<WIDTH>();
+    for (slot, &number) in slots.iter_mut().zip(group) {
+        slot.copy_from_slice(&zigzag(number).to_le_bytes()[..WIDTH]);
     }
 }
 
-/// Fills `group` from the start of `bytes`; `None` if there is no whole group of that size.
+/// Fills `group` from the start of `bytes`; `None` if the bytes are not a group of that length.
 pub(super) fn take(bytes: &mut &[u8], group: &mut [i64]) -> Option<()> {
     let (&width, rest) = bytes.split_first()?;
     let width = usize::from(width);
@@ -57,10 +58,10 @@ pub(super) fn take(bytes: &mut &[u8], group: &mut [i64]) -> Option<()> {
 }
 
 fn take_wide<const WIDTH: usize>(packed: &[u8], group: &mut [i64]) {
-    let (places, _) = packed.as_chunks::<WIDTH>();
-    for (number, place) in group.iter_mut().zip(places) {
+    let (slots, _) = packed.as_chunks::<WIDTH>();
+    for (number, slot) in group.iter_mut().zip(slots) {
         let mut bytes = [0; 8];
-        bytes[..WIDTH].copy_from_slice(place);
+        bytes[..WIDTH].copy_from_slice(slot);
         *number = unzigzag(u64::from_le_bytes(bytes));
     }
 }

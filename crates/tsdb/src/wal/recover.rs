@@ -1,4 +1,4 @@
-//! Reads the files back: the newest snapshot, and the log after it.
+//! Reads the files at open: the newest snapshot, and the log after it.
 
 use std::mem;
 
@@ -11,44 +11,44 @@ use crate::Error;
 use crate::db::Restorer;
 use crate::storage::{Storage, StorageFailure, StoredFile};
 
-/// What was found when a database was opened.
+/// The result of reading the files when a database was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// How many bytes of files there are to read.
+    /// The size of all files to read, in bytes.
     pub total_bytes: u64,
-    /// How many of them have been read.
+    /// The number of bytes read.
     pub read_bytes: u64,
-    /// How many samples they held, those included that were replaced or deleted later.
+    /// The number of samples read, including those replaced or deleted later.
     pub samples: u64,
-    /// Whether the log ends as a close leaves it.
+    /// Whether the database was closed before.
     pub closed: bool,
-    /// What was cut off the end of the log.
+    /// The torn end of the log, if a crash left one.
     pub torn: Option<TornTail>,
 }
 
-/// The end of a log that a crash left half written. It is cut off: none of it was durable, as far
-/// as the files can tell.
+/// The incomplete end of a log after a crash. Recovery cut it off. As far as the files tell, none of
+/// it was durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// Where it was cut.
+    /// The offset of the cut.
     pub offset: u64,
-    /// How many bytes stood there.
+    /// The number of bytes cut off.
     pub bytes: u64,
 }
 
-/// The files of a folder that count, and those that are left over.
+/// The files of a folder: those to read, and those left over from an interrupted snapshot.
 struct Inventory {
     snapshot: Option<StoredFile>,
-    /// In ascending order, without a gap.
+    /// In ascending order, without gaps.
     segments: Vec<StoredFile>,
     obsolete: Vec<String>,
 }
 
-/// Restores what the files hold. What a crash has left over is removed.
+/// Restores the content of the files, and removes obsolete files.
 pub(crate) fn recover(
     storage: &dyn Storage,
     restorer: &mut Restorer<'_>,
@@ -71,6 +71,7 @@ pub(crate) fn recover(
     }
     let start = replay.segments(&inventory)?;
     let recovery = replay.recovery;
+    // Only now: if a newer file is damaged, the obsolete ones may help to repair the database.
     for name in &inventory.obsolete {
         let failed = |cause| StorageFailure::new("remove", name, cause);
         storage.remove(name).map_err(failed)?;
@@ -112,14 +113,15 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Says which segment is missing, if one is. A snapshot is always followed by one.
+    /// Reports a missing segment.
     fn check(&self, first: u64) -> Result<(), Error> {
+        // At least one after a snapshot: the cut has begun it before.
         let expected = self.segments.len().max(self.snapshot.iter().len());
-        for (number, place) in (first..).zip(0..expected) {
+        for (number, index) in (first..).zip(0..expected) {
             let name = names::segment(number);
             if self
                 .segments
-                .get(place)
+                .get(index)
                 .is_none_or(|file| file.name != name)
             {
                 return Err(Error::Corrupt {
@@ -145,7 +147,7 @@ struct Replay<'a, 'd> {
 #[derive(Default)]
 struct Loaded {
     bytes: Vec<u8>,
-    /// `None` if the crash came before the segment was begun.
+    /// `None` if a crash came before the header was durable.
     header: Option<FileHeader>,
 }
 
@@ -168,7 +170,8 @@ impl Replay<'_, '_> {
         Ok(())
     }
 
-    /// Each segment's successor tells how much of it counts, so it is loaded first.
+    /// Restores all segments. The header of each tells the valid length of the one before, so two are
+    /// in memory at a time.
     fn segments(&mut self, inventory: &Inventory) -> Result<WriterStart, Error> {
         let mut start = WriterStart {
             number: 1,
@@ -183,14 +186,15 @@ impl Replay<'_, '_> {
             start.number = names::segment_number(&first.name).unwrap_or_default();
         }
         while let Some(file) = files.next() {
-            let mut counts = None;
+            let mut valid_length = None;
             if let Some(following) = files.peek() {
                 let is_last = inventory.segments.last() == Some(following);
                 self.load_segment(following, is_last, &mut next)?;
-                counts = next.header.map(|header| header.previous_end);
+                valid_length = next.header.map(|header| header.previous_end);
             }
+            // A last segment without a header is empty. The new log reuses its number.
             if current.header.is_some() {
-                let end = self.segment(file, &current.bytes, start.number, counts)?;
+                let end = self.segment(file, &current.bytes, start.number, valid_length)?;
                 start.log_bytes += end;
                 start.previous_end = end;
                 start.number += 1;
@@ -200,23 +204,24 @@ impl Replay<'_, '_> {
         Ok(start)
     }
 
-    /// Restores a segment of which `counts` bytes count, or as many as are whole. Returns how many.
+    /// Restores a segment and returns the length restored. `valid_length` is `None` for the last
+    /// segment: its valid frames end where the first invalid one begins.
     fn segment(
         &mut self,
         file: &StoredFile,
         bytes: &[u8],
         number: u64,
-        counts: Option<u64>,
+        valid_length: Option<u64>,
     ) -> Result<u64, Error> {
-        let limit = counts.map_or(bytes.len(), |end| end.min(bytes.len() as u64) as usize);
+        let limit = valid_length.map_or(bytes.len(), |end| end.min(bytes.len() as u64) as usize);
         let frames = Frames {
             name: &file.name,
             number,
             bytes: &bytes[..limit],
         };
         let (end, closed) = self.frames(&frames)?;
-        if counts.is_some_and(|counts| counts != end as u64) || frames.was_durable(end) {
-            return Err(frames.corrupt(end, "a frame is damaged that was durable"));
+        if valid_length.is_some_and(|length| length != end as u64) || frames.was_durable(end) {
+            return Err(frames.corrupt(end, "a durable frame is damaged"));
         }
         self.recovery.closed = closed;
         if end < limit {
@@ -229,37 +234,37 @@ impl Replay<'_, '_> {
         Ok(end as u64)
     }
 
-    /// Restores the good frames. Returns where they end, and whether the file is closed there.
+    /// Restores frames until the first invalid one. Returns its offset, and whether the file is closed
+    /// there.
     fn frames(&mut self, frames: &Frames<'_>) -> Result<(usize, bool), Error> {
         let mut end = FileHeader::LENGTH;
         let mut closed = false;
         let before = self.recovery.read_bytes;
-        while let Some(entries) = frames.at(end) {
+        while let Some(entries) = frames.entries_at(end) {
             let offset = end;
             if closed {
-                return Err(frames.corrupt(offset, "there is a frame after the last"));
+                return Err(frames.corrupt(offset, "a frame follows the closing entry"));
             }
-            let whole = self.entries(entries);
-            closed = whole.map_err(|reason| frames.corrupt(offset, reason))?;
-            end = frames.after(end, entries);
+            let restored = self.entries(entries);
+            closed = restored.map_err(|reason| frames.corrupt(offset, reason))?;
+            end = frames.end_of_frame(end, entries);
             self.recovery.read_bytes = before + end as u64;
             (self.progress)(&self.recovery);
         }
+        // Invalid bytes count as read too, so that the progress reaches the total.
         self.recovery.read_bytes = before + frames.bytes.len() as u64;
         (self.progress)(&self.recovery);
         Ok((end, closed))
     }
 
-    /// Restores a frame. Returns whether it says that it is the last.
-    ///
-    /// An entry that can't be read in a sound frame is no torn end: the file was not written by
-    /// this code.
+    /// Restores the entries of a frame. Returns `true` if the last one is the closing entry.
     fn entries(&mut self, mut entries: &[u8]) -> Result<bool, &'static str> {
+        // The checksum was correct, so an unreadable entry is not a torn end but an error.
         while !entries.is_empty() {
             let entry = self.reader.next(&mut entries);
             match entry.ok_or("an entry can't be read")? {
                 Entry::Closed if entries.is_empty() => return Ok(true),
-                Entry::Closed => return Err("there are entries after the last"),
+                Entry::Closed => return Err("entries follow the closing entry"),
                 Entry::Samples(id, samples) => {
                     self.recovery.samples += samples.len() as u64;
                     self.restorer.samples(id, samples)?;
@@ -275,7 +280,7 @@ impl Replay<'_, '_> {
         self.storage.read(&file.name, bytes).map_err(failed)
     }
 
-    /// The last segment may be one that a crash kept from beginning: it holds nothing.
+    /// Loads a segment and decodes its header.
     fn load_segment(
         &self,
         file: &StoredFile,
@@ -291,7 +296,8 @@ impl Replay<'_, '_> {
         };
         into.header = match FileHeader::decode(&into.bytes, FileKind::Segment) {
             Ok(header) if header.number == number => Some(header),
-            Ok(_) => return Err(frames.corrupt(0, "the file has another's name")),
+            Ok(_) => return Err(frames.corrupt(0, "the file has the name of another file")),
+            // A crash while the segment was created. It can't hold frames yet.
             Err(BadHeader::Damaged) if is_last && into.bytes.len() <= FileHeader::LENGTH => None,
             Err(bad) => return Err(refuse_header(&frames, bad)),
         };

@@ -1,18 +1,18 @@
-//! Samples of one series that were written together: times in steps, values as decimals where they
-//! are decimals.
+//! A run: consecutive samples of one series. Timestamps are stored as steps, values as decimals if
+//! possible.
 
 use super::decimal;
 use super::packed::{self, GROUP};
 use super::varint::{push as push_varint, take as take_varint, unzigzag, zigzag};
 use crate::Sample;
 
-/// The most samples in a run.
+/// Maximum number of samples in a run.
 pub(super) const MAX_RUN: usize = 1024;
 
-/// The bit of the form byte for times that aren't one step apart.
+/// The bit of the form byte for timestamps without a constant step.
 const UNEVEN: u8 = 0x80;
 
-/// Appends a run of 1 to [`MAX_RUN`] samples, the first timestamp as its distance from `clock`.
+/// Appends a run of 1 to [`MAX_RUN`] samples. The first timestamp is stored relative to `clock`.
 pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], clock: i64) {
     let form = to.len();
     to.push(0);
@@ -22,7 +22,7 @@ pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], clock: i64) {
     to[form] |= push_values(to, samples);
 }
 
-/// Fills `samples` with a run from the start of `bytes`; `None` if there is no whole run.
+/// Fills `samples` with a run from the start of `bytes`; `None` if the run is incomplete.
 pub(super) fn take(bytes: &mut &[u8], samples: &mut [Sample], clock: i64) -> Option<()> {
     let (&form, rest) = bytes.split_first()?;
     *bytes = rest;
@@ -30,7 +30,7 @@ pub(super) fn take(bytes: &mut &[u8], samples: &mut [Sample], clock: i64) -> Opt
     take_values(bytes, samples, form & !UNEVEN)
 }
 
-/// Returns whether the times are uneven.
+/// Appends the timestamps. Returns `true` if their steps differ.
 fn push_times(to: &mut Vec<u8>, samples: &[Sample], clock: i64) -> bool {
     let first = samples[0].timestamp_ms;
     push_varint(to, zigzag(first.wrapping_sub(clock)));
@@ -92,9 +92,11 @@ fn take_times(bytes: &mut &[u8], samples: &mut [Sample], clock: i64, uneven: boo
     Some(())
 }
 
-/// Returns the form: 0 for values as they are, else one more than the digits of the decimals.
+/// Appends the values. Returns the form: 0 for raw values, otherwise the number of decimal digits
+/// plus one.
 fn push_values(to: &mut Vec<u8>, samples: &[Sample]) -> u8 {
     let start = to.len();
+    // The fewest digits that work give the smallest integers.
     for digits in 0..=decimal::MAX_DIGITS {
         if decimal::push(to, samples, digits) {
             return digits + 1;

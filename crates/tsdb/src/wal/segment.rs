@@ -3,20 +3,20 @@
 use super::header::{FileHeader, FileKind, FrameHeader};
 use crate::storage::{Storage, StorageFailure, StorageFile};
 
-/// A file that is being written.
+/// A segment or a snapshot that is being written.
 pub(crate) struct Segment {
     file: Box<dyn StorageFile>,
     name: String,
     number: u64,
-    /// Where the next frame stands.
+    /// The offset of the next frame.
     end: u64,
-    /// How many bytes a sync has confirmed.
+    /// The number of bytes that a sync has confirmed.
     durable: u64,
 }
 
 impl Segment {
-    /// Creates the file `name` with its header. Not durable before the next sync, and one of the
-    /// folder.
+    /// Creates the file `name` with its header. It becomes durable with the next sync of the file and
+    /// of the folder.
     pub(crate) fn create(
         storage: &dyn Storage,
         name: String,
@@ -29,7 +29,7 @@ impl Segment {
         let mut file = storage.create(&name).map_err(fail("create"))?;
         let started = file.append(&header.encode()).map_err(fail("write"));
         if let Err(failure) = started {
-            // Only to leave no empty file behind; the next attempt takes the same name.
+            // Only cleans up: the next attempt uses the same name and replaces the file.
             let _ = storage.remove(&name);
             return Err(failure);
         }
@@ -42,7 +42,7 @@ impl Segment {
         })
     }
 
-    /// Creates a segment of the log, which is there after a crash once this returns.
+    /// Creates a segment of the log durably.
     pub(crate) fn begin(
         storage: &dyn Storage,
         number: u64,
@@ -54,6 +54,8 @@ impl Segment {
             previous_end,
         };
         let mut segment = Self::create(storage, super::names::segment(number), &header)?;
+        // Before any frame: recovery takes a segment with a broken header for empty only if the file
+        // holds no frame.
         segment.sync()?;
         storage
             .sync_folder()
@@ -69,17 +71,17 @@ impl Segment {
         self.number
     }
 
-    /// How long the file is.
+    /// Returns the length of the file.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// How much of it is durable.
+    /// Returns the length that is durable.
     pub(crate) fn durable(&self) -> u64 {
         self.durable
     }
 
-    /// Writes `frame`: room for a header, and entries after it.
+    /// Writes a frame. `frame` starts with room for the header, which this fills in.
     pub(crate) fn append(&mut self, frame: &mut [u8]) -> Result<(), StorageFailure> {
         let (header, entries) = frame.split_at_mut(FrameHeader::LENGTH);
         let encoded = FrameHeader {

@@ -1,12 +1,10 @@
-//! Numbers in as few bytes as they need: seven bits a byte, lowest first, the high bit set on all
-//! but the last.
+//! LEB128 varints: seven bits per byte, lowest first, the high bit set in all bytes but the last.
 
-/// The most bytes that a number takes.
+/// Maximum length of a number, in bytes.
 pub(super) const MAX_LENGTH: usize = 10;
 
-/// Writes `value` to the start of `to` and returns how many bytes it took.
-///
-/// `to` is at least [`MAX_LENGTH`] long.
+/// Writes `value` to the start of `to`, which is at least [`MAX_LENGTH`] long. Returns the number of
+/// bytes written.
 #[inline]
 pub(super) fn write(to: &mut [u8], mut value: u64) -> usize {
     let mut length = 0;
@@ -26,7 +24,7 @@ pub(super) fn push(to: &mut Vec<u8>, value: u64) {
     to.extend_from_slice(&bytes[..length]);
 }
 
-/// Takes a number from the start of `bytes`; `None` if there is no whole one.
+/// Takes a number from the start of `bytes`; `None` if it is incomplete or too long.
 #[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
@@ -39,27 +37,28 @@ pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
 
 fn take_long(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
-    for (place, &byte) in bytes.iter().enumerate().take(MAX_LENGTH) {
+    for (index, &byte) in bytes.iter().enumerate().take(MAX_LENGTH) {
         let bits = u64::from(byte & 0x7f);
-        if place == MAX_LENGTH - 1 && bits > 1 {
+        // The tenth byte holds only the highest of 64 bits.
+        if index == MAX_LENGTH - 1 && bits > 1 {
             return None;
         }
-        value |= bits << (7 * place);
+        value |= bits << (7 * index);
         if byte < 0x80 {
-            *bytes = &bytes[place + 1..];
+            *bytes = &bytes[index + 1..];
             return Some(value);
         }
     }
     None
 }
 
-/// Small numbers of either sign as small numbers: 0, -1, 1, -2, …
+/// Maps numbers of small magnitude to small unsigned numbers: 0, -1, 1, -2, … to 0, 1, 2, 3, ….
 #[inline]
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// What [`zigzag`] made `value` of.
+/// The inverse of [`zigzag`].
 #[inline]
 pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

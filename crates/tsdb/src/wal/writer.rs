@@ -1,4 +1,8 @@
-//! Brings what the shards have logged into the files.
+//! Writes the buffers of the shards into segments.
+//!
+//! Invariant: each frame is valid in exactly one file. After a failed write or sync, the frame goes
+//! into a new segment, and the header of that segment excludes the frame from the previous one.
+//! `tests/it/wal/full_disk.rs` fails without it.
 
 use std::mem;
 use std::sync::Arc;
@@ -12,50 +16,52 @@ use super::segment::Segment;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, OpenOptions};
 
-/// The memory that each buffer keeps while it is empty.
+/// The capacity that an empty buffer keeps.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Where the shards log; the writer takes from each what it holds.
+/// The buffers of all shards, and one for metadata.
 pub(super) type Buffers = [Mutex<Entries>];
 
-/// The one that writes files; under one lock.
+/// Writes the files of the log. There is one, behind a lock.
 pub(crate) struct Writer {
     storage: Arc<dyn Storage>,
-    /// `None` at first, after a failure, and when the last was full.
+    /// `None` after a failure, and after the last segment was full.
     segment: Option<Segment>,
     next_number: u64,
-    /// How many bytes count of the segment before `next_number`.
+    /// The valid length of the segment before `next_number`.
     previous_end: u64,
     /// Whether a flush syncs.
     syncs: bool,
     segment_bytes: u64,
-    /// What isn't written yet, or was written and could not be synced, behind room for a header.
+    /// The entries not written yet, or written but not synced, after room for a header.
     frame: Vec<u8>,
-    /// Takes the place of a shard's buffer while that is emptied.
+    /// An empty buffer to swap with a shard's.
     spare: Entries,
-    /// Why something that was written, but not synced, is gone from the files.
+    /// Set if entries that were written but not synced could not be read back. Only a snapshot can
+    /// make them durable then.
     lost: Option<StorageFailure>,
-    /// How many bytes were written since the last snapshot.
+    /// The bytes written since the last snapshot.
     written_bytes: u64,
-    /// When a snapshot is due, and by how much one that failed is put off.
+    /// The value of `written_bytes` at which a snapshot is due.
     snapshot_at_bytes: Option<u64>,
+    /// The growth of the log after which a snapshot is due, or a failed one is retried.
     snapshot_after_bytes: Option<u64>,
-    /// Whether the last of all was logged.
+    /// Whether the closing entry is in `frame` or in the file.
     closed: bool,
 }
 
-/// Where a new writer begins.
+/// The state of the log from which a new writer continues.
 pub(crate) struct WriterStart {
-    /// The number of the first segment.
+    /// The number of the first new segment.
     pub(crate) number: u64,
-    /// How many bytes count of the segment before.
+    /// The valid length of the segment before.
     pub(crate) previous_end: u64,
-    /// How many bytes the log has already.
+    /// The length of the existing log, in bytes.
     pub(crate) log_bytes: u64,
 }
 
 impl Writer {
-    /// Begins the first segment.
+    /// Creates a writer and its first segment.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         start: &WriterStart,
@@ -83,14 +89,14 @@ impl Writer {
         &self.storage
     }
 
-    /// How many bytes the log has since the last snapshot.
+    /// Returns the bytes written since the last snapshot.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Takes what `buffer` holds, to be written by the next flush.
+    /// Moves the entries of `buffer` into the next frame.
     pub(super) fn collect(&mut self, buffer: &Mutex<Entries>) {
-        // Swapped, so that the shard waits for no copy.
+        // Swap, so that writers of the shard don't wait for the copy.
         mem::swap(&mut *buffer.lock(), &mut self.spare);
         if !self.spare.is_empty() {
             self.frame.extend_from_slice(self.spare.as_bytes());
@@ -98,15 +104,15 @@ impl Writer {
         }
     }
 
-    /// Writes, and if the mode says so syncs, all that was logged before.
+    /// Writes all logged entries, and syncs them if the mode requires it.
     ///
-    /// After a failure nothing is forgotten: the next flush tries again, in a new segment.
+    /// A failure loses nothing: the next flush retries, in a new segment.
     pub(super) fn flush(&mut self, buffers: &Buffers) -> Result<(), StorageFailure> {
         buffers.iter().for_each(|buffer| self.collect(buffer));
         self.write_frame(self.syncs)
     }
 
-    /// As [`Writer::flush`], and syncs whatever the mode.
+    /// Writes and syncs all logged entries, in any mode.
     pub(super) fn flush_durably(&mut self, buffers: &Buffers) -> Result<(), StorageFailure> {
         self.flush(buffers)?;
         self.sync()
@@ -122,7 +128,8 @@ impl Writer {
         };
         let before = segment.end();
         if let Err(failure) = segment.append(&mut self.frame) {
-            // Of two failures the first is told.
+            // A retry must not continue after a part of a frame, so the segment ends here. Report the
+            // first failure if this fails too.
             let _ = self.retire(segment);
             return Err(failure);
         }
@@ -147,14 +154,15 @@ impl Writer {
         Ok(segment)
     }
 
-    /// Ends a segment, all of which is durable then.
+    /// Ends a segment durably.
     fn retire(&mut self, mut segment: Segment) -> Result<(), StorageFailure> {
+        // The next header must not call bytes valid that a crash can still take.
         self.confirm(&mut segment)?;
         self.previous_end = segment.durable();
         Ok(())
     }
 
-    /// Makes all of a segment durable, which has ended if this fails.
+    /// Makes a segment durable. If this fails the segment has ended, and the caller must drop it.
     fn confirm(&mut self, segment: &mut Segment) -> Result<(), StorageFailure> {
         if segment.durable() < segment.end()
             && let Err(failure) = segment.sync()
@@ -165,21 +173,24 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends a segment that could not be synced: a second sync could succeed though the first has
-    /// dropped the bytes. What is not durable of it doesn't count. Up to `end` it is taken back, to
-    /// be written again; if the file does not give it back, it is lost.
+    /// Ends a segment after a failed sync. Its bytes that are not durable become invalid. Those up to
+    /// `end` return into `frame`, to be written again. If they can't be read back, they are lost.
+    ///
+    /// A retry of the sync is no way out: the operating system may have dropped the bytes after the
+    /// first error, and the second sync would succeed without them.
     fn give_up(&mut self, segment: &Segment, end: u64, failure: &StorageFailure) {
         self.previous_end = segment.durable();
         match self.unsynced(segment, end) {
             Some(entries) => {
-                let place = FrameHeader::LENGTH..FrameHeader::LENGTH;
-                self.frame.splice(place, entries);
+                // At the front: they are older than the entries in `frame`.
+                let front = FrameHeader::LENGTH..FrameHeader::LENGTH;
+                self.frame.splice(front, entries);
             }
             None => self.lost = Some(failure.clone()),
         }
     }
 
-    /// The entries of a segment's frames up to `end` that no sync has confirmed.
+    /// Reads back the entries of a segment up to `end` that no sync has confirmed.
     fn unsynced(&self, segment: &Segment, end: u64) -> Option<Vec<u8>> {
         let mut entries = Vec::new();
         if segment.durable() == end {
@@ -194,15 +205,15 @@ impl Writer {
         };
         let mut offset = segment.durable() as usize;
         while (offset as u64) < end {
-            let frame = frames.at(offset)?;
+            let frame = frames.entries_at(offset)?;
             entries.extend_from_slice(frame);
-            offset = frames.after(offset, frame);
+            offset = frames.end_of_frame(offset, frame);
         }
         Some(entries)
     }
 
-    /// Makes durable what was collected, and begins the segment whose number is returned: what is
-    /// logged from now on stands there or later.
+    /// Makes the collected entries durable and begins a new segment. Returns its number. Entries
+    /// logged later go into this segment or a later one.
     pub(super) fn cut(&mut self) -> Result<u64, StorageFailure> {
         self.write_frame(true)?;
         if let Some(segment) = self.segment.take() {
@@ -211,14 +222,16 @@ impl Writer {
         let segment = self.begin_segment()?;
         let number = segment.number();
         self.segment = Some(segment);
+        // The snapshot replaces the file with the closing entry, so `close` must write it again.
         self.closed = false;
         Ok(number)
     }
 
-    /// Notes how a snapshot ended that stands in for the first `log_bytes` of the log.
+    /// Records the outcome of a snapshot that replaces the first `log_bytes` of the log.
     pub(super) fn note_snapshot(&mut self, log_bytes: u64, succeeded: bool) {
         if succeeded {
             self.written_bytes -= log_bytes;
+            // The snapshot contains the lost entries.
             self.lost = None;
         }
         let after = self.snapshot_after_bytes;
@@ -230,25 +243,26 @@ impl Writer {
 
     pub(super) fn is_snapshot_due(&self) -> bool {
         self.snapshot_at_bytes
-            .is_some_and(|at| self.written_bytes >= at)
+            .is_some_and(|threshold| self.written_bytes >= threshold)
     }
 
-    /// Writes the last of all, and says in the file that it is the last. Can be repeated until it
-    /// succeeds, and after.
+    /// Writes and syncs all entries, and the closing entry after them. May be called again, after a
+    /// failure and after success.
     pub(super) fn close(&mut self, buffers: &Buffers) -> Result<(), StorageFailure> {
         self.flush_durably(buffers)?;
         if !self.closed {
             let mut last = Entries::default();
             last.closed();
             self.frame.extend_from_slice(last.as_bytes());
-            // If this write fails, the next flush repeats it: there is no second entry.
+            // Set before the write: if that fails, the entry stays in `frame`, and must not be added
+            // twice.
             self.closed = true;
             self.write_frame(true)?;
         }
         Ok(())
     }
 
-    /// Makes durable what was written without.
+    /// Makes durable what was written without a sync.
     fn sync(&mut self) -> Result<(), StorageFailure> {
         if let Some(mut segment) = self.segment.take() {
             self.confirm(&mut segment)?;
