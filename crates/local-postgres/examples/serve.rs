@@ -6,7 +6,7 @@ use local_postgres::{LocalPostgres, Options};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Listened for before there is a URL: who reads that may send Ctrl-C at once.
+    // Listen before the URL is printed: a reader of the URL may send Ctrl-C at once.
     let stopped = tokio::spawn(tokio::signal::ctrl_c());
     let server = match LocalPostgres::start(Options::default()).await {
         Ok(server) => server,

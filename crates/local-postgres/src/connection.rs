@@ -1,7 +1,7 @@
-//! Single connections, and what a server says about itself.
+//! Single connections, and the facts that a server reports about itself.
 //!
-//! No pool is kept: a connection belongs to the runtime that opened it, and a server is shared by
-//! tests that each have a runtime of their own.
+//! There is no pool: a connection belongs to the runtime that opened it, and the tests that share a server
+//! each have their own runtime.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{Durability, options::DURABILITY_SETTINGS};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// `DROP DATABASE .. WITH (FORCE)` came with this version.
+/// The first version with `DROP DATABASE .. WITH (FORCE)`.
 const OLDEST_VERSION_NUM: i32 = 130_000;
 
-/// An answer of the server, or none.
+/// An error answer of the server, or a failure to reach it.
 pub(crate) struct Refusal {
     pub(crate) sqlstate: Option<String>,
     pub(crate) reason: String,
@@ -50,7 +50,7 @@ async fn connect(url: &str) -> Result<PgConnection, Refusal> {
     }
 }
 
-/// Runs one statement on a connection of its own. `sql` holds no text from outside this crate.
+/// Runs one statement on a new connection. `sql` holds no text from outside this crate.
 pub(crate) async fn execute(url: &str, sql: String) -> Result<(), Refusal> {
     let mut connection = connect(url).await?;
     sqlx::raw_sql(AssertSqlSafe(sql))
@@ -59,7 +59,7 @@ pub(crate) async fn execute(url: &str, sql: String) -> Result<(), Refusal> {
     Ok(connection.close().await?)
 }
 
-/// Answers once a startup packet is answered: the folder of the server that did.
+/// Connects, and returns the data folder of the server that answered.
 pub(crate) async fn data_directory(url: &str) -> Result<String, Refusal> {
     let mut connection = connect(url).await?;
     let row = sqlx::raw_sql("SHOW data_directory")
@@ -69,7 +69,7 @@ pub(crate) async fn data_directory(url: &str) -> Result<String, Refusal> {
     Ok(row.try_get(0)?)
 }
 
-/// What a server says about itself.
+/// The facts that a server reports about itself.
 pub(crate) struct Facts {
     pub(crate) version: String,
     settings: Vec<(&'static str, String)>,
@@ -97,8 +97,8 @@ impl Facts {
         Ok(Self { version, settings })
     }
 
-    /// Durable if nothing that guards a commit is off. `synchronous_commit` has stronger values
-    /// than `on`, and `local` still waits for the local disk.
+    /// Durable if no setting that protects a commit is off. `synchronous_commit` has stronger values than
+    /// `on`, and `local` still waits for the local disk.
     pub(crate) fn durability(&self) -> Durability {
         if self.settings.iter().any(|(_, value)| value == "off") {
             Durability::Relaxed

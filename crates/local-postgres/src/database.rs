@@ -1,4 +1,4 @@
-//! A database of one's own on a shared server.
+//! A private database on a shared server.
 
 use std::{
     process,
@@ -11,15 +11,15 @@ use tokio::runtime::Builder;
 
 use crate::{Error, LocalPostgres, connection, url};
 
-/// PostgreSQL cuts longer names off.
+/// PostgreSQL truncates longer names.
 const LONGEST_NAME: usize = 63;
 const OBJECT_IN_USE: &str = "55006";
 
-/// A database, dropped with its value, with force: connections to it are closed. The drop blocks
-/// its thread for some 20 ms.
+/// A database that is dropped with its value. The drop closes all connections to it and blocks its thread
+/// for about 20 ms.
 ///
-/// On a server behind `DATABASE_URL` a process that is killed leaves its databases behind; their
-/// names begin with `local_postgres_`.
+/// A process that is killed leaves its databases on a server behind `DATABASE_URL`. Their names begin with
+/// `local_postgres_`.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -70,13 +70,13 @@ impl Database {
         &self.name
     }
 
-    /// The database over TCP.
+    /// The database's URL over TCP.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The database over a Unix socket, where the server has one here.
+    /// The database's URL over a Unix socket, if the server has one on this machine.
     #[must_use]
     pub fn socket_url(&self) -> Option<&str> {
         self.socket_url.as_deref()
@@ -87,10 +87,10 @@ impl Drop for Database {
     fn drop(&mut self) {
         let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
         let url = self.maintenance_url.clone();
-        // A runtime cannot be blocked on from within another, so this one has its own thread.
+        // A runtime cannot block inside another runtime, so this one has its own thread.
         let dropping = thread::spawn(move || {
             if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
-                // The server may be down, or gone together with the database.
+                // The server may be down, or may have been removed together with the database.
                 let _ = runtime.block_on(connection::execute(&url, sql));
             }
         });
@@ -98,8 +98,8 @@ impl Drop for Database {
     }
 }
 
-/// Lower-case letters, digits and `_` only: never quoted. Unique across processes and hosts that
-/// share a server, as far as a process id and a time in nanoseconds make it.
+/// A name of lower-case letters, digits and `_`, which needs no quotes. A process id and a time in
+/// nanoseconds make it unique among the processes and hosts that share a server.
 fn unique_name(hint: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,14 +1,14 @@
-//! What can go wrong, and what the caller does next.
+//! Errors, and what the caller does next.
 
 use std::fmt;
 
 use crate::Source;
 
-/// Why a server or a database could not be had.
+/// Why there is no server or database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// `POSTGRES_SOURCE` names none of the four sources: correct or unset it.
+    /// `POSTGRES_SOURCE` is not one of the four sources: correct or unset it.
     #[error(
         "POSTGRES_SOURCE is {value:?}: set it to url, installed, container or download, or unset it"
     )]
@@ -16,8 +16,8 @@ pub enum Error {
         /// The value found.
         value: String,
     },
-    /// A line of [`Options::settings`](crate::Options::settings) that would not survive
-    /// postgresql.conf: correct it.
+    /// A setting of [`Options::settings`](crate::Options::settings) cannot be written to postgresql.conf:
+    /// correct it.
     #[error("setting {name:?} cannot be written to postgresql.conf: {reason}")]
     BadSetting {
         /// The setting as given.
@@ -25,33 +25,33 @@ pub enum Error {
         /// What is wrong with its name or value.
         reason: &'static str,
     },
-    /// The one source that was asked for, by [`Options::source`](crate::Options::source), by
-    /// `POSTGRES_SOURCE` or by `DATABASE_URL`, gives no server: repair it or ask for another.
+    /// The source that was forced by [`Options::source`](crate::Options::source), `POSTGRES_SOURCE` or
+    /// `DATABASE_URL` gives no server: repair it or choose another one.
     #[error("no PostgreSQL: {0}")]
     Unavailable(Missing),
-    /// None of the four sources gives a server: provide any one of them.
+    /// All four sources failed: provide any one of them.
     #[error("no PostgreSQL; provide any one of these:{}", lines(.missing))]
     NoneAvailable {
-        /// What each source lacks, in the order tried.
+        /// Why each source failed, in the order tried.
         missing: Vec<Missing>,
     },
-    /// The server is not a process that this crate started, so it is not killed or restarted:
-    /// force `POSTGRES_SOURCE=installed` or `download` for tests that do so.
+    /// This crate did not start the server, so it neither kills nor restarts it. Set
+    /// `POSTGRES_SOURCE=installed` or `download` for tests that need this.
     #[error("a server from {from} can neither be killed nor restarted; use installed or download")]
     NotOurs {
-        /// Where the server came from.
+        /// The server's source.
         from: Source,
     },
-    /// The server process did not obey: drop the server and start another.
+    /// The server process did not stop or start: drop the server and start another one.
     #[error("PostgreSQL did not stop or did not come back: {reason}")]
     Restart {
         /// The end of the server's log, or the error of the operating system.
         reason: String,
     },
-    /// No standby was started: the binaries lack `pg_basebackup`, or the server refused the copy.
+    /// No standby started: the binaries lack `pg_basebackup`, or the server refused the copy.
     #[error("no standby could be started: {reason}")]
     Standby {
-        /// What `pg_basebackup` or the standby said last.
+        /// The last output of `pg_basebackup` or the standby.
         reason: String,
     },
     /// Other connections use the template: close them and call again.
@@ -60,23 +60,23 @@ pub enum Error {
         /// The template's name.
         template: String,
     },
-    /// The server refused to make a database, or did not answer.
+    /// The server refused to create a database, or did not answer.
     #[error("database {name} cannot be created: {reason}")]
     CreateDatabase {
-        /// The name of the database that was to be made.
+        /// The database's name.
         name: String,
         /// The server's answer.
         reason: String,
     },
 }
 
-/// What one source lacks.
+/// The reason why one source gave no server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
     /// The source that was tried.
     pub from: Source,
-    /// What was found there.
+    /// The reason, in words.
     pub reason: String,
     /// True if the source exists and its server did not start, false if there is nothing to start.
     pub failed: bool,

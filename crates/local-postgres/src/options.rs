@@ -1,24 +1,24 @@
-//! What a caller may ask for.
+//! Options of a caller.
 
 use std::{env, fmt};
 
 use crate::Error;
 
-/// The server that a caller wants. The default is durable, from whichever source comes first.
+/// The server that a caller wants. The default is durable, from the first source that works.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The only source to try. `None` leaves it to `POSTGRES_SOURCE`, and without that to the
-    /// order of [`Source`].
+    /// The only source to try. With `None`, `POSTGRES_SOURCE` decides; without it, the sources are tried in
+    /// the order of [`Source`].
     pub source: Option<Source>,
-    /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own
-    /// settings; [`LocalPostgres::durability`](crate::LocalPostgres::durability) tells them.
+    /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own settings;
+    /// [`LocalPostgres::durability`](crate::LocalPostgres::durability) returns them.
     pub durability: Durability,
-    /// Further lines for postgresql.conf, such as `("max_connections", "500")`. They win over the
-    /// ones this crate writes. A server behind `DATABASE_URL` does not get them.
+    /// Further lines for postgresql.conf, such as `("max_connections", "500")`. They override the lines that
+    /// this crate writes. A server behind `DATABASE_URL` does not get them.
     pub settings: Vec<(String, String)>,
 }
 
-/// Where a server comes from, in the order tried.
+/// The sources of a server, in the order in which they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A running server, named by `DATABASE_URL`.
@@ -37,7 +37,7 @@ pub enum Durability {
     /// PostgreSQL's defaults: `fsync`, `synchronous_commit` and `full_page_writes` are on.
     #[default]
     Durable,
-    /// All three are off: for tests of correctness only, never for a measurement.
+    /// All three are off: only for tests of correctness, never for a measurement.
     Relaxed,
 }
 
@@ -83,8 +83,8 @@ impl fmt::Display for Source {
 }
 
 impl Options {
-    /// The lines for postgresql.conf: enough connections for a hundred callers on several pools,
-    /// what the durability asks for, then the caller's own. The last of a name wins.
+    /// The lines for postgresql.conf: enough connections for a hundred callers on several pools, the
+    /// settings of the durability, then the caller's settings. The last line of a name wins.
     pub(crate) fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
         let mut lines = vec![("max_connections".to_owned(), "300".to_owned())];
         if self.durability == Durability::Relaxed {

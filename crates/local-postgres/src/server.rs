@@ -1,4 +1,4 @@
-//! A PostgreSQL server for as long as its value lives.
+//! A PostgreSQL server that lives as long as its value.
 
 use std::{
     fmt,
@@ -12,14 +12,14 @@ use crate::{
     source::{self, Found, Server},
 };
 
-/// A PostgreSQL server. Dropped, it is ended and everything it wrote is removed; the same happens
-/// when the process ends without dropping it, by Ctrl-C, a panic or kill -9. A server behind
-/// `DATABASE_URL` is left as it is.
+/// A PostgreSQL server. Dropping it ends the server and removes everything it wrote. The same happens if the
+/// process ends without dropping it, by Ctrl-C, a panic or kill -9. A server behind `DATABASE_URL` keeps
+/// running.
 ///
-/// Other users of this machine can connect to a server started here: it listens on the loopback
-/// interface and asks for no password. Put no secrets into it.
+/// Other users of this machine can connect to the server: it listens on the loopback interface and asks for
+/// no password. Put no secrets into it.
 ///
-/// The drop blocks its thread for some 50 ms, a container's for about a second.
+/// The drop blocks its thread for about 50 ms; a container's drop takes about a second.
 pub struct LocalPostgres {
     source: Source,
     url: String,
@@ -30,19 +30,18 @@ pub struct LocalPostgres {
 }
 
 impl LocalPostgres {
-    /// Finds or starts a server and says on standard error, in one line, which one it is. About
-    /// 0.6 s with installed binaries; the first download or image takes as long as the network.
+    /// Finds or starts a server, and prints one line about it on standard error. Takes about 0.6 s with
+    /// installed binaries; the first download or image takes as long as the network needs.
     ///
     /// # Errors
-    /// [`Error::NoneAvailable`] lists what every source lacks; [`Error::Unavailable`] is about the
-    /// one that was forced. [`Error::UnknownSource`] and [`Error::BadSetting`] are mistakes in
-    /// what was asked.
+    /// [`Error::NoneAvailable`] lists why each source failed, [`Error::Unavailable`] why the forced source
+    /// did. [`Error::UnknownSource`] and [`Error::BadSetting`] report mistakes in the options.
     pub async fn start(options: Options) -> Result<Self, Error> {
         options.server_settings()?;
         Self::of(source::find(&options).await?).await
     }
 
-    /// The server that was found, once it has told what it is.
+    /// Reads the facts of the server that was found, and prints the line about it.
     async fn of(found: Found) -> Result<Self, Error> {
         let source = found.source;
         let facts = Facts::read(&found.url).await.map_err(|refusal| {
@@ -50,7 +49,7 @@ impl LocalPostgres {
             Error::Unavailable(Missing::failed(source, reason))
         })?;
         let description = describe(&found, &facts);
-        // Not `eprintln`, which a test harness keeps to itself.
+        // Not `eprintln`, because a test harness captures it.
         let _ = writeln!(io::stderr(), "local-postgres: {description}");
         let Found {
             url,
@@ -74,14 +73,14 @@ impl LocalPostgres {
         &self.url
     }
 
-    /// The maintenance database over a Unix socket, where the server has one here. It saves about
-    /// 20 µs per round trip.
+    /// The maintenance database over a Unix socket, if the server has one on this machine. A socket saves
+    /// about 20 us per round trip.
     #[must_use]
     pub fn socket_url(&self) -> Option<&str> {
         self.socket_url.as_deref()
     }
 
-    /// Where the server came from.
+    /// The server's source.
     #[must_use]
     pub fn source(&self) -> Source {
         self.source
@@ -93,7 +92,8 @@ impl LocalPostgres {
         &self.facts.version
     }
 
-    /// What the server's settings were at the start, as it reported them, whatever was asked for.
+    /// The durability that the server's settings had at the start, as it reported them. It may differ from
+    /// the options.
     #[must_use]
     pub fn durability(&self) -> Durability {
         self.facts.durability()
@@ -105,9 +105,8 @@ impl LocalPostgres {
         &self.description
     }
 
-    /// Starts a standby that streams from this server and answers reads: a replica. It has a folder
-    /// of its own and ends with its value. About 1 s, with `pg_basebackup` beside the server's
-    /// binaries.
+    /// Starts a standby that streams from this server and answers reads. It has its own folder and ends with
+    /// its value. Takes about 1 s, and needs `pg_basebackup` beside the server's binaries.
     ///
     /// # Errors
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
@@ -119,7 +118,7 @@ impl LocalPostgres {
         Self::of(Found::of_process(self.source, origin, standby)).await
     }
 
-    /// Makes an empty database with a unique name that begins like `hint`. About 20 ms.
+    /// Creates an empty database with a unique name that begins with `hint`. About 20 ms.
     ///
     /// # Errors
     /// [`Error::CreateDatabase`] with the server's answer.
@@ -127,10 +126,10 @@ impl LocalPostgres {
         Database::create(self, hint, None).await
     }
 
-    /// Makes a copy of `template`, to which nobody may be connected.
+    /// Creates a copy of `template`, which must have no connections.
     ///
     /// # Errors
-    /// [`Error::TemplateInUse`] if somebody is; else [`Error::CreateDatabase`].
+    /// [`Error::TemplateInUse`] if it has connections, or else [`Error::CreateDatabase`].
     pub async fn create_database_from(
         &self,
         template: &Database,
@@ -139,10 +138,10 @@ impl LocalPostgres {
         Database::create(self, hint, Some(template)).await
     }
 
-    /// Kills the server and all its processes with SIGKILL, as a crash of the machine would end
-    /// them, and returns when they are dead: it blocks its thread for some milliseconds. A server
-    /// that is down stays down. The operating system keeps what the server wrote: this shows
-    /// nothing about fsync.
+    /// Kills the server and all its processes with SIGKILL, like a crash of the machine. Returns when they
+    /// are dead, after blocking the thread for some milliseconds. A server that is down stays down.
+    ///
+    /// The operating system keeps everything the server wrote, so this does not test fsync.
     ///
     /// # Errors
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
@@ -153,12 +152,12 @@ impl LocalPostgres {
         })
     }
 
-    /// Starts the server again on the same data and port and returns when it accepts connections,
-    /// after crash recovery if it was killed. A server that runs is first shut down. Not for two
-    /// callers at a time.
+    /// Starts the server again on the same data and port. Returns when it accepts connections, after crash
+    /// recovery if it was killed. A running server is shut down first. Do not call it twice at the same time.
     ///
     /// # Errors
-    /// As [`kill_hard`](Self::kill_hard), with the end of the server's log.
+    /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`]; [`Error::Restart`], with
+    /// the end of the server's log, if it does not start.
     pub async fn restart(&self) -> Result<(), Error> {
         self.process()?
             .restart()

@@ -4,18 +4,20 @@ use tokio::sync::OnceCell;
 
 use crate::{Durability, Error, LocalPostgres, Options};
 
-/// This process's durable server, started by the first call. It lives as long as the process.
+/// This process's durable server. The first call starts it, and it lives as long as the process.
 ///
 /// # Errors
-/// As [`LocalPostgres::start`]; the next call tries again.
+/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The next call
+/// tries again.
 pub async fn shared() -> Result<&'static LocalPostgres, Error> {
     shared_with(Durability::Durable).await
 }
 
-/// This process's server of that durability: there is one of each at most.
+/// This process's server with this durability. There is at most one for each durability.
 ///
 /// # Errors
-/// As [`LocalPostgres::start`]; the next call tries again.
+/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The next call
+/// tries again.
 pub async fn shared_with(durability: Durability) -> Result<&'static LocalPostgres, Error> {
     static DURABLE: OnceCell<LocalPostgres> = OnceCell::const_new();
     static RELAXED: OnceCell<LocalPostgres> = OnceCell::const_new();

@@ -1,4 +1,4 @@
-//! Connection URLs: of a server of ours, and of another database on the server of a given one.
+//! Connection URLs: for a server that this crate starts, and for another database of a server.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub(crate) fn socket(folder: &Path, port: u16) -> String {
     format!("postgres://{USER}@localhost:{port}/postgres?host={folder}")
 }
 
-/// The same server, credentials and parameters, another database. A `dbname` parameter would win
-/// over the path, so it goes.
+/// The same server, credentials and parameters with another database. A `dbname` parameter would override the
+/// path, so it is removed.
 pub(crate) fn with_database(url: &str, database: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let authority = base.find("://").map_or(0, |at| at + 3);
@@ -31,7 +31,7 @@ pub(crate) fn with_database(url: &str, database: &str) -> String {
     format!("{}/{database}{mark}{}", &base[..end], parameters.join("&"))
 }
 
-/// The URL as it may be printed: without its user, password and parameters.
+/// The URL without its user, password and parameters, so that it may be printed.
 pub(crate) fn without_secrets(url: &str) -> String {
     let base = url.split_once('?').map_or(url, |(base, _)| base);
     let (scheme, rest) = base.split_once("://").unwrap_or(("postgres", base));

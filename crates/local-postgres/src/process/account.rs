@@ -5,12 +5,12 @@ use std::{fs, io, os::unix::process::CommandExt as _, path::Path, process::Comma
 /// An unprivileged user of this machine, or the caller itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account {
-    /// User and group to change to; `None` where the caller is not root.
+    /// The user and group to change to. `None` if the caller is not root.
     ids: Option<(u32, u32)>,
 }
 
 impl Account {
-    /// The caller's own account; `postgres`, else `nobody`, where the caller is root.
+    /// The caller's account. If the caller is root, `postgres` or else `nobody`.
     pub(crate) fn for_servers() -> io::Result<Self> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self { ids: None });
@@ -33,8 +33,8 @@ impl Account {
             .map_or_else(|| rustix::process::geteuid().as_raw(), |(uid, _)| uid)
     }
 
-    /// A command run by this account in a folder that every user may enter. The standard library
-    /// drops root's supplementary groups together with its user id.
+    /// A command that this account runs, in a folder that every user may enter. The standard library drops
+    /// root's supplementary groups together with its user id.
     pub(crate) fn command(self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir("/");

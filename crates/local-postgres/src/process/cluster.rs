@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Durability, url::USER};
 
-/// Runs `initdb`. About 0.4 s; killed if the future is dropped, ended by the watchdog if we die.
+/// Runs `initdb`, in about 0.4 s. Dropping the future kills it; if this process dies, the watchdog ends it.
 pub(crate) async fn create(
     binaries: &Path,
     folder: &ServerFolder,
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     }
     initdb.arg("-D").arg(folder.data());
     let output = run(initdb, watchdog).await;
-    let output = output.map_err(|error| format!("initdb does not run: {error}"))?;
+    let output = output.map_err(|error| format!("initdb could not be run: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -44,8 +44,8 @@ pub(crate) async fn create(
     ))
 }
 
-/// Copies the running server at `url`, so that a server on the copy follows it. Takes about half a
-/// second; killed if the future is dropped, ended by the watchdog if we die.
+/// Copies the running server at `url`, so that a server on the copy follows it. Takes about half a second.
+/// Dropping the future kills it; if this process dies, the watchdog ends it.
 pub(crate) async fn copy(
     binaries: &Path,
     folder: &ServerFolder,
@@ -64,7 +64,7 @@ pub(crate) async fn copy(
     backup.arg("--dbname").arg(url);
     backup.arg("--pgdata").arg(folder.data());
     let output = run(backup, watchdog).await;
-    let output = output.map_err(|error| format!("pg_basebackup does not run: {error}"))?;
+    let output = output.map_err(|error| format!("pg_basebackup could not be run: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -90,11 +90,10 @@ async fn run(program: Command, watchdog: &Watchdog) -> io::Result<Output> {
     Ok(output)
 }
 
-/// Appends to postgresql.conf, where the last line of a name counts. All else stays at initdb's
-/// defaults.
+/// Appends to postgresql.conf, in which the last line of a name wins. Other settings keep initdb's defaults.
 pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) -> io::Result<()> {
     let sockets = if folder.holds_socket() {
-        // An element of a list, which a comma would end.
+        // The setting is a list, and an unquoted comma would end this element.
         let path = folder.path().to_string_lossy();
         format!("\"{}\"", path.replace('"', "\"\""))
     } else {
@@ -118,7 +117,7 @@ pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) ->
     file.write_all(lines.as_bytes())
 }
 
-/// The end of a server's words, on one line.
+/// The end of a server's output, on one line.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()

@@ -14,17 +14,17 @@ use super::{account::Account, table, watchdog::Watchdog};
 const PREFIX: &str = "local-postgres-";
 const LOCK: &str = "lock";
 
-/// A folder that is ours as long as its lock is held.
+/// A temporary folder. It belongs to this process while this process holds its lock.
 #[derive(Debug)]
 pub(crate) struct ServerFolder {
     path: PathBuf,
-    #[expect(dead_code, reason = "held for others to see")]
+    #[expect(dead_code, reason = "other processes check the lock")]
     lock: File,
 }
 
 impl ServerFolder {
-    /// Lets a watchdog make a folder in `place` that only `account` may enter, and remove it when
-    /// this process is gone: at no moment can the process end and leave it.
+    /// Creates a folder in `place` that only `account` may enter. The watchdog creates it, and removes it when
+    /// this process has ended, so this process cannot leave it behind at any moment.
     pub(crate) fn create(place: &Path, account: Account) -> io::Result<(Self, Watchdog)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -37,12 +37,12 @@ impl ServerFolder {
             let shell = account.command("sh");
             let mut watchdog = Watchdog::start(shell, script, path.as_os_str(), Stdio::piped())?;
             if !watchdog.answers()? {
-                let none = format!("{} can't be made", path.display());
+                let none = format!("{} could not be created", path.display());
                 return Err(io::Error::other(none));
             }
             let lock = File::create(path.join(LOCK))?;
             lock.lock()?;
-            // A sweep may have come between the two lines above and taken the folder away.
+            // A sweep of another process may have removed the folder before the lock was taken.
             if path.exists() {
                 return Ok((Self { path, lock }, watchdog));
             }
@@ -69,8 +69,8 @@ impl ServerFolder {
     }
 }
 
-/// Removes folders in `place` whose process is gone, as after a power cut, and ends the servers that
-/// still run in them. What cannot be removed is left to the next sweep.
+/// Removes folders in `place` whose process has ended, for example by a power cut, and ends the servers that
+/// still run in them. A folder that cannot be removed is left for the next sweep.
 pub(crate) fn sweep(place: &Path, account: Account) {
     let folders = fs::read_dir(place)
         .into_iter()

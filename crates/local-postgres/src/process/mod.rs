@@ -1,4 +1,4 @@
-//! A server of our own: where it lives, who it runs as, how it starts, and what ends it.
+//! A server that this crate starts: its folder, its user, its start and its end.
 
 pub(crate) mod account;
 pub(crate) mod cluster;

@@ -1,4 +1,4 @@
-//! Which folder a server's data may lie in.
+//! Chooses the folder for a server's data.
 
 use std::{
     env, fs, io,
@@ -9,8 +9,8 @@ use std::{
 use super::account::Account;
 use crate::Durability;
 
-/// The temporary folder that servers' folders are made in: one that `account` may enter and remove
-/// them from, and for a durable server one on a disk, where there is one.
+/// The temporary folder that will hold servers' folders. `account` must be able to enter it and to remove
+/// them; for a durable server it is on a disk, if the machine has such a folder.
 pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<PathBuf> {
     let mut places: Vec<PathBuf> = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
         .into_iter()
@@ -27,8 +27,8 @@ pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<P
         .ok_or_else(|| io::Error::other(none))
 }
 
-/// Whether `account` may enter the folder, as far as the permissions for everybody tell. A caller
-/// that runs servers itself owns what it hands out. A folder still to be made is no obstacle.
+/// Whether `account` may enter the folder, by the permissions for all users. A caller that is not root runs
+/// servers itself and owns the folder. A folder that does not exist yet is no obstacle.
 pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
     let open_to_all = |path: &Path| match fs::metadata(path) {
         Ok(about) => about.permissions().mode() & 0o001 != 0,
@@ -37,13 +37,13 @@ pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
     !account.is_another_user() || folder.ancestors().all(open_to_all)
 }
 
-/// Whether `account`, which runs the watchdog too, may remove from the folder what it owns there.
+/// Whether `account`, which also runs the watchdog, may remove its own files from the folder.
 fn is_writable(folder: &Path, account: Account) -> bool {
     let open_to_all = |about: fs::Metadata| about.permissions().mode() & 0o002 != 0;
     !account.is_another_user() || fs::metadata(folder).is_ok_and(open_to_all)
 }
 
-/// Whether the folder lies in memory, where fsync costs nothing and keeps nothing.
+/// Whether the folder is in memory, where fsync is free and makes nothing durable.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_in_memory(folder: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;

@@ -7,17 +7,17 @@ use std::{
     ops::Range,
 };
 
-/// Below the ports that Linux and macOS hand to outgoing connections: the server must get its own
-/// back after a crash.
+/// Below the ports that Linux and macOS assign to outgoing connections, so that a server can take its port
+/// again after a crash.
 const PORTS: Range<u16> = 20_000..32_000;
 
 const TRIES: usize = 100;
 
-/// A random port that was free a moment ago. Somebody may take it before the server does.
+/// A random port that was free a moment ago. Another process may take it before the server does.
 pub(crate) fn free() -> io::Result<u16> {
     let span = u64::from(PORTS.end - PORTS.start);
     let candidates = std::iter::repeat_with(|| {
-        // Keyed anew, an empty hash is a random number: enough for this, without a crate.
+        // `RandomState` has random keys, so the hash of nothing is a random number. No crate is needed.
         let random = RandomState::new().build_hasher().finish() % span;
         PORTS.start + u16::try_from(random).unwrap_or_default()
     });

@@ -23,14 +23,14 @@ use super::{
 };
 use crate::{Options, connection, url};
 
-/// Crash recovery of a busy server on a slow disk is far within this.
+/// Time limit of a start. Crash recovery of a busy server on a slow disk takes far less.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How often another port is tried when somebody took ours between the look and the start.
+/// How many ports are tried if other processes take them between the check and the start.
 const PORT_TRIES: usize = 5;
 
-/// A server process with its folder. Dropped, it is ended at once and its folder removed.
+/// A server process and its folder. Dropping it ends the server at once and removes the folder.
 #[derive(Debug)]
 pub(crate) struct Postmaster {
     binaries: PathBuf,
@@ -47,7 +47,7 @@ enum Failure {
 }
 
 impl Postmaster {
-    /// Makes a data folder and starts the server in `binaries` on it. About 0.6 s.
+    /// Creates a data folder and starts the server in `binaries` on it. About 0.6 s.
     pub(crate) async fn start(binaries: &Path, options: &Options) -> Result<Self, String> {
         let settings = options
             .server_settings()
@@ -79,7 +79,7 @@ impl Postmaster {
             &standby.watchdog,
         )
         .await?;
-        // The copied settings are the primary's; its socket is not.
+        // The copied settings name the primary's socket, so the standby gets its own.
         cluster::configure(&standby.folder, &[]).map_err(|error| error.to_string())?;
         standby.launch_on_a_free_port().await?;
         Ok(standby)
@@ -99,13 +99,13 @@ impl Postmaster {
         ))
     }
 
-    /// The folder and its watchdog, before anything is in it.
+    /// The empty folder and its watchdog.
     fn prepare(binaries: &Path, options: &Options) -> io::Result<Self> {
         let account = Account::for_servers()?;
         let place = place::for_data(options.durability, account)?;
         folder::sweep(&place, account);
         let (folder, watchdog) = ServerFolder::create(&place, account)?;
-        // The programs run in another folder than this process.
+        // The programs run in another folder, so a relative path would not lead to them.
         let binaries = path::absolute(binaries)?;
         Ok(Self {
             binaries,
@@ -131,8 +131,8 @@ impl Postmaster {
         place::is_in_memory(self.folder.path())
     }
 
-    /// Kills the server and all its processes with SIGKILL. Blocks for some milliseconds; does
-    /// nothing to a server that is down.
+    /// Kills the server and all its processes with SIGKILL. Blocks for some milliseconds. Does nothing if the
+    /// server is down.
     pub(crate) fn kill_hard(&self) -> io::Result<()> {
         let mut child = self.child();
         let Some(postmaster) = child.as_mut() else {
@@ -148,7 +148,7 @@ impl Postmaster {
         Ok(())
     }
 
-    /// Starts the server again on the same folder and port; one that runs is first shut down.
+    /// Starts the server again on the same folder and port. A running server is shut down first.
     pub(crate) async fn restart(&self) -> Result<(), String> {
         self.shut_down().await.map_err(|error| error.to_string())?;
         for _ in 0..PORT_TRIES {
@@ -209,7 +209,7 @@ impl Postmaster {
             .stdin(Stdio::piped())
             .stdout(log.try_clone()?)
             .stderr(log);
-        // Ctrl-C in a terminal is for us: the watchdog ends the server after us.
+        // Ctrl-C in a terminal must end this process only; the watchdog then ends the server.
         let mut child = shell.process_group(0).spawn()?;
         let go = child.stdin.take();
         let pid = child.id();
@@ -218,13 +218,13 @@ impl Postmaster {
         go.map_or(Ok(()), |mut go| io::Write::write_all(&mut go, b"go\n"))
     }
 
-    /// Whether the server on our port is the one on our folder, and accepts connections.
+    /// Whether the server on this port accepts connections and runs on this folder.
     async fn answers(&self) -> bool {
         let data = connection::data_directory(&self.url()).await;
         data.is_ok_and(|data| Path::new(&data) == self.folder.data())
     }
 
-    /// The status of a server that has ended, which it then forgets.
+    /// Takes the status of a server that has ended.
     fn exited(&self) -> io::Result<Option<ExitStatus>> {
         let mut child = self.child();
         let Some(postmaster) = child.as_mut() else {
@@ -239,7 +239,7 @@ impl Postmaster {
     }
 
     fn why_it_exited(&self) -> Failure {
-        // Other lines come after it.
+        // Other lines follow the port's error.
         if self.log().contains("Address already in use") {
             return Failure::PortTaken;
         }
@@ -250,7 +250,7 @@ impl Postmaster {
         cluster::last_lines(&self.log())
     }
 
-    /// What the server has said since it was launched last.
+    /// The server's log since its last start.
     fn log(&self) -> String {
         let log = fs::read(self.folder.log()).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
@@ -264,7 +264,7 @@ impl Postmaster {
 impl Drop for Postmaster {
     fn drop(&mut self) {
         self.watchdog.release();
-        // The watchdog ends the server; only its parent can take it off the process table.
+        // The watchdog ends the server, but only its parent can remove it from the process table.
         if let Some(postmaster) = self.child().as_mut() {
             let _ = postmaster.wait();
         }

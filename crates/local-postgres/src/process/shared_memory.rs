@@ -1,11 +1,11 @@
-//! What a killed server leaves in shared memory, which a power cut would have cleared.
+//! Removes the shared memory that a killed server leaves. A power cut would have cleared it.
 
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, process::Command, process::Stdio};
 
 /// The shared memory of a running server, noted before it is killed.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
-    /// POSIX segments, as files. Found on Linux, where the server's memory map may be read.
+    /// POSIX segments, as files. Only Linux shows a server's memory map, so only there are they found.
     files: BTreeSet<PathBuf>,
     /// The System V segment that guards the data folder.
     segment: Option<u32>,
@@ -27,7 +27,7 @@ impl SharedMemory {
         }
     }
 
-    /// Best effort: what stays are some kilobytes, which a restart on the same folder removes too.
+    /// Best effort: a segment that stays has some kilobytes, and a restart on the same folder removes it.
     pub(crate) fn remove(self) {
         for file in self.files {
             let _ = fs::remove_file(file);

@@ -1,4 +1,4 @@
-//! The machine's processes: a server's children, and a server left without its owner.
+//! The machine's processes: a server's children, and servers whose owner has ended.
 
 use std::{
     fs, io,
@@ -18,14 +18,14 @@ const PAUSE: Duration = Duration::from_millis(2);
 struct Row {
     pid: i32,
     parent: i32,
-    /// `T` is stopped, `Z` is dead and not yet waited for.
+    /// `T` is stopped, `Z` is dead and not yet reaped.
     state: char,
 }
 
 /// Kills a postmaster and all its children, as a power cut would, and returns when they are dead.
 ///
-/// The children lead process groups of their own, so they are killed by parentage. The postmaster
-/// is stopped first: it then forks no more, and answers no death with its own crash recovery.
+/// Each child leads its own process group, so the children are found by their parent. The postmaster is
+/// stopped first: then it forks no more, and does not react to a child's death with crash recovery.
 pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
     signal(postmaster, Signal::STOP)?;
     wait_until(|| rows().map(|rows| rows.iter().any(|row| is_stopped(row, postmaster))))?;
@@ -43,7 +43,7 @@ pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
     })
 }
 
-/// Ends the postmaster that runs on `data`, if one does, and waits until it has.
+/// Ends the postmaster that runs on `data`, if any, and waits for its end.
 pub(crate) fn quit_postmaster_of(data: &Path) {
     let Some(pid) = postmaster_of(data) else {
         return;
@@ -52,7 +52,7 @@ pub(crate) fn quit_postmaster_of(data: &Path) {
     let _ = wait_until(|| Ok(postmaster_of(data).is_none()));
 }
 
-/// Sends a signal; a process that is already gone is no error.
+/// Sends a signal. A process that has ended already is no error.
 pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -63,8 +63,8 @@ pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// The first line of postmaster.pid, if that process is still a server on this folder: the number
-/// may have gone to another process since.
+/// The process id in postmaster.pid, if that process is still a server on this folder. The system may have
+/// given the id to another process.
 fn postmaster_of(data: &Path) -> Option<i32> {
     let file = fs::read_to_string(data.join("postmaster.pid")).ok()?;
     let pid = file.lines().next()?.trim().parse().ok()?;
@@ -88,7 +88,7 @@ fn wait_until(mut done: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Read from /proc where there is one: slim containers have no `ps`.
+/// All processes, from /proc if it exists: slim containers have no `ps`.
 fn rows() -> io::Result<Vec<Row>> {
     if !cfg!(target_os = "linux") {
         let output = Command::new("ps")

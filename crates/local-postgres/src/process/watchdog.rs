@@ -1,10 +1,9 @@
-//! A process that outlives ours, to clean up after it.
+//! A process that outlives this one and cleans up after it.
 //!
-//! A server shared by a whole test process lives in a static, which is never dropped, and no
-//! destructor runs on Ctrl-C or kill -9. `PR_SET_PDEATHSIG` would fire when the *thread* that
-//! started the server ends, and a signal handler does not belong in other people's processes. So a
-//! shell waits on a pipe whose only write end is ours and closed on exec: however this process
-//! ends, the pipe ends with it.
+//! A server that a whole test process shares lives in a static, which is never dropped, and no destructor
+//! runs on Ctrl-C or kill -9. `PR_SET_PDEATHSIG` would fire when the *thread* that started the server ends,
+//! and a library must not install a signal handler. So a shell waits on a pipe. This process holds the only
+//! write end, which is closed on exec: however this process ends, the pipe ends with it.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -13,8 +12,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The script of a shell that becomes a program once the watchdog knows its process id and a line
-/// came in. If we die before, the pipe ends and there is nothing to clean up.
+/// The script of a shell that becomes a program once the watchdog knows its process id and has sent a line.
+/// If this process dies before, the pipe ends and nothing needs cleaning up.
 pub(super) const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
 /// Runs its script's last part when dropped, or when this process ends.
@@ -34,14 +33,14 @@ impl Watchdog {
     ) -> io::Result<Self> {
         shell.args(["-c", script, "watchdog"]).arg(argument);
         shell.stdin(Stdio::piped()).stdout(stdout);
-        // Out of the terminal's foreground group, whose every member Ctrl-C reaches.
+        // Outside the terminal's foreground group: Ctrl-C reaches every member of that group.
         shell.stderr(Stdio::null()).process_group(0);
         let mut shell = shell.spawn()?;
         let pipe = Mutex::new(shell.stdin.take());
         Ok(Self { shell, pipe })
     }
 
-    /// Waits for the one byte that a script writes into its piped stdout; false if it ended without.
+    /// Waits for the byte that a script writes to its piped stdout. False if the script ended without it.
     pub(crate) fn answers(&mut self) -> io::Result<bool> {
         let answer = self.shell.stdout.take();
         let mut byte = [0];
@@ -49,7 +48,7 @@ impl Watchdog {
         Ok(read == 1)
     }
 
-    /// Sends one line; the script acts on the last.
+    /// Sends one line. The script acts on the last one.
     pub(crate) fn tell(&self, line: &str) -> io::Result<()> {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         pipe.as_mut()
@@ -68,7 +67,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.release();
-        // The script bounds its own time; a wait that fails leaves nothing more to do here.
+        // The script limits its own time, and there is no remedy for a wait that fails.
         let _ = self.shell.wait();
     }
 }

@@ -1,9 +1,9 @@
-# Makes the folder of one PostgreSQL and says so by an empty line. When the process that started it
-# is gone, ends the server and removes the folder.
+# Creates the folder of one PostgreSQL and reports it with an empty line. When the process that started
+# this script has ended, ends the server and removes the folder.
 #
-# Standard input is a pipe that nobody else writes to: it ends when that process lets go of it or
-# dies, by whatever signal. Its lines are the process id of the server, or of the initdb before it,
-# or empty while there is neither; the last one counts.
+# Only that process writes to the pipe on standard input, so the pipe ends when the process closes it or
+# dies. Each line is the process id of the server, or of the initdb before it; an empty line means neither.
+# The last line counts.
 #
 # usage: sh -c "$(cat watchdog.sh)" watchdog <folder>
 trap '' HUP INT QUIT TERM PIPE
@@ -23,7 +23,7 @@ if [ -n "$pid" ]; then
   kill -KILL "$pid"
 fi
 
-# What an ended initdb left running may still write: a removal may fail meanwhile.
+# A child of an ended initdb may still write into the folder, so a removal may fail at first.
 tries=0
 until rm -rf "$1" || [ "$tries" -ge 300 ]; do
   sleep 0.1

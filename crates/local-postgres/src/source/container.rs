@@ -4,7 +4,7 @@ use super::Found;
 use crate::{Missing, Options, Source};
 
 #[cfg(not(feature = "container"))]
-#[expect(clippy::unused_async, reason = "the face of the one that waits")]
+#[expect(clippy::unused_async, reason = "same signature as with the feature")]
 pub(crate) async fn start(_options: &Options) -> Result<Found, Missing> {
     Err(Missing::absent(
         Source::Container,

@@ -10,18 +10,18 @@ use crate::{Error, Missing, Options, Source, process::postmaster::Postmaster};
 /// A server that answers.
 pub(crate) struct Found {
     pub(crate) source: Source,
-    /// Where it came from, in words.
+    /// The server's origin, in words.
     pub(crate) origin: String,
     pub(crate) url: String,
     pub(crate) socket_url: Option<String>,
     pub(crate) server: Server,
-    /// The sources tried before whose servers did not start.
+    /// Sources that were tried before and whose servers did not start.
     pub(crate) failed: Vec<Missing>,
 }
 
-/// What ends with a [`LocalPostgres`](crate::LocalPostgres).
+/// The part of a [`LocalPostgres`](crate::LocalPostgres) that ends the server when it is dropped.
 pub(crate) enum Server {
-    /// Somebody else's server.
+    /// A server that this crate did not start.
     Foreign,
     Process(Box<Postmaster>),
     /// Held for its drop alone.
@@ -29,8 +29,8 @@ pub(crate) enum Server {
     Container(#[expect(dead_code, reason = "held for its drop")] container::Container),
 }
 
-/// The server of the source that is forced, else of the first that has one. A `DATABASE_URL` that
-/// is set forces itself: a caller who names a server does not want another one.
+/// The server of the forced source, or else of the first source that has one. `DATABASE_URL` forces its
+/// source if it is set: a caller who names a server does not want another one.
 pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
     let named = options
         .source

@@ -11,7 +11,7 @@ pub(crate) fn is_set() -> bool {
     env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
-/// The server itself is asked where all sources' are, in [`LocalPostgres::start`].
+/// This does not connect: [`LocalPostgres::start`] asks the server of each source for its facts.
 ///
 /// [`LocalPostgres::start`]: crate::LocalPostgres::start
 pub(crate) fn start() -> Result<Found, Missing> {

@@ -1,5 +1,5 @@
-//! The container's life, on a thread with a runtime of its own: the engine's client belongs to the
-//! runtime that opened its connections, and the container must be removed in a plain drop.
+//! Runs a container on a thread with a separate runtime. The engine's client belongs to the runtime that
+//! opened its connections, and a plain drop must be able to remove the container.
 
 use std::{
     env,
@@ -24,10 +24,10 @@ use crate::{Durability, Missing, Options, Source, process::watchdog::Watchdog, u
 
 const IMAGE: &str = "postgres:17";
 const PING_PATIENCE: Duration = Duration::from_secs(5);
-/// The image may have to be pulled.
+/// Time limit of a start. The engine may have to pull the image first.
 const START_PATIENCE: Duration = Duration::from_secs(300);
 const PORT: u16 = 5432;
-/// The password that the image's module sets; the port may be open to other hosts.
+/// The image's module sets a password, because the port may be open to other hosts.
 const PASSWORD: &str = "postgres";
 /// Docker's default of 64 MB is too small for parallel queries over a million rows.
 const SHARED_MEMORY_BYTES: u64 = 512 << 20;
@@ -35,7 +35,7 @@ const SHARED_MEMORY_BYTES: u64 = 512 << 20;
 /// A running container, removed on drop and when this process ends.
 pub(crate) struct Container {
     url: String,
-    /// Dropped, it tells the thread to remove the container.
+    /// Dropping it makes the thread remove the container.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -73,7 +73,7 @@ impl Drop for Container {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // A panic of that thread has been printed; the watchdog has removed the container.
+            // If the thread panicked, the panic was printed and the watchdog has removed the container.
             let _ = thread.join();
         }
     }
@@ -100,7 +100,7 @@ fn live(
         };
         let started = tokio::select! {
             started = run(request) => started,
-            // The start was given up: what the engine makes of it, the watchdog removes.
+            // The caller dropped the start. If the engine still creates the container, the watchdog removes it.
             _ = &mut stopped => return,
         };
         match started {
@@ -143,7 +143,7 @@ async fn run(
         .get_host_port_ipv4(PORT)
         .await
         .map_err(|error| error.to_string())?;
-    // The port is published on IPv4, and `localhost` may be looked up as IPv6 first.
+    // The engine publishes the port on IPv4, but `localhost` may resolve to IPv6 first.
     let host = if host == "localhost" {
         "127.0.0.1"
     } else {
@@ -178,7 +178,7 @@ fn request(
         .with_cmd(arguments))
 }
 
-/// `name[:tag]`; a registry's port also has a colon, before the last slash.
+/// Splits `name[:tag]`. A registry's port also has a colon, but before the last slash.
 fn split_image(image: &str) -> (&str, &str) {
     match image.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, tag),
@@ -191,7 +191,7 @@ fn watch(name: &str) -> std::io::Result<Watchdog> {
     Watchdog::start(Command::new("sh"), script, OsStr::new(name), Stdio::null())
 }
 
-/// Known before the engine is asked, so that the watchdog can be told first.
+/// The container's name. It is chosen before the engine is called, so the watchdog knows it first.
 fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

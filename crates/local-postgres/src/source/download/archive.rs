@@ -1,4 +1,4 @@
-//! Fetches and unpacks once per user, also when several processes ask at the same time.
+//! Fetches and unpacks the binaries once per user, even if several processes start at the same time.
 
 use std::{
     env,
@@ -14,12 +14,12 @@ use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 
 use crate::process::{account::Account, place};
 
-/// The major version fetched; a later minor one in the cache is as good.
+/// The major version to fetch. The cache may hold a later minor version.
 const MAJOR: u64 = 17;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The folder with `initdb` and `postgres`, fetched if the cache lacks it: some 10 MB, unpacked 40.
+/// The folder with `initdb` and `postgres`. If the cache lacks it, fetches about 10 MB and unpacks 40 MB.
 pub(super) async fn binaries() -> Result<PathBuf, String> {
     let cache = cache_folder().map_err(|error| format!("no cache folder: {error}"))?;
     if let Some(found) = newest_in(&cache) {
@@ -35,7 +35,7 @@ pub(super) async fn binaries() -> Result<PathBuf, String> {
     newest_in(&cache).ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
 }
 
-/// The first of the usual folders that the server's user may enter: root's home is closed to it.
+/// The first of the usual cache folders that the server's user may enter. It may not enter root's home.
 fn cache_folder() -> io::Result<PathBuf> {
     let account = Account::for_servers()?;
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -52,8 +52,8 @@ fn cache_folder() -> io::Result<PathBuf> {
     ))
 }
 
-/// Makes the folder and what is missing above it; for another user, everybody may enter them,
-/// whatever the caller's umask takes away.
+/// Creates the folder and its missing parents. If another user runs the server, all users may enter them,
+/// regardless of the caller's umask.
 fn make(folder: &Path, account: Account) -> io::Result<()> {
     if !account.is_another_user() || folder.is_dir() {
         return fs::create_dir_all(folder);
@@ -73,7 +73,7 @@ fn newest_in(cache: &Path) -> Option<PathBuf> {
     folder.join("initdb").is_file().then_some(folder)
 }
 
-/// Waits on a thread of its own until no other process unpacks.
+/// Waits until no other process unpacks, on a thread that may block.
 async fn lock(path: PathBuf) -> io::Result<File> {
     let locked = spawn_blocking(move || {
         let file = File::create(path)?;
@@ -106,8 +106,8 @@ async fn fetch(cache: &Path) -> Result<(), String> {
         .map_err(|error| error.to_string())?
 }
 
-/// Unpacks beside the final place and renames, so that a folder named as a version is whole. The
-/// lock is held: what an interrupted run left behind is nobody's.
+/// Unpacks into a sibling folder and renames it, so a folder named like a version is always complete. The
+/// caller holds the lock, so no other process uses the remains of an interrupted run.
 fn unpack(
     runtime: &Handle,
     cache: &Path,
@@ -127,7 +127,7 @@ fn unpack(
         .map_err(|error| error.to_string())
 }
 
-/// Lets everybody enter the folder and those in it: the archive tells the modes of files alone.
+/// Lets all users enter the folder and its subfolders, because the archive has modes for files only.
 fn open_to_all(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(folder)? {
@@ -139,7 +139,7 @@ fn open_to_all(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An HTTP error says what happened only in its causes.
+/// The error with its causes: only the causes of an HTTP error name the failure.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut texts: Vec<String> = causes.map(ToString::to_string).collect();

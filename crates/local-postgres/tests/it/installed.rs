@@ -1,14 +1,12 @@
 //! A server from the binaries of this machine.
 
-mod common;
-
 use std::{
     net::{Ipv4Addr, TcpListener},
     thread,
     time::Duration,
 };
 
-use common::{ask, execute, folder_of, is_running, pid_of};
+use crate::common::{ask, execute, folder_of, is_running, pid_of};
 use local_postgres::{Durability, Error, LocalPostgres, Options, Source, shared, shared_with};
 
 fn installed(durability: Durability) -> Options {
@@ -26,7 +24,7 @@ async fn start(durability: Durability) -> LocalPostgres {
 }
 
 #[tokio::test]
-async fn a_durable_server_keeps_the_defaults() {
+async fn durable_server_keeps_the_defaults() {
     let server = start(Durability::Durable).await;
     for setting in [
         "SHOW fsync",
@@ -50,7 +48,7 @@ async fn a_durable_server_keeps_the_defaults() {
 }
 
 #[tokio::test]
-async fn a_relaxed_server_says_so() {
+async fn relaxed_server_reports_its_durability() {
     let server = start(Durability::Relaxed).await;
     assert_eq!(ask(server.url(), "SHOW fsync").await, "off");
     assert_eq!(ask(server.url(), "SHOW synchronous_commit").await, "off");
@@ -86,7 +84,7 @@ async fn settings_reach_the_server() {
 }
 
 #[tokio::test]
-async fn a_setting_of_two_lines_is_refused() {
+async fn setting_with_a_line_break_is_refused() {
     let settings = vec![("work_mem".to_owned(), "1MB'\nfsync = 'off".to_owned())];
     let refused = LocalPostgres::start(Options {
         settings,
@@ -97,7 +95,7 @@ async fn a_setting_of_two_lines_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_start_tells_why() {
+async fn failed_start_returns_the_reason() {
     let settings = vec![("no_such_setting".to_owned(), "1".to_owned())];
     let refused = LocalPostgres::start(Options {
         settings,
@@ -109,7 +107,7 @@ async fn a_server_that_does_not_start_tells_why() {
 }
 
 #[tokio::test]
-async fn the_socket_leads_to_the_same_server() {
+async fn socket_url_reaches_the_same_server() {
     let server = start(Durability::Relaxed).await;
     let socket = server
         .socket_url()
@@ -182,7 +180,7 @@ async fn databases_are_separate_copied_and_dropped() {
 }
 
 #[tokio::test]
-async fn a_killed_server_comes_back_with_what_was_committed() {
+async fn restart_after_a_kill_keeps_committed_rows() {
     let server = start(Durability::Durable).await;
     execute(
         server.url(),
@@ -219,9 +217,9 @@ async fn a_killed_server_comes_back_with_what_was_committed() {
     assert!(!folder.exists(), "{} is left", folder.display());
 }
 
-/// Somebody may take the port of a server that is down, an outgoing connection for one.
+/// Another process may take the port of a server that is down, for example with an outgoing connection.
 #[tokio::test]
-async fn a_restart_waits_for_a_port_that_is_taken_meanwhile() {
+async fn restart_waits_for_its_port_to_become_free() {
     let server = start(Durability::Relaxed).await;
     server.kill_hard().expect("a process of ours");
     let port = server

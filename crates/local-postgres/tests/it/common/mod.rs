@@ -1,6 +1,4 @@
-//! What several test files use: the `serve` example as a process of its own, and a query.
-
-#![allow(dead_code, reason = "each test file uses its part")]
+//! Shared by the test files: the `serve` example as a process, and a query.
 
 use std::{
     env,
@@ -13,8 +11,8 @@ use std::{
 
 use sqlx::{Connection as _, PgConnection, Row as _};
 
-/// Longer than any clean-up takes; a test waits that long only to fail.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than any clean-up takes. Only a test that fails waits this long.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The example `serve`, which cargo builds together with the tests.
 pub(crate) fn serve() -> Command {
@@ -70,7 +68,7 @@ impl Served {
     }
 }
 
-/// The first column of the first row: the simple protocol gives every type as text.
+/// The first column of the first row. The simple protocol returns every type as text.
 pub(crate) async fn ask(url: &str, sql: &'static str) -> String {
     let mut connection = PgConnection::connect(url)
         .await
@@ -114,7 +112,10 @@ pub(crate) fn is_running(pid: u32) -> bool {
 pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {
-        assert!(started.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(
+            started.elapsed() < TIME_LIMIT,
+            "waited in vain until {what}"
+        );
         thread::sleep(Duration::from_millis(20));
     }
 }

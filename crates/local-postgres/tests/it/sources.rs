@@ -1,6 +1,4 @@
-//! The choice of a source, and the sources that not every machine has.
-
-mod common;
+//! The choice of a source, and the sources that some machines lack.
 
 use std::{
     env,
@@ -13,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use common::{Served, ask, execute, serve};
+use crate::common::{Served, ask, execute, serve};
 use local_postgres::{Durability, Error, LocalPostgres, Options, Source};
 
 fn from(source: Source, durability: Durability) -> Options {
@@ -30,7 +28,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn an_unknown_source_is_an_error() {
+fn unknown_source_is_an_error() {
     let output = serve()
         .env("POSTGRES_SOURCE", "bogus")
         .output()
@@ -43,7 +41,7 @@ fn an_unknown_source_is_an_error() {
 }
 
 #[test]
-fn a_forced_source_that_is_missing_does_not_fall_through() {
+fn forced_source_that_is_missing_does_not_fall_through() {
     let output = serve()
         .env("POSTGRES_SOURCE", "url")
         .output()
@@ -53,7 +51,7 @@ fn a_forced_source_that_is_missing_does_not_fall_through() {
 }
 
 #[test]
-fn a_database_url_that_does_not_answer_does_not_fall_through() {
+fn database_url_that_does_not_answer_does_not_fall_through() {
     let url = "postgres://someone:secret@127.0.0.1:1/x";
     let output = serve()
         .env("DATABASE_URL", url)
@@ -67,7 +65,7 @@ fn a_database_url_that_does_not_answer_does_not_fall_through() {
 }
 
 #[test]
-fn without_any_source_one_message_lists_all_four() {
+fn failure_of_all_sources_lists_all_four() {
     let empty = tempfile::tempdir().expect("a folder");
     let output = serve()
         .env("PATH", empty.path())
@@ -90,7 +88,7 @@ fn without_any_source_one_message_lists_all_four() {
 }
 
 #[test]
-fn the_choice_is_said_in_one_line() {
+fn chosen_source_is_printed_in_one_line() {
     let mut served = Served::start(serve().env("POSTGRES_SOURCE", "installed"));
     served.signal("-INT");
     let mut errors = String::new();
@@ -105,7 +103,7 @@ fn the_choice_is_said_in_one_line() {
     assert!(errors.contains("from installed binaries in /"), "{errors}");
 }
 
-/// The server's programs run in `/`, where a path that was given from elsewhere leads nowhere.
+/// The server's programs run in `/`, so a relative path must be resolved before they start.
 #[tokio::test]
 async fn binaries_are_found_by_a_relative_path() {
     let server = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
@@ -125,7 +123,7 @@ async fn binaries_are_found_by_a_relative_path() {
 }
 
 #[tokio::test]
-async fn a_temporary_folder_may_have_any_name() {
+async fn temporary_folder_may_have_any_name() {
     let folder = tempfile::Builder::new()
         .prefix("a, 'b\\ \"c")
         .tempdir()
@@ -140,9 +138,10 @@ async fn a_temporary_folder_may_have_any_name() {
     nothing_is_left_in(folder.path(), served);
 }
 
-/// As root, the server and its watchdog run as a user who may remove nothing from such a folder.
+/// If the caller is root, the server and its watchdog run as another user, who may not remove files from such
+/// a folder.
 #[test]
-fn a_temporary_folder_that_only_its_owner_may_change_keeps_nothing() {
+fn temporary_folder_that_only_its_owner_may_change_is_not_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut serve = serve();
     serve.env("POSTGRES_SOURCE", "installed");
@@ -151,7 +150,7 @@ fn a_temporary_folder_that_only_its_owner_may_change_keeps_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_behind_database_url_is_used_and_left() {
+async fn server_behind_database_url_is_used_and_keeps_running() {
     let host = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
     let host = host.expect("PostgreSQL is installed");
     execute(host.url(), "CREATE TABLE theirs ()").await;
@@ -166,9 +165,9 @@ async fn a_server_behind_database_url_is_used_and_left() {
 
 #[cfg(feature = "container")]
 #[tokio::test]
-async fn a_container_starts_and_is_removed() {
+async fn container_starts_and_is_removed() {
     if env::var_os("DOCKER_HOST").is_none() && !Path::new("/var/run/docker.sock").exists() {
-        say("a_container_starts_and_is_removed: not run: no DOCKER_HOST, no /var/run/docker.sock");
+        say("container_starts_and_is_removed: not run: no DOCKER_HOST, no /var/run/docker.sock");
         return;
     }
     let durable = LocalPostgres::start(from(Source::Container, Durability::Durable)).await;
@@ -202,12 +201,12 @@ async fn a_container_starts_and_is_removed() {
     common::wait_until("the container is removed", || is_gone(&served.url));
 }
 
-/// An engine may pull an image for minutes. The test runs itself a second time, with an engine that
-/// never makes anything.
+/// An engine may pull an image for minutes. The test starts its own executable with an engine that never
+/// creates a container.
 #[cfg(feature = "container")]
 #[test]
-fn a_start_that_is_given_up_does_not_wait_for_the_engine() {
-    const NAME: &str = "a_start_that_is_given_up_does_not_wait_for_the_engine";
+fn dropped_container_start_does_not_wait_for_the_engine() {
+    const NAME: &str = "sources::dropped_container_start_does_not_wait_for_the_engine";
     if env::var_os("GIVES_UP").is_some() {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         return runtime.block_on(async {
@@ -237,7 +236,7 @@ fn a_start_that_is_given_up_does_not_wait_for_the_engine() {
     assert!(ended.is_some_and(|status| status.success()));
 }
 
-/// Leaves only what makes something without an answer.
+/// Answers every request except POST, which would create something.
 #[cfg(feature = "container")]
 fn answer_all_but_posts(mut connection: TcpStream) {
     let mut request = [0; 4096];
@@ -294,12 +293,12 @@ fn nothing_is_left_in(folder: &Path, served: Served) {
     });
 }
 
-/// As root, what is downloaded is run by another user.
+/// If the caller is root, another user runs the downloaded binaries.
 #[cfg(feature = "download")]
 #[test]
-fn a_download_does_not_depend_on_the_umask() {
+fn download_does_not_depend_on_the_umask() {
     if env::var_os("HTTPS_PROXY").is_none() && TcpStream::connect("repo1.maven.org:443").is_err() {
-        say("a_download_does_not_depend_on_the_umask: not run: repo1.maven.org does not answer");
+        say("download_does_not_depend_on_the_umask: not run: repo1.maven.org does not answer");
         return;
     }
     let place = tempfile::tempdir().expect("a folder");
@@ -317,7 +316,7 @@ fn a_download_does_not_depend_on_the_umask() {
     served.process.wait_with_output().expect("the example ends");
 }
 
-/// Past the test harness, which shows the words of failed tests only.
+/// Prints a line past the test harness, which shows the output of failed tests only.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -329,7 +328,7 @@ fn is_gone(url: &str) -> bool {
     TcpStream::connect(address.expect("an address")).is_err()
 }
 
-/// A temporary folder is closed to other users, and the server may run as one.
+/// Opens a temporary folder to other users, because the server may run as another user.
 fn open_to_all(folder: &Path) -> &Path {
     let all = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder, all).expect("a folder of ours");

@@ -1,10 +1,8 @@
-//! Whatever ends the process that started a server also ends the server and removes its folder.
-
-mod common;
+//! The end of a process, of any kind, also ends its server and removes the server's folder.
 
 use std::{env, fs, path::Path, thread, time::Duration};
 
-use common::{Served, folder_of, is_running, pid_of, serve, wait_until};
+use crate::common::{Served, folder_of, is_running, pid_of, serve, wait_until};
 use local_postgres::{LocalPostgres, Options, Source};
 
 async fn nothing_is_left_after(signal: &str) {
@@ -32,10 +30,10 @@ async fn terminate_leaves_nothing() {
     nothing_is_left_after("-TERM").await;
 }
 
-/// The folder is made some milliseconds after the start; `initdb` outlives a parent that is killed,
-/// and writes into the folder that is being removed.
+/// The folder is created some milliseconds after the start. `initdb` outlives a parent that is killed, and
+/// writes into the folder while it is being removed.
 #[test]
-fn a_process_killed_while_it_starts_a_server_leaves_nothing() {
+fn process_killed_during_a_start_leaves_nothing() {
     let pauses_ms = (1..15).step_by(2).chain([50, 100, 300, 500, 800]);
     for pause_ms in pauses_ms {
         let mut process = serve()
@@ -57,9 +55,9 @@ fn has_entry_like(prefix: &str) -> bool {
         .any(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
 }
 
-/// A power cut ends the watchdog too: the folder stays, and nobody holds its lock.
+/// A power cut ends the watchdog too: the folder stays, and no process holds its lock.
 #[tokio::test]
-async fn a_start_sweeps_what_a_power_cut_left() {
+async fn start_removes_folders_left_by_a_power_cut() {
     let options = Options {
         source: Some(Source::Installed),
         ..Options::default()

@@ -1,0 +1,6 @@
+//! The servers of each source, and what they leave behind.
+
+mod common;
+mod installed;
+mod leftovers;
+mod sources;
