@@ -1,4 +1,5 @@
-//! Prometheus' text format: what was read reads the same when it is written.
+//! Prometheus' text format: samples that were read are the same after they are written and read
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

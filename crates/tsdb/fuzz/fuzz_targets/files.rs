@@ -1,5 +1,5 @@
-//! The files of a database: as they are, and with the checksums put right, so that the bytes get
-//! past them. What opens once opens again and shows the same.
+//! The files of a database, either raw or with corrected checksums, so that the bytes get past the
+//! check. A database that opens once opens again with the same contents.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -43,9 +43,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let Ok(db) = open(&memory) else { return };
     let before = dump(&db);
-    db.write_snapshot().expect("memory takes all");
+    db.write_snapshot().expect("memory is never full");
     drop(db);
-    let db = open(&memory).expect("what was written by this code opens");
+    let db = open(&memory).expect("a snapshot of this code opens");
     assert!(dump(&db) == before);
 });
 
@@ -76,7 +76,7 @@ fn dump(db: &Db) -> Vec<(String, Vec<(i64, u64)>)> {
     dump
 }
 
-/// A file of one frame, or of none, with right checksums.
+/// A file with one frame, or with none, and correct checksums.
 fn framed(magic: &[u8; 8], entries: &[u8]) -> Vec<u8> {
     let mut file = [magic.as_slice(), &1_u32.to_le_bytes(), &[0; 4]].concat();
     file.extend_from_slice(&1_u64.to_le_bytes());
@@ -87,8 +87,8 @@ fn framed(magic: &[u8; 8], entries: &[u8]) -> Vec<u8> {
         let mut header = (entries.len() as u64).to_le_bytes().to_vec();
         header.extend_from_slice(&0_u64.to_le_bytes());
         header.extend_from_slice(&crc32c(entries).to_le_bytes());
-        let place = crc32c_append(crc32c(&1_u64.to_le_bytes()), &32_u64.to_le_bytes());
-        let checksum = crc32c_append(place, &header);
+        let position_checksum = crc32c_append(crc32c(&1_u64.to_le_bytes()), &32_u64.to_le_bytes());
+        let checksum = crc32c_append(position_checksum, &header);
         file.extend_from_slice(&header);
         file.extend_from_slice(&checksum.to_le_bytes());
         file.extend_from_slice(entries);

@@ -1,4 +1,4 @@
-//! The JSON interface: any bytes are answered, and what was written is found again.
+//! The JSON interface: any bytes get an answer, and a body that is refused writes nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

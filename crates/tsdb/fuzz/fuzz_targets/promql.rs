@@ -1,5 +1,5 @@
-//! PromQL: any text is a query or an error, and any query has an answer or an error within its
-//! bounds.
+//! PromQL: any text is a query or an error, and any query ends with an answer or an error within
+//! its limits.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -14,8 +14,8 @@ static DB: LazyLock<Db> = LazyLock::new(|| {
     for name in ["a", "b_bucket"] {
         for value in ["1", "+Inf"] {
             let labels = Labels::new(name, [("le", value), ("x", "y")]).expect("labels");
-            for at in 0..20_i32 {
-                let sample = Sample::new(i64::from(at) * 15_000, f64::from(at % 7));
+            for index in 0..20_i32 {
+                let sample = Sample::new(i64::from(index) * 15_000, f64::from(index % 7));
                 db.append(&labels, sample).expect("accepted");
             }
         }

@@ -1,4 +1,4 @@
-//! Remote write, compressed and (to get past the compression) not.
+//! Remote write: the bytes as a body, and the bytes compressed, to get past the decompression.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

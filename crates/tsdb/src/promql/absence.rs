@@ -1,20 +1,20 @@
-//! "No value at this step", kept inside the column of values.
+//! "No value at this step", stored in the column of values.
 //!
-//! The stale marker does it: a series that ends with it has no value there, and no arithmetic
-//! produces it, since the result of an operation on a NaN is a quiet NaN and the marker is a
+//! The stale marker stands for it. A series that ends with the marker has no value there, and
+//! arithmetic never produces it: an operation on a NaN results in a quiet NaN, and the marker is a
 //! signalling one.
 
 use crate::{STALE_MARKER, is_stale};
 
-/// The value of a step at which a series has none.
+/// Marks a step at which the series has no value.
 pub(super) const ABSENT: f64 = STALE_MARKER;
 
-/// Whether the value stands for none.
+/// Whether the value is [`ABSENT`].
 pub(super) fn is_absent(value: f64) -> bool {
     is_stale(value)
 }
 
-/// The values that are there, with the index of their step.
+/// The values that are not [`ABSENT`], with the index of their step.
 pub(super) fn present(values: &[f64]) -> impl Iterator<Item = (usize, f64)> + '_ {
     values
         .iter()

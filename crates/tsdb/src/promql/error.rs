@@ -6,13 +6,14 @@ use crate::Labels;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// The text is no query. Correct it.
+    /// The text is not a valid query. Correct it.
     #[error("{reason}")]
     Syntax {
-        /// What the parser reported.
+        /// The parser's message.
         reason: String,
     },
-    /// The query uses a part of the language that this engine leaves out. Express it otherwise.
+    /// The query uses a part of the language that this engine does not support. Rewrite it without
+    /// that part.
     #[error("{what} is not supported")]
     Unsupported {
         /// The function, aggregation or modifier.
@@ -23,7 +24,7 @@ pub enum QueryError {
     TooLarge {
         /// The limit.
         max: usize,
-        /// What it counts: `bytes`, `tokens` or `levels`.
+        /// The unit of the limit: `bytes`, `tokens` or `levels`.
         unit: &'static str,
     },
     /// The end of the range is before its start. Swap them.
@@ -76,7 +77,7 @@ pub enum QueryError {
         function: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The engine refused the selection.
@@ -85,7 +86,7 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// The word for it in Prometheus' HTTP interface: `bad_data`, `execution` or `timeout`.
+    /// The `errorType` of Prometheus' HTTP interface: `bad_data`, `execution` or `timeout`.
     pub fn error_type(&self) -> &'static str {
         match self {
             Self::Syntax { .. }
@@ -99,7 +100,7 @@ impl QueryError {
         }
     }
 
-    /// The HTTP status that Prometheus sends with it.
+    /// The HTTP status that Prometheus sends for this error.
     pub fn status(&self) -> u16 {
         match self.error_type() {
             "bad_data" => 400,

@@ -1,4 +1,4 @@
-//! Answers as JSON of Prometheus' HTTP interface.
+//! Answers as the JSON of Prometheus' HTTP interface.
 
 use std::fmt::Write;
 
@@ -93,7 +93,7 @@ fn push_sample(out: &mut String, sample: Sample) {
     out.push_str("\"]");
 }
 
-/// Unix seconds, with a fraction where there is one.
+/// Appends Unix seconds, with a fraction only if it is not zero.
 fn push_time(out: &mut String, timestamp_ms: i64) {
     let sign = if timestamp_ms < 0 { "-" } else { "" };
     let size = timestamp_ms.unsigned_abs();

@@ -1,4 +1,4 @@
-//! What queries do to labels beyond what [`Labels`] itself offers.
+//! Operations on labels that only queries need.
 
 use crate::{Error, Labels, METRIC_NAME};
 
@@ -16,7 +16,7 @@ pub(super) fn with_label(labels: &Labels, name: &str, value: &str) -> Result<Lab
     builder.label(name, value).build()
 }
 
-/// The value of a label, `""` where there is none.
+/// The value of a label, `""` if it is absent.
 pub(super) fn value_of<'a>(labels: &'a Labels, name: &str) -> &'a str {
     labels.get(name).unwrap_or_default()
 }

@@ -1,4 +1,13 @@
 #![doc = include_str!("README.md")]
+//!
+//! # Invariants
+//! `plan/` turns a text into a checked plan, `eval/` has one file for each kind of expression, and
+//! `functions/` works on numbers only. Each invariant names the tests that fail without it, under
+//! `tests/it/promql/`.
+//! - A plan has only cases that evaluation can handle. An unsupported or mistyped expression is an
+//!   error in `plan/` (`functions.rs`, `errors.rs`).
+//! - A query reads each selected series once, and charges its budget before it allocates memory for
+//!   samples (`errors.rs`).
 
 mod absence;
 mod error;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Appends the shortest digits that read back as this value; without an exponent between 1e-6 and
-/// 1e21, and with one of at least two digits beyond; `NaN`, `+Inf` and `-Inf` otherwise.
+/// Appends the shortest digits that parse back to this value. Values outside 1e-6..1e21 get an
+/// exponent of at least two digits. Values that are not finite are `NaN`, `+Inf` and `-Inf`.
 pub(super) fn push_number(out: &mut String, value: f64) {
     let size = value.abs();
     if value.is_nan() {
@@ -17,7 +17,7 @@ pub(super) fn push_number(out: &mut String, value: f64) {
     }
 }
 
-/// Appends the shortest digits that read back as this value, never with an exponent.
+/// Appends the shortest digits that parse back to this value, never with an exponent.
 pub(super) fn push_plain(out: &mut String, value: f64) {
     // Writing to a String doesn't fail.
     let _ = write!(out, "{value}");

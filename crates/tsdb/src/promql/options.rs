@@ -1,18 +1,18 @@
 use std::time::Duration;
 
-/// What an evaluation may cost, and how it reads a series between its samples.
+/// The limits of an evaluation, and how far a selector looks back.
 #[derive(Clone, Debug)]
 pub struct QueryOptions {
     /// How far back an instant selector looks for a series' last sample. Default 5 minutes.
     pub lookback: Duration,
-    /// The step of a sub-query that names none. Default 1 minute.
+    /// The step of a sub-query without a step. Default 1 minute.
     pub subquery_step: Duration,
-    /// The samples that a query may read and produce altogether, so the bound of its memory.
+    /// The maximum number of samples that a query reads and produces, which bounds its memory.
     /// Default 50,000,000.
     pub max_samples: u64,
-    /// The steps that a range may have. Default 11,000.
+    /// The maximum number of steps of a range. Default 11,000.
     pub max_steps: usize,
-    /// The time that an evaluation may take. Default 2 minutes.
+    /// The maximum duration of an evaluation. Default 2 minutes.
     pub timeout: Duration,
 }
 

@@ -4,7 +4,7 @@ use super::steps::Steps;
 use super::{QueryError, QueryOptions, Value};
 use crate::Db;
 
-/// A query, parsed and checked: evaluate it as often as needed, from any thread.
+/// A parsed and checked query. It can be evaluated any number of times, from any thread.
 #[derive(Debug)]
 pub struct Query {
     plan: Plan,
@@ -15,7 +15,7 @@ pub struct Query {
 pub struct TimeRange {
     /// The first time.
     pub start_ms: i64,
-    /// The last time, where a step meets it.
+    /// The end. It is the last time if a step falls on it.
     pub end_ms: i64,
     /// The distance between two times.
     pub step_ms: i64,
@@ -25,16 +25,20 @@ impl Query {
     /// Parses and checks a query.
     ///
     /// # Errors
-    /// [`QueryError::Syntax`], [`QueryError::Unsupported`], [`QueryError::TooLarge`], or
-    /// [`QueryError::Parameter`] for a parameter that no evaluation could use.
+    /// [`QueryError::Syntax`], [`QueryError::Unsupported`] or [`QueryError::TooLarge`];
+    /// [`QueryError::Parameter`] for a parameter that no evaluation could use;
+    /// [`QueryError::Engine`] for a matcher that the engine rejects.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         Ok(Self { plan: lower(text)? })
     }
 
-    /// The query's answer at one time, in ms: a value of the query's own type.
+    /// Evaluates the query at one time, in ms. The answer has the type of the query.
     ///
     /// # Errors
-    /// Every [`QueryError`] of an evaluation: limits, label clashes, the engine's.
+    /// [`QueryError::TooManySamples`] and [`QueryError::Timeout`] if a limit is reached;
+    /// [`QueryError::SameLabels`] and [`QueryError::ManyMatches`] if series can't be told apart;
+    /// [`QueryError::Parameter`] for a parameter without meaning; [`QueryError::Engine`] for a
+    /// label that the engine rejects.
     pub fn instant(
         &self,
         db: &Db,
@@ -44,12 +48,13 @@ impl Query {
         Evaluation::new(db, options, (time_ms, time_ms)).instant(&self.plan, time_ms)
     }
 
-    /// The query's answers at each time of a range, a [`Value::Matrix`]. Reads each selected series
-    /// once.
+    /// Evaluates the query at each time of a range. The answer is a [`Value::Matrix`]. Reads each
+    /// selected series once.
     ///
     /// # Errors
-    /// As [`Self::instant`], and those of an impossible range. A string or a range vector has no
-    /// range: [`QueryError::Syntax`].
+    /// [`QueryError::StepNotPositive`], [`QueryError::EndBeforeStart`] or
+    /// [`QueryError::TooManySteps`] for the range; [`QueryError::Syntax`] for a query that is a
+    /// string or a range vector; and every error of [`Self::instant`].
     pub fn range(
         &self,
         db: &Db,

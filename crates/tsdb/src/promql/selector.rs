@@ -2,12 +2,12 @@ use super::QueryError;
 use super::plan::{Placement, Plan, Selector, Vector, lower};
 use crate::Matcher;
 
-/// The conditions of a series selector, `up{job="node"}`, as Prometheus' HTTP interface takes them
-/// in `match[]`.
+/// The matchers of a series selector, `up{job="node"}`, as in the `match[]` parameter of
+/// Prometheus' HTTP interface.
 ///
 /// # Errors
-/// As [`Query::parse`](super::Query::parse); [`QueryError::Syntax`] for a query that is no plain
-/// selector.
+/// [`QueryError::Syntax`] for a query that is not a plain selector, and every error of
+/// [`Query::parse`](super::Query::parse).
 pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, QueryError> {
     match lower(text)? {
         Plan::Vector(Vector::Selector(Selector {

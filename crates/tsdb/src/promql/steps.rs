@@ -1,5 +1,5 @@
-/// The times at which an expression is evaluated: `count` of them, `step` ms apart. A step of 0
-/// evaluates one time over and over, which is what the `@` modifier means.
+/// The times at which an expression is evaluated: `count` of them, `step` ms apart. With a step of
+/// 0 all times are the same, as the `@` modifier requires.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     start: i64,
@@ -17,8 +17,8 @@ impl Steps {
         }
     }
 
-    /// The times from `start` to `end`, both included where a step meets them. `None` when there
-    /// are more than `max`, with their number as the error.
+    /// The times from `start` to `end`. `end` is included if a step falls on it. If there are more
+    /// than `max` times, the error is their number.
     pub(super) fn between(start: i64, end: i64, step: i64, max: u64) -> Result<Self, u64> {
         if end < start {
             return Ok(Self {
@@ -55,13 +55,13 @@ impl Steps {
         }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The time of a step; the last that there is for one beyond it.
+    /// The time of a step, clamped to the range of `i64`.
     pub(super) fn time(&self, index: usize) -> i64 {
+        // In i128: the product exceeds 64 bits for steps near the ends of time.
         let exact = i128::from(self.start) + i128::from(self.step) * index as i128;
         exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
     }

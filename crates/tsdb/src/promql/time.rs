@@ -1,9 +1,9 @@
-//! Times and durations: as parameters of Prometheus' HTTP interface, and as ms.
+//! Times and durations: parameters of Prometheus' HTTP interface, converted to ms.
 
 use std::time::Duration;
 
-/// A time in ms from Unix seconds with an optional fraction, or from RFC 3339. `None` when it is
-/// neither, or too far away for ms in 64 bits.
+/// Parses Unix seconds with an optional fraction, or RFC 3339, to ms. `None` if the text is
+/// neither, or if the ms don't fit into 64 bits.
 pub fn parse_time(text: &str) -> Option<i64> {
     match text.parse::<f64>() {
         Ok(seconds) => milliseconds(seconds),
@@ -11,8 +11,8 @@ pub fn parse_time(text: &str) -> Option<i64> {
     }
 }
 
-/// A duration in ms from seconds with an optional fraction, or from Prometheus' notation: `5m`,
-/// `1h30m`, `500ms`. `None` when it is neither.
+/// Parses seconds with an optional fraction, or Prometheus' notation (`5m`, `1h30m`, `500ms`), to
+/// ms. `None` if the text is neither.
 pub fn parse_duration(text: &str) -> Option<i64> {
     match text.parse::<f64>() {
         Ok(seconds) => milliseconds(seconds),
@@ -30,7 +30,7 @@ fn milliseconds(seconds: f64) -> Option<i64> {
     fits.then_some(milliseconds as i64)
 }
 
-/// The whole ms of a duration, the greatest number of them when there are more.
+/// The whole ms of a duration, at most `i64::MAX`.
 pub(super) fn whole_milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

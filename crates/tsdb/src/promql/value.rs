@@ -1,19 +1,19 @@
 use crate::{Labels, Sample};
 
-/// What a query answers.
+/// The answer to a query.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Value {
     /// One number and the time of the evaluation.
     Scalar(Sample),
-    /// A text and the time of the evaluation, in ms.
+    /// A string and the time of the evaluation.
     String {
-        /// When it was evaluated, in ms.
+        /// The time of the evaluation, in ms.
         timestamp_ms: i64,
         /// The text.
         text: String,
     },
-    /// A value for each series, all of one time. Sorted by labels, unless the query itself orders.
+    /// One value per series, all at one time. Sorted by labels, unless the query sorts by value.
     Vector(Vec<InstantSeries>),
     /// Samples for each series, sorted by labels.
     Matrix(Vec<RangeSeries>),

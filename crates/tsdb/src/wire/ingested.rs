@@ -1,14 +1,15 @@
 use crate::Error;
 
-/// What became of the points of a body.
+/// The outcome of writing the points of a body.
 #[derive(Clone, Debug, Default)]
 #[must_use = "points may have been refused"]
 pub struct Ingested {
-    /// How many points were written.
+    /// The number of points that were written.
     pub written: usize,
-    /// How many were not.
+    /// The number of points that were not.
     pub refused: usize,
-    /// Why the first [`MAX_ERRORS`](Self::MAX_ERRORS) of those were not, in their order in the body.
+    /// The errors of the first [`MAX_ERRORS`](Self::MAX_ERRORS) points that were not written, in
+    /// body order.
     pub errors: Vec<PointError>,
 }
 
@@ -16,18 +17,19 @@ pub struct Ingested {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{fault}")]
 pub struct PointError {
-    /// Its place in the body, from zero: what is counted, the format's module says.
+    /// Its index in the body, from zero. The format's module says whether points, lines or samples
+    /// are counted.
     pub index: usize,
-    /// Why.
+    /// The reason.
     #[source]
     pub fault: Fault,
 }
 
-/// What is wrong with a point.
+/// The reason why a point was not written.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The body doesn't say the point in a form that can be read. Correct it and send it again.
+    /// The point is malformed. Correct it and send it again.
     #[error("{0}")]
     Form(String),
     /// The engine refused it.
@@ -36,17 +38,18 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A fault in the point's form.
+    /// A fault for a malformed point.
     pub(super) fn form(reason: impl Into<String>) -> Self {
         Self::Form(reason.into())
     }
 }
 
 impl Ingested {
-    /// The most points that are told of: an error takes far more bytes than a point that is none.
+    /// The maximum number of listed errors. An error takes far more memory than a malformed point
+    /// takes bytes.
     pub const MAX_ERRORS: usize = 10_000;
 
-    /// Adds the outcome for a later part of the same body.
+    /// Adds the outcome of a later part of the same body.
     pub(super) fn extend(&mut self, later: Self) {
         self.written += later.written;
         self.refused += later.refused;
@@ -54,7 +57,7 @@ impl Ingested {
         self.errors.extend(later.errors.into_iter().take(room));
     }
 
-    /// The outcome for a body whose only point was not written.
+    /// The outcome of a body whose only point was not written.
     pub(super) fn refused(fault: Fault) -> Self {
         Self {
             written: 0,

@@ -1,13 +1,13 @@
 //! InfluxDB's line protocol: `measurement,tag=value field=1,other=2i 1700000000000000000`.
 //!
 //! Each field is a point of the metric `measurement_field` with the line's tags as labels. Floats
-//! and integers are stored as they are, booleans as 1 and 0; a text is no value, and a fault.
-//! A line without a timestamp is of the time that the caller gives. Places in [`Ingested`] are
-//! lines, counted from zero; several of them may be of one line, for each field has its own.
+//! and integers are stored as they are, booleans as 1 and 0; a string is a fault. A line without a
+//! timestamp gets the time that the caller passes. Indexes in [`Ingested`] count lines from zero.
+//! Several errors may have the same index, because each field can be wrong.
 //!
-//! Each field repeats the tags of its line, so a short body can name series without end. The fields
-//! of a line are refused from the one on with which names and tags exceed [`MAX_LINE_LABELS`]; a
-//! body is written in parts where the labels of all its series are more than twice that.
+//! Each field repeats the tags of its line, so the labels of a short body can be very long. If the
+//! names and tags of a line's fields exceed [`MAX_LINE_LABELS`], the remaining fields are refused.
+//! A body whose labels exceed twice that limit is written in parts.
 
 mod line;
 mod value;
@@ -21,7 +21,7 @@ use line::Line;
 /// The unit of a body's timestamps. They are stored in ms, rounded down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// `ns`, which holds where nothing is said.
+    /// `ns`, the default.
     #[default]
     Nanoseconds,
     /// `us`
@@ -37,8 +37,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The precision of the parameter `precision`, in the spellings of both versions of the
-    /// interface: `ns` or `n`, `us` or `u`, `ms`, `s`, `m`, `h`.
+    /// Parses the parameter `precision` in the spellings of both versions of the interface: `ns` or
+    /// `n`, `us` or `u`, `ms`, `s`, `m`, `h`.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "ns" | "n" => Self::Nanoseconds,
@@ -64,10 +64,10 @@ impl Precision {
     }
 }
 
-/// The most bytes of names and tags that the fields of a line may have together: 16 MiB.
+/// The maximum total length of the names and tags of all fields of a line: 16 MiB.
 pub const MAX_LINE_LABELS: usize = 16 << 20;
 
-/// Writes the points of a body. Lines that can't be read don't hinder the others.
+/// Writes the points of a body. Lines that can't be read don't affect the others.
 ///
 /// `now_ms` is the time of lines without a timestamp.
 pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingested {
@@ -91,6 +91,7 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
             Err(reason) => points.refuse_at(number, Fault::form(reason)),
         }
         number += lines;
+        // Written in parts, which bounds the memory for labels.
         if points.label_bytes() > 2 * MAX_LINE_LABELS {
             ingested.extend(std::mem::take(&mut points).write(db));
         }
@@ -99,7 +100,7 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
     ingested
 }
 
-const TOO_LONG: &str = "the line has too many fields for tags of this length";
+const TOO_LONG: &str = "the line has too many fields for the length of its tags";
 
 /// Builds the labels of fields.
 #[derive(Default)]
@@ -111,8 +112,9 @@ struct Labels {
 impl Labels {
     /// Adds the fields of a line.
     fn push(&mut self, points: &mut Points, number: usize, line: &Line<'_>, time: Option<i64>) {
+        // The fields share the timestamp, so the line is one fault.
         let Some(timestamp_ms) = time else {
-            points.refuse_at(number, Fault::form("the timestamp is too great"));
+            points.refuse_at(number, Fault::form("the timestamp is out of range"));
             return;
         };
         let mut label_bytes = 0;

@@ -1,15 +1,26 @@
-//! The formats in which points come in and go out, as functions over bytes: HTTP is left to the
-//! program around them.
+//! Formats for reading and writing points, as functions over bytes. HTTP is left to the caller.
 //!
-//! - [`json`]: one point or an array of them in, a metric's points out.
+//! - [`json`]: reads a point or an array of points, answers with the points of a metric.
 //! - [`line_protocol`]: InfluxDB's line protocol.
-//! - [`exposition`]: Prometheus' text format, in and out.
-//! - [`remote_write`]: Prometheus' remote write, in and out.
+//! - [`exposition`]: Prometheus' text format, read and written.
+//! - [`remote_write`]: Prometheus' remote write, received and sent.
 //!
-//! A body that can't be read as a whole is refused as a whole. Where single points are wrong, the
-//! others are written, and [`Ingested`] says which were not, and why. No input makes these
-//! functions panic, or take more memory than a small multiple of its length; for compressed input
-//! the caller sets the bound.
+//! If single points are wrong, the others are written, and [`Ingested`] lists the points that were
+//! not and why. No input makes these functions panic, or take more memory than a small multiple of
+//! its length. Decompression of a remote write is bounded by [`remote_write::MAX_DECODED_BYTES`].
+//!
+//! A point in JSON passes `json/scan`, `json/point` and `points` on its way in. A long answer
+//! passes `merge` and `json/pieces` on its way out.
+//!
+//! # Invariants
+//! Each names the tests that fail without it, under `tests/it/wire/`.
+//! - A body of JSON or of remote write is read to its end before any of it is written, so a
+//!   malformed one writes nothing (`json_write.rs`, `remote_write.rs`).
+//! - Memory is allocated for the contents of a body, never for a length that the body claims
+//!   (`remote_write.rs`, `line_protocol.rs`).
+//! - A remembered series is a hint, whether an alias of remote write, a handle or a batch remembers
+//!   it. Under its lock, the series reports that it has ended, and the write then looks it up by
+//!   its labels (`aliases.rs`).
 
 pub mod exposition;
 mod ingested;

@@ -6,21 +6,21 @@ use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 use crate::{Batch, Db, Sample};
 
-/// The points of a body on their way into a database, with the places of those that can't go.
+/// The points of a body that will be written, and the indexes of those that are refused.
 #[derive(Default)]
 pub(super) struct Points {
     batch: Batch,
     refused: usize,
-    /// Of the first that were refused.
+    /// The errors of the first refused points.
     errors: Vec<PointError>,
-    /// How many points were seen: the place of the next one.
+    /// The number of points seen, which is the index of the next one.
     seen: usize,
-    /// For each point of the batch its place; empty as long as they are the same.
-    places: Vec<usize>,
+    /// For each point of the batch its index in the body. Empty while the two are the same.
+    body_indexes: Vec<usize>,
 }
 
 impl Points {
-    /// Points that will be written to `db`.
+    /// No points yet; they will be written to `db`.
     pub(super) fn within(db: &Db) -> Self {
         Self {
             batch: db.batch(),
@@ -28,80 +28,78 @@ impl Points {
         }
     }
 
-    /// Takes the memory for so many points of as many series.
+    /// Allocates memory for this many points, each of a different series.
     pub(super) fn reserve(&mut self, points: usize) {
         self.batch.reserve(points);
     }
 
-    /// The bytes of the labels of the points so far, those of a series once.
+    /// The bytes of the labels of all points so far, counted once per series.
     pub(super) fn label_bytes(&self) -> usize {
         self.batch.label_bytes()
     }
 
-    /// The next point, to be written.
+    /// Adds the next point.
     pub(super) fn push(&mut self, labels: LabelsRef<'_>, sample: Sample) {
         self.push_at(self.seen, labels, sample);
     }
 
-    /// A point of this place, which may have several.
-    pub(super) fn push_at(&mut self, place: usize, labels: LabelsRef<'_>, sample: Sample) {
-        self.see(place..place + 1);
+    /// Adds a point with this index. Several points may have the same index.
+    pub(super) fn push_at(&mut self, index: usize, labels: LabelsRef<'_>, sample: Sample) {
+        self.record(index..index + 1);
         self.batch.push_ref(labels, sample);
     }
 
-    /// The next points, to be written; see [`Batch::push_series`].
+    /// Adds the next points, all of one series. See [`Batch::push_series`].
     pub(super) fn push_series(
         &mut self,
         labels: LabelsRef<'_>,
         known: Option<&Arc<SeriesCell>>,
         samples: &[Sample],
     ) -> u32 {
-        self.see(self.seen..self.seen + samples.len());
+        self.record(self.seen..self.seen + samples.len());
         self.batch.push_series(labels, known, samples)
     }
 
-    /// The next points of the batch have these places.
+    /// Records the indexes of the next points of the batch.
     #[inline]
-    fn see(&mut self, places: Range<usize>) {
-        self.seen = places.end;
-        if self.places.is_empty() && places.start != self.batch.len() {
-            self.places.extend(0..self.batch.len());
+    fn record(&mut self, indexes: Range<usize>) {
+        self.seen = indexes.end;
+        // The first refused point shifts the indexes: from here on they are kept.
+        if self.body_indexes.is_empty() && indexes.start != self.batch.len() {
+            self.body_indexes.extend(0..self.batch.len());
         }
-        if !self.places.is_empty() || places.start != self.batch.len() {
-            self.places.extend(places);
+        if !self.body_indexes.is_empty() || indexes.start != self.batch.len() {
+            self.body_indexes.extend(indexes);
         }
     }
 
-    /// The next point can't be written.
+    /// Refuses the next point.
     pub(super) fn refuse(&mut self, fault: Fault) {
         self.refuse_at(self.seen, fault);
     }
 
-    /// A point of this place can't be written.
-    pub(super) fn refuse_at(&mut self, place: usize, fault: Fault) {
+    /// Refuses a point with this index.
+    pub(super) fn refuse_at(&mut self, index: usize, fault: Fault) {
         self.refused += 1;
         if self.errors.len() < Ingested::MAX_ERRORS {
-            self.errors.push(PointError {
-                index: place,
-                fault,
-            });
+            self.errors.push(PointError { index, fault });
         }
-        self.seen = place + 1;
+        self.seen = index + 1;
     }
 
-    /// Writes them.
+    /// Writes the points.
     pub(super) fn write(self, db: &Db) -> Ingested {
         self.write_then(db, |_| {})
     }
 
-    /// Writes them, and shows the batch as it was written.
+    /// Writes the points, then calls `show` with the written batch.
     pub(super) fn write_then(mut self, db: &Db, show: impl FnOnce(&Batch)) -> Ingested {
-        let report = db.write_points(&mut self.batch);
+        let report = db.write_keeping_points(&mut self.batch);
         show(&self.batch);
         self.refused += report.refused.len();
         for refused in report.refused {
             let index = self
-                .places
+                .body_indexes
                 .get(refused.index)
                 .copied()
                 .unwrap_or(refused.index);
@@ -110,6 +108,7 @@ impl Points {
                 fault: refused.error.into(),
             });
         }
+        // Faults of the form were added first, those of the engine at the end.
         self.errors.sort_by_key(|error| error.index);
         self.errors.truncate(Ingested::MAX_ERRORS);
         Ingested {

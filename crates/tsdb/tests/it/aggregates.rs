@@ -1,4 +1,4 @@
-//! Aggregates against the same computed from all samples.
+//! Aggregates, compared with a computation from all samples.
 
 use std::num::NonZeroU64;
 
@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tsdb::{Aggregate, Db, DbOptions, Labels, STALE_MARKER, Sample};
 
-/// Every aggregate, computed the slow way.
+/// The aggregate, computed from all samples.
 fn expected(aggregate: Aggregate, samples: &[Sample]) -> Option<f64> {
     let numbers: Vec<Sample> = samples.iter().filter(|s| !s.is_stale()).copied().collect();
     let values: Vec<f64> = numbers.iter().map(|sample| sample.value).collect();
@@ -76,13 +76,13 @@ fn assert_close(found: Option<f64>, expected: Option<f64>, what: &str) {
     assert!(close, "{what}: {found:?}, expected {expected:?}");
 }
 
-/// Three whole blocks, an open one and a head, with gaps, stale markers and counter resets.
+/// Three full blocks, an open block and a head, with gaps, stale markers and counter resets.
 fn series(random: &mut StdRng) -> Vec<Sample> {
-    let (mut at, mut value) = (random.random_range(-100_000..100_000), 0.0);
+    let (mut time, mut value) = (random.random_range(-100_000..100_000), 0.0);
     let stale = random.random_bool(0.5);
     let uneven = [1, 3, 100][random.random_range(0..3)];
     let mut sample = |_| {
-        at += match random.random_range(0..500) {
+        time += match random.random_range(0..500) {
             0 => 1_000_000,
             step if step < uneven => random.random_range(1..2000),
             _ => 1000,
@@ -92,15 +92,15 @@ fn series(random: &mut StdRng) -> Vec<Sample> {
             value = 0.0;
         }
         match stale && random.random_range(0..200) == 0 {
-            true => Sample::new(at, STALE_MARKER),
-            false => Sample::new(at, value),
+            true => Sample::new(time, STALE_MARKER),
+            false => Sample::new(time, value),
         }
     };
     (0..3 * 2048 + 700).map(&mut sample).collect()
 }
 
 #[test]
-fn aggregates_are_those_of_the_samples() {
+fn aggregates_match_computation_from_samples() {
     let seed = rand::rng().random();
     println!("seed {seed}");
     let mut random = StdRng::seed_from_u64(seed);
@@ -134,8 +134,8 @@ fn aggregates_are_those_of_the_samples() {
                     .chunk_by(|a, b| start(a) == start(b))
                     .filter_map(|span| Some((start(&span[0]), expected(aggregate, span)?)));
                 for span in &spans {
-                    let (at, value) = slow.next().expect("no more spans than expected");
-                    assert_eq!(span.timestamp_ms, at, "{what} by {step}");
+                    let (time, value) = slow.next().expect("no more spans than expected");
+                    assert_eq!(span.timestamp_ms, time, "{what} by {step}");
                     assert_close(Some(span.value), Some(value), &what);
                 }
                 assert_eq!(slow.next(), None, "{what} by {step}");
@@ -145,12 +145,12 @@ fn aggregates_are_those_of_the_samples() {
 }
 
 #[test]
-fn groups_combine_series_by_labels() {
+fn grouping_combines_series_by_labels() {
     let db = Db::new(DbOptions::default());
     for (host, zone, value) in [("a", "x", 1.0), ("b", "x", 3.0), ("c", "y", 10.0)] {
         let labels = Labels::new("m", [("host", host), ("zone", zone)]).unwrap();
-        for at in 0..120 {
-            db.append(&labels, Sample::new(at * 1000, value)).unwrap();
+        for time in 0..120 {
+            db.append(&labels, Sample::new(time * 1000, value)).unwrap();
         }
     }
     let selection = db.select(&[], 0, i64::MAX);
@@ -171,11 +171,11 @@ fn groups_combine_series_by_labels() {
 }
 
 #[test]
-fn spans_at_the_ends_of_time_are_whole() {
+fn downsampling_at_ends_of_time_keeps_every_sample() {
     let db = Db::new(DbOptions::default());
     let labels = Labels::new("m", [("a", "b")]).unwrap();
-    for at in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
-        db.append(&labels, Sample::new(at, 1.0)).unwrap();
+    for time in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
+        db.append(&labels, Sample::new(time, 1.0)).unwrap();
     }
     let selection = db.select(&[], i64::MIN, i64::MAX);
     let series = selection.iter().next().unwrap();
@@ -186,33 +186,33 @@ fn spans_at_the_ends_of_time_are_whole() {
     assert_eq!(all.iter().map(|sample| sample.value).sum::<f64>(), 6.0);
 }
 
-fn of_values(values: &[f64], aggregate: Aggregate) -> Option<f64> {
+fn aggregate_values(values: &[f64], aggregate: Aggregate) -> Option<f64> {
     let db = Db::new(DbOptions::default());
     let labels = Labels::new("m", [("a", "b")]).unwrap();
-    for (at, value) in (0..).zip(values) {
-        db.append(&labels, Sample::new(at, *value)).unwrap();
+    for (time, value) in (0..).zip(values) {
+        db.append(&labels, Sample::new(time, *value)).unwrap();
     }
     let selection = db.select(&[], i64::MIN, i64::MAX);
     selection.iter().next().unwrap().aggregate(aggregate)
 }
 
-/// The square of such a number is infinite.
+/// The square of these numbers is infinite.
 #[test]
-fn great_numbers_deviate_as_others_do() {
-    let deviation = of_values(&[1e200, 1e200, 1e200], Aggregate::StdDev);
+fn stddev_of_large_numbers_does_not_overflow() {
+    let deviation = aggregate_values(&[1e200, 1e200, 1e200], Aggregate::StdDev);
     assert_eq!(deviation, Some(0.0));
-    let deviation = of_values(&[-1e153, 1e153], Aggregate::StdDev);
+    let deviation = aggregate_values(&[-1e153, 1e153], Aggregate::StdDev);
     assert_close(deviation, Some(1e153), "two numbers");
 }
 
-/// As in PromQL, where NaN comes before all numbers.
+/// As in PromQL, NaN sorts before all numbers.
 #[test]
-fn quantiles_take_nan_for_the_least() {
+fn quantile_treats_nan_as_least() {
     let values = [3.0, f64::NAN, 1.0, -f64::NAN, 2.0];
     for (share, expected) in [(0.5, 1.0), (0.75, 2.0), (1.0, 3.0)] {
-        let quantile = of_values(&values, Aggregate::Quantile(share));
+        let quantile = aggregate_values(&values, Aggregate::Quantile(share));
         assert_eq!(quantile, Some(expected), "{share}");
     }
-    let least = of_values(&values, Aggregate::Quantile(0.25));
+    let least = aggregate_values(&values, Aggregate::Quantile(0.25));
     assert!(least.is_some_and(f64::is_nan));
 }

@@ -1,14 +1,14 @@
-//! Every value and every timestamp comes back bit for bit, whatever the codecs chose.
+//! Every value and timestamp comes back bit for bit, whichever codec was chosen.
 
 use proptest::prelude::*;
 use tsdb::{Db, DbOptions, DuplicatePolicy, Labels, STALE_MARKER, Sample};
 
-/// Doubles as they occur, and as they should not.
+/// Common doubles, and special or random ones.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => any::<u64>().prop_map(f64::from_bits),
-        4 => (-1_000_000i64..1_000_000, 0i32..6).prop_map(|(digits, places)| {
-            digits as f64 / 10f64.powi(places)
+        4 => (-1_000_000i64..1_000_000, 0i32..6).prop_map(|(digits, decimals)| {
+            digits as f64 / 10f64.powi(decimals)
         }),
         1 => Just(-0.0),
         1 => Just(STALE_MARKER),
@@ -18,15 +18,15 @@ fn value() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Values of one kind for a while, then of another.
+/// Runs of values of different kinds.
 fn values() -> impl Strategy<Value = Vec<f64>> {
     let runs = prop_oneof![
         prop::collection::vec(value(), 1..300),
         (value(), 1usize..300).prop_map(|(value, count)| vec![value; count]),
         (-1000i64..1000, prop::collection::vec(-100i64..100, 1..300)).prop_map(|(start, steps)| {
-            let walk = steps.iter().scan(start, |at, step| {
-                *at += step;
-                Some(*at as f64 / 100.0)
+            let walk = steps.iter().scan(start, |time, step| {
+                *time += step;
+                Some(*time as f64 / 100.0)
             });
             walk.collect()
         }),
@@ -42,7 +42,7 @@ fn values() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(runs, 1..6).prop_map(|runs| runs.concat())
 }
 
-/// Steps between timestamps: even, nearly even, any.
+/// Steps between timestamps: even, nearly even or arbitrary.
 fn steps(count: usize) -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![
         (0u64..100_000).prop_map(move |step| vec![step; count]),
@@ -58,12 +58,14 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     values().prop_flat_map(|values| {
         let steps = steps(values.len());
         (Just(values), any::<i64>(), steps).prop_map(|(values, start, steps)| {
-            let times = steps.iter().scan(start, |at, step| {
-                *at = at.saturating_add_unsigned(*step);
-                Some(*at)
+            let times = steps.iter().scan(start, |time, step| {
+                *time = time.saturating_add_unsigned(*step);
+                Some(*time)
             });
             let pairs = times.zip(values);
-            pairs.map(|(at, value)| Sample::new(at, value)).collect()
+            pairs
+                .map(|(time, value)| Sample::new(time, value))
+                .collect()
         })
     })
 }
@@ -85,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn what_is_written_is_read(samples in samples(), parts in 1usize..5, cut in any::<(prop::sample::Index, prop::sample::Index)>()) {
+    fn written_samples_read_back_bit_for_bit(samples in samples(), parts in 1usize..5, cut in any::<(prop::sample::Index, prop::sample::Index)>()) {
         let db = Db::new(DbOptions {
             duplicates: DuplicatePolicy::KeepAll,
             ..DbOptions::default()
@@ -105,34 +107,34 @@ proptest! {
     }
 }
 
-/// The sizes that the codecs are chosen for; a change that loses compression shows here.
+/// Guards the compression of the kinds of series that the codecs target.
 #[test]
-fn usual_series_are_small() {
+fn usual_series_compress_below_limit() {
     let size = |value: &dyn Fn(u64) -> f64| {
         let db = Db::new(DbOptions::default());
         let labels = Labels::new("m", [("a", "b")]).unwrap();
         let samples: Vec<Sample> = (0..200 * 2048)
-            .map(|place| Sample::new(place as i64 * 10_000, value(place)))
+            .map(|index| Sample::new(index as i64 * 10_000, value(index)))
             .collect();
         db.series(&labels).unwrap().append_batch(&samples).unwrap();
         db.stats().sample_bytes as f64 / samples.len() as f64
     };
-    let random = |place: u64| (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+    let random = |index: u64| (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
     let walk = std::cell::Cell::new(0i64);
     let sizes = [
         ("constant", size(&|_| 21.5), 0.2),
-        ("counter", size(&|place| (place * 60) as f64), 0.2),
+        ("counter", size(&|index| (index * 60) as f64), 0.2),
         (
             "decimal walk",
-            size(&|place| {
-                walk.set(walk.get() + (random(place) >> 20) as i64 % 201 - 100);
+            size(&|index| {
+                walk.set(walk.get() + (random(index) >> 20) as i64 % 201 - 100);
                 walk.get() as f64 / 100.0
             }),
             1.25,
         ),
         (
             "random doubles",
-            size(&|place| random(place) as f64 / 2f64.powi(53)),
+            size(&|index| random(index) as f64 / 2f64.powi(53)),
             7.3,
         ),
     ];

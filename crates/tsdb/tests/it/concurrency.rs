@@ -1,4 +1,4 @@
-//! Writers, readers and deleters at once.
+//! Concurrent writers, readers and deleters.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,18 +20,20 @@ fn read(db: &Db, host: usize) -> Vec<Sample> {
 
 const POINTS: i64 = 30_000;
 
-/// A reader sees a beginning of what one writer wrote, whole to the last sample, and never less
-/// than before: through heads that grow, frames that are packed and blocks that are sealed.
+/// A reader sees a prefix of the samples of one writer, which never shrinks, while heads grow,
+/// frames are packed and blocks are sealed.
 #[test]
-fn readers_see_a_beginning_of_what_is_written() {
+fn readers_see_prefix_of_concurrent_writes() {
     let db = Db::new(DbOptions::default());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for host in 0..2 {
             let mut series = db.series(&labels(host)).unwrap();
             scope.spawn(move || {
-                for at in 0..POINTS {
-                    series.append(Sample::new(at, at as f64 / 10.0)).unwrap();
+                for time in 0..POINTS {
+                    series
+                        .append(Sample::new(time, time as f64 / 10.0))
+                        .unwrap();
                 }
             });
         }
@@ -41,8 +43,8 @@ fn readers_see_a_beginning_of_what_is_written() {
                 let samples = read(&db, 1);
                 assert!(samples.len() >= seen, "samples vanished");
                 seen = samples.len();
-                for (at, sample) in (0..).zip(&samples) {
-                    assert_eq!(*sample, Sample::new(at, at as f64 / 10.0));
+                for (time, sample) in (0..).zip(&samples) {
+                    assert_eq!(*sample, Sample::new(time, time as f64 / 10.0));
                 }
             }
             done.store(true, Ordering::Release);
@@ -51,28 +53,31 @@ fn readers_see_a_beginning_of_what_is_written() {
     assert!(done.load(Ordering::Acquire));
 }
 
-/// Writers of one series that each write times of their own: late for the others.
+/// The timestamps of the writers interleave, so samples of each are late for the others.
 #[test]
-fn writers_of_one_series_lose_nothing() {
+fn concurrent_writers_of_one_series_lose_no_sample() {
     let db = Db::new(DbOptions::default());
     thread::scope(|scope| {
         for writer in 0..4 {
             let db = &db;
             scope.spawn(move || {
-                for at in (writer..POINTS).step_by(4) {
-                    db.append(&labels(0), Sample::new(at, at as f64)).unwrap();
+                for time in (writer..POINTS).step_by(4) {
+                    db.append(&labels(0), Sample::new(time, time as f64))
+                        .unwrap();
                 }
             });
         }
     });
-    let expected: Vec<Sample> = (0..POINTS).map(|at| Sample::new(at, at as f64)).collect();
+    let expected: Vec<Sample> = (0..POINTS)
+        .map(|time| Sample::new(time, time as f64))
+        .collect();
     assert_eq!(read(&db, 0), expected);
     assert_eq!(db.series_count(), 1);
 }
 
-/// A series that is deleted while handles write to it begins again, once, and the index knows it.
+/// The series begins again once, and the index lists it.
 #[test]
-fn a_series_that_ends_under_its_writers_begins_again() {
+fn series_deleted_while_written_begins_again() {
     let db = Db::new(DbOptions::default());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -80,8 +85,8 @@ fn a_series_that_ends_under_its_writers_begins_again() {
             .map(|writer| {
                 let mut series = db.series(&labels(0)).unwrap();
                 scope.spawn(move || {
-                    for at in 0..POINTS {
-                        series.append(Sample::new(2 * at + writer, 1.0)).unwrap();
+                    for time in 0..POINTS {
+                        series.append(Sample::new(2 * time + writer, 1.0)).unwrap();
                     }
                 })
             })

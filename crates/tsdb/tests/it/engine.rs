@@ -1,4 +1,4 @@
-//! What one call promises: policies, batches, selection, deletion.
+//! Single calls: duplicate policies, batches, selection, deletion.
 
 use tsdb::{
     Batch, Db, DbOptions, DuplicatePolicy, Error, Labels, MatchOp, Matcher, Metadata, MetricKind,
@@ -17,7 +17,7 @@ fn all(db: &Db, matchers: &[Matcher]) -> Vec<Sample> {
     samples
 }
 
-fn with(duplicates: DuplicatePolicy) -> Db {
+fn db_with(duplicates: DuplicatePolicy) -> Db {
     Db::new(DbOptions {
         duplicates,
         ..DbOptions::default()
@@ -25,7 +25,7 @@ fn with(duplicates: DuplicatePolicy) -> Db {
 }
 
 #[test]
-fn a_series_does_not_begin_without_a_sample() {
+fn empty_batch_creates_no_series() {
     let db = Db::new(DbOptions::default());
     db.series(&cpu("a")).unwrap().append_batch(&[]).unwrap();
     assert_eq!(db.list_series(&[]), []);
@@ -33,7 +33,7 @@ fn a_series_does_not_begin_without_a_sample() {
 }
 
 #[test]
-fn labels_are_the_identity_of_a_series() {
+fn labels_identify_series_in_any_order() {
     let db = Db::new(DbOptions::default());
     db.append(&cpu("a"), Sample::new(1, 1.0)).unwrap();
     db.append(&cpu("b"), Sample::new(1, 2.0)).unwrap();
@@ -48,7 +48,7 @@ fn labels_are_the_identity_of_a_series() {
 }
 
 #[test]
-fn a_handle_and_labels_write_to_the_same_series() {
+fn handle_and_labels_write_to_same_series() {
     let db = Db::new(DbOptions::default());
     let mut series = db.series(&cpu("a")).unwrap();
     assert_eq!(
@@ -64,20 +64,20 @@ fn a_handle_and_labels_write_to_the_same_series() {
 }
 
 #[test]
-fn duplicates_are_treated_as_chosen() {
-    let of = |policy| {
-        let db = with(policy);
-        for (at, value) in [(10, 1.0), (20, 2.0), (10, 3.0)] {
-            let _ = db.append(&cpu("a"), Sample::new(at, value));
+fn duplicates_follow_policy() {
+    let values = |policy| {
+        let db = db_with(policy);
+        for (time, value) in [(10, 1.0), (20, 2.0), (10, 3.0)] {
+            let _ = db.append(&cpu("a"), Sample::new(time, value));
         }
         all(&db, &[]).iter().map(|s| s.value).collect::<Vec<_>>()
     };
-    assert_eq!(of(DuplicatePolicy::LastWins), [3.0, 2.0]);
-    assert_eq!(of(DuplicatePolicy::FirstWins), [1.0, 2.0]);
-    assert_eq!(of(DuplicatePolicy::KeepAll), [1.0, 3.0, 2.0]);
-    assert_eq!(of(DuplicatePolicy::Reject), [1.0, 2.0]);
+    assert_eq!(values(DuplicatePolicy::LastWins), [3.0, 2.0]);
+    assert_eq!(values(DuplicatePolicy::FirstWins), [1.0, 2.0]);
+    assert_eq!(values(DuplicatePolicy::KeepAll), [1.0, 3.0, 2.0]);
+    assert_eq!(values(DuplicatePolicy::Reject), [1.0, 2.0]);
 
-    let db = with(DuplicatePolicy::Reject);
+    let db = db_with(DuplicatePolicy::Reject);
     let mut series = db.series(&cpu("a")).unwrap();
     series.append(Sample::new(10, 1.0)).unwrap();
     let error = series.append(Sample::new(10, 2.0)).unwrap_err();
@@ -88,7 +88,7 @@ fn duplicates_are_treated_as_chosen() {
 }
 
 #[test]
-fn samples_before_the_window_are_refused() {
+fn sample_before_out_of_order_window_is_refused() {
     let db = Db::new(DbOptions {
         out_of_order_window_ms: Some(100),
         ..DbOptions::default()
@@ -105,11 +105,11 @@ fn samples_before_the_window_are_refused() {
 }
 
 #[test]
-fn a_batch_is_all_or_nothing_per_series_and_tells_of_each_point() {
-    let db = with(DuplicatePolicy::Reject);
+fn batch_is_all_or_nothing_per_series() {
+    let db = db_with(DuplicatePolicy::Reject);
     let mut batch = Batch::new();
-    for (host, at) in [("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 2)] {
-        batch.push(&cpu(host), Sample::new(at, 0.0));
+    for (host, time) in [("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 2)] {
+        batch.push(&cpu(host), Sample::new(time, 0.0));
     }
     let report = db.write(&mut batch);
     assert_eq!(report.written, 2);
@@ -124,9 +124,9 @@ fn a_batch_is_all_or_nothing_per_series_and_tells_of_each_point() {
     assert_eq!(db.list_series(&[]), [cpu("b")]);
 }
 
-/// A batch remembers where its series are: in one database, not in all.
+/// A batch remembers its series. It must not mix up the series of two databases.
 #[test]
-fn a_batch_serves_again() {
+fn batch_can_be_reused_across_databases() {
     let mut batch = Batch::new();
     let samples = |db: &Db, host| all(db, &[Matcher::equal("host", host)]).len();
     let (one, other) = (Db::new(DbOptions::default()), Db::new(DbOptions::default()));
@@ -137,9 +137,9 @@ fn a_batch_serves_again() {
         (&one, ["c", "d", "c"]),
         (&other, ["a", "a", "a"]),
     ] {
-        for (at, host) in (0..).zip(hosts) {
+        for (time, host) in (0..).zip(hosts) {
             let newest = samples(db, host) as i64;
-            batch.push(&cpu(host), Sample::new(10 * newest + at, 1.0));
+            batch.push(&cpu(host), Sample::new(10 * newest + time, 1.0));
         }
         assert_eq!(db.write(&mut batch).written, 3);
     }
@@ -179,11 +179,11 @@ fn matchers_select_by_value_and_by_pattern() {
 }
 
 #[test]
-fn a_series_without_samples_has_ended() {
+fn series_without_samples_is_removed() {
     let db = Db::new(DbOptions::default());
     let mut series = db.series(&cpu("a")).unwrap();
-    for at in 0..10 {
-        series.append(Sample::new(at, 1.0)).unwrap();
+    for time in 0..10 {
+        series.append(Sample::new(time, 1.0)).unwrap();
     }
     let deleted = db.delete(&[Matcher::equal("host", "a")], 0, 4).unwrap();
     assert_eq!((deleted.samples, deleted.series), (5, 0));
@@ -197,7 +197,7 @@ fn a_series_without_samples_has_ended() {
 }
 
 #[test]
-fn metadata_is_what_was_said_last() {
+fn metadata_returns_last_set_value() {
     let db = Db::new(DbOptions::default());
     let metadata = Metadata {
         kind: MetricKind::Counter,

@@ -1,4 +1,4 @@
-//! The engine against the obvious: a sorted list per series.
+//! The engine, compared with a simple model: a sorted list per series.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tsdb::{Batch, Db, DbOptions, DuplicatePolicy, Labels, Matcher, Sample};
 
-/// Each series' samples in order of time, of equal times in order of arrival.
+/// The samples of each series by time; samples with equal times are in order of arrival.
 #[derive(Default)]
 struct Model {
     series: BTreeMap<usize, Vec<Sample>>,
@@ -43,13 +43,13 @@ impl Model {
 }
 
 fn insert(samples: &mut Vec<Sample>, sample: Sample, policy: DuplicatePolicy) -> bool {
-    let place = samples.partition_point(|other| other.timestamp_ms <= sample.timestamp_ms);
-    let same = place > 0 && samples[place - 1].timestamp_ms == sample.timestamp_ms;
+    let index = samples.partition_point(|other| other.timestamp_ms <= sample.timestamp_ms);
+    let same = index > 0 && samples[index - 1].timestamp_ms == sample.timestamp_ms;
     match policy {
-        DuplicatePolicy::LastWins if same => samples[place - 1] = sample,
+        DuplicatePolicy::LastWins if same => samples[index - 1] = sample,
         DuplicatePolicy::FirstWins if same => {}
         DuplicatePolicy::Reject if same => return false,
-        _ => samples.insert(place, sample),
+        _ => samples.insert(index, sample),
     }
     true
 }
@@ -68,14 +68,14 @@ fn read(db: &Db, series: usize, from_ms: i64, to_ms: i64) -> Vec<Sample> {
     samples
 }
 
-/// Samples mostly in order; sometimes late, sometimes repeated, sometimes very many.
+/// Samples that are mostly in order, sometimes late or repeated, and sometimes very many.
 fn samples(random: &mut StdRng, clock: &mut i64) -> Vec<Sample> {
     let count = match random.random_range(0..20) {
         0 => random.random_range(100..3000),
         1..5 => random.random_range(1..100),
         _ => 1,
     };
-    // Many late single samples, so that some wait while others come.
+    // Often single late samples, so that some wait for their block while others arrive.
     let late = random.random_bool(0.3);
     let mut sample = || {
         *clock += random.random_range(0..3);
@@ -137,14 +137,14 @@ fn run(seed: u64, policy: DuplicatePolicy, window: Option<u64>, operations: usiz
                 let mut batch = Batch::new();
                 let mut expected = 0;
                 let new = samples(&mut random, &mut clock);
-                for (place, series) in [series, (series + 1) % 8].into_iter().enumerate() {
-                    let part: Vec<_> = new.iter().skip(place).step_by(2).copied().collect();
+                for (index, series) in [series, (series + 1) % 8].into_iter().enumerate() {
+                    let part: Vec<_> = new.iter().skip(index).step_by(2).copied().collect();
                     if model.write(series, &part) && !part.is_empty() {
                         expected += part.len();
                     }
                 }
-                for (place, sample) in new.iter().enumerate() {
-                    batch.push(&labels((series + place % 2) % 8), *sample);
+                for (index, sample) in new.iter().enumerate() {
+                    batch.push(&labels((series + index % 2) % 8), *sample);
                 }
                 let report = db.write(&mut batch);
                 assert_eq!(report.written, expected);
@@ -179,7 +179,7 @@ fn run(seed: u64, policy: DuplicatePolicy, window: Option<u64>, operations: usiz
 }
 
 #[test]
-fn behaves_as_the_model() {
+fn random_operations_match_model() {
     let seed = rand::rng().random();
     for policy in [
         DuplicatePolicy::LastWins,

@@ -1,4 +1,4 @@
-//! Retention deletes, and limits refuse.
+//! Retention deletes samples, and limits refuse them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ fn count(db: &Db) -> usize {
     samples.len()
 }
 
-fn with(retention: Retention) -> Db {
+fn db_with(retention: Retention) -> Db {
     Db::new(DbOptions {
         retention,
         ..DbOptions::default()
@@ -32,9 +32,9 @@ fn now_ms() -> i64 {
 }
 
 #[test]
-fn samples_beyond_the_age_do_not_show_are_freed_and_are_refused() {
+fn samples_beyond_age_are_hidden_freed_and_refused() {
     let hour_ms = 3_600_000;
-    let db = with(Retention {
+    let db = db_with(Retention {
         age_ms: Some(hour_ms as u64),
         ..Retention::default()
     });
@@ -44,11 +44,11 @@ fn samples_beyond_the_age_do_not_show_are_freed_and_are_refused() {
     assert!(matches!(error, Error::BeyondRetention { .. }), "{error}");
     assert_eq!(db.series_count(), 0);
 
-    // A thousand that have their age, or will have it when the last assertion looks.
+    // A thousand samples that reach the maximum age before the last assertion.
     let margin_ms = 300;
-    for place in 0..1_000 {
-        let at = now - hour_ms + margin_ms + place % 2;
-        old.append(Sample::new(at, 1.0)).unwrap();
+    for index in 0..1_000 {
+        let time = now - hour_ms + margin_ms + index % 2;
+        old.append(Sample::new(time, 1.0)).unwrap();
     }
     db.append(&labels(2), Sample::new(now, 2.0)).unwrap();
     while now_ms() < now + margin_ms + 10 {
@@ -57,7 +57,7 @@ fn samples_beyond_the_age_do_not_show_are_freed_and_are_refused() {
     assert_eq!(
         count(&db),
         1,
-        "they do not show, though nothing was freed yet"
+        "expired samples are hidden before they are freed"
     );
     let deleted = db.enforce_retention();
     assert_eq!(deleted.series, 1);
@@ -65,9 +65,9 @@ fn samples_beyond_the_age_do_not_show_are_freed_and_are_refused() {
 }
 
 #[test]
-fn bytes_are_bounded_and_the_oldest_go_first() {
+fn byte_limit_removes_oldest_first() {
     let limit = 200_000;
-    let db = with(Retention {
+    let db = db_with(Retention {
         bytes: Some(limit),
         ..Retention::default()
     });
@@ -76,9 +76,9 @@ fn bytes_are_bounded_and_the_oldest_go_first() {
         let mut series = db.series(&labels(host)).unwrap();
         for start in (0..total / 4).step_by(1_000) {
             // Later hosts are newer.
-            let at = |place: i64| i64::from(host as u32) * 10_000_000 + start + place;
-            let value = |place: i64| ((start + place) * 7919 % 1000) as f64 / 10.0;
-            let batch: Vec<Sample> = (0..1_000).map(|p| Sample::new(at(p), value(p))).collect();
+            let time = |index: i64| i64::from(host as u32) * 10_000_000 + start + index;
+            let value = |index: i64| ((start + index) * 7919 % 1000) as f64 / 10.0;
+            let batch: Vec<Sample> = (0..1_000).map(|p| Sample::new(time(p), value(p))).collect();
             series.append_batch(&batch).unwrap();
             assert!(db.stats().sample_bytes < limit + 50_000);
         }
@@ -96,10 +96,10 @@ fn bytes_are_bounded_and_the_oldest_go_first() {
     );
 }
 
-/// Late samples wait in a list that is not of the head: it once grew past any bound, for a write
-/// looked for room in the head only.
+/// Late samples wait in a list beside the head. The list once grew without bound, because a write
+/// only checked the space in the head.
 #[test]
-fn late_samples_are_bounded_too() {
+fn byte_limit_covers_late_samples() {
     let limit = 200_000;
     for duplicates in [DuplicatePolicy::KeepAll, DuplicatePolicy::Reject] {
         let db = Db::new(DbOptions {
@@ -111,49 +111,55 @@ fn late_samples_are_bounded_too() {
             ..DbOptions::default()
         });
         let mut series = db.series(&labels(1)).unwrap();
-        for at in (0..40_000).rev() {
-            series.append(Sample::new(at, (at as f64).sqrt())).unwrap();
+        for time in (0..20_000).rev() {
+            series
+                .append(Sample::new(time, (time as f64).sqrt()))
+                .unwrap();
             assert!(db.stats().sample_bytes < limit + 50_000, "{duplicates:?}");
         }
         assert!(count(&db) > 10_000);
     }
 }
 
-/// Samples that wait occupy more than they will when they are in their blocks: once all samples were
-/// deleted for their sake.
+/// Waiting samples take more memory than they will in their blocks. They once caused the deletion
+/// of all samples.
 #[test]
-fn samples_that_wait_drive_no_others_out() {
-    let db = with(Retention {
+fn waiting_late_samples_evict_no_others() {
+    let db = db_with(Retention {
         bytes: Some(1_500_000),
         ..Retention::default()
     });
     let total = 300_000;
-    let value = |at: i64| (at * 7919 % 1000) as f64 / 10.0;
+    let value = |time: i64| (time * 7919 % 1000) as f64 / 10.0;
     let mut series = db.series(&labels(1)).unwrap();
-    let samples: Vec<Sample> = (0..total).map(|at| Sample::new(at, value(at))).collect();
+    let samples: Vec<Sample> = (0..total)
+        .map(|time| Sample::new(time, value(time)))
+        .collect();
     series.append_batch(&samples).unwrap();
-    for at in 0..total / 2 {
-        // The same again, so that in its place it takes nothing.
-        series.append(Sample::new(at, value(at))).unwrap();
-        if at % 10 == 0 {
-            series.append(Sample::new(total + at, value(at))).unwrap();
+    for time in 0..total / 2 {
+        // A duplicate, which will take no space in its block.
+        series.append(Sample::new(time, value(time))).unwrap();
+        if time % 10 == 0 {
+            series
+                .append(Sample::new(total + time, value(time)))
+                .unwrap();
         }
     }
     assert_eq!(count(&db) as i64, total + total / 20);
 }
 
-/// Series that are sampled together have heads of one age.
+/// Series that are sampled together have heads of the same age.
 #[test]
-fn of_one_age_no_more_goes_than_must() {
+fn eviction_of_equal_ages_stops_at_limit() {
     let limit = 150_000;
-    let db = with(Retention {
+    let db = db_with(Retention {
         bytes: Some(limit),
         ..Retention::default()
     });
     let mut reached = false;
-    for at in 0..200 {
+    for time in 0..200 {
         for host in 0..100 {
-            db.append(&labels(host), Sample::new(at, 1.0)).unwrap();
+            db.append(&labels(host), Sample::new(time, 1.0)).unwrap();
             let used = db.stats().sample_bytes;
             assert!(used <= limit);
             assert!(!reached || used > limit * 3 / 4, "{used} bytes are left");
@@ -163,9 +169,9 @@ fn of_one_age_no_more_goes_than_must() {
     assert!(reached);
 }
 
-/// There is no time after the last, so these were once older than none.
+/// No time follows the maximum, so these samples once never counted as old.
 #[test]
-fn samples_of_the_last_time_go_too() {
+fn samples_at_maximum_time_are_evicted() {
     let limit = 100_000;
     let db = Db::new(DbOptions {
         duplicates: DuplicatePolicy::KeepAll,
@@ -185,7 +191,7 @@ fn samples_of_the_last_time_go_too() {
 }
 
 #[test]
-fn a_full_engine_refuses_and_keeps_what_it_has() {
+fn full_engine_refuses_writes_and_keeps_samples() {
     let db = Db::new(DbOptions {
         limits: Limits {
             bytes: Some(100_000),
@@ -223,7 +229,7 @@ fn a_full_engine_refuses_and_keeps_what_it_has() {
 }
 
 #[test]
-fn a_full_engine_refuses_late_samples() {
+fn full_engine_refuses_late_samples() {
     for duplicates in [DuplicatePolicy::LastWins, DuplicatePolicy::Reject] {
         let db = Db::new(DbOptions {
             duplicates,
@@ -243,7 +249,7 @@ fn a_full_engine_refuses_late_samples() {
         assert!(matches!(error, Error::MemoryFull { max: 100_000, .. }));
         assert_eq!(count(&db) as i64, refused, "{duplicates:?}");
         assert!(db.stats().total_bytes() < 150_000);
-        // There is room in the head.
+        // The head still has space.
         series.append(Sample::new(newest + 1, 1.0)).unwrap();
         if duplicates == DuplicatePolicy::LastWins {
             series.append(Sample::new(newest, 2.0)).unwrap();
@@ -251,9 +257,10 @@ fn a_full_engine_refuses_late_samples() {
     }
 }
 
-/// Metadata once counted towards nothing: whoever sent new names and helps filled all memory.
+/// Metadata once counted towards no limit, so a sender of new names and help texts could fill all
+/// memory.
 #[test]
-fn metadata_counts_and_can_be_taken_away() {
+fn metadata_counts_towards_byte_limit() {
     let db = Db::new(DbOptions {
         limits: Limits {
             bytes: Some(100_000),
@@ -275,7 +282,7 @@ fn metadata_counts_and_can_be_taken_away() {
     assert_eq!(stats.total_bytes(), stats.metadata_bytes);
     assert!((1_000 * described..=100_000).contains(&stats.metadata_bytes));
 
-    // What is no longer than before needs no room.
+    // A text that is not longer than before needs no space.
     db.set_metadata(&name(0), helpful(1_000)).unwrap();
     db.set_metadata(&name(0), helpful(1)).unwrap();
     let error = db.set_metadata(&name(0), helpful(10_000)).unwrap_err();
@@ -291,7 +298,7 @@ fn metadata_counts_and_can_be_taken_away() {
 }
 
 #[test]
-fn series_and_labels_are_bounded() {
+fn series_and_label_limits_refuse_writes() {
     let db = Db::new(DbOptions {
         limits: Limits {
             series: Some(2),
@@ -328,12 +335,13 @@ fn series_and_labels_are_bounded() {
     assert!(matches!(error, Error::MissingMetric { .. }));
 }
 
-/// A store that this one answers wiped a full table: of 100,000 accepted points 3,208 were read.
+/// A well-known in-memory store wiped a full table: of 100,000 accepted points, 3,208 could be
+/// read.
 #[test]
-fn nothing_accepted_is_lost_in_memory() {
+fn every_accepted_sample_is_readable() {
     let db = Db::new(DbOptions::default());
-    for at in 0..100_000 {
-        db.append(&labels(at as usize % 7), Sample::new(at, at as f64))
+    for time in 0..100_000 {
+        db.append(&labels(time as usize % 7), Sample::new(time, time as f64))
             .unwrap();
     }
     assert_eq!(count(&db), 100_000);

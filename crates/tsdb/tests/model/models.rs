@@ -24,18 +24,18 @@ fn read(db: &Db) -> Vec<Sample> {
     samples
 }
 
-/// The head grows at 16 and at 64 samples, is packed into a frame at 128, and takes a late sample:
-/// a reader sees each of those before or after, never between.
+/// The head grows at 16 and 64 samples, is packed into a frame at 128, and takes a late sample. A
+/// reader sees the state before or after each of these, never in between.
 #[test]
-fn a_reader_sees_a_beginning() {
+fn reader_sees_prefix_of_concurrent_writes() {
     explore(|| {
         let db = Db::new(DbOptions::default());
         let mut series = db.series(&labels()).expect("a handle");
-        let first: Vec<Sample> = (0..120).map(|at| Sample::new(2 * at, 1.0)).collect();
+        let first: Vec<Sample> = (0..120).map(|time| Sample::new(2 * time, 1.0)).collect();
         series.append_batch(&first).expect("accepted");
         let writer = thread::spawn(move || {
-            for at in 120..132 {
-                series.append(Sample::new(2 * at, 1.0)).expect("accepted");
+            for time in 120..132 {
+                series.append(Sample::new(2 * time, 1.0)).expect("accepted");
             }
             series.append(Sample::new(1, 1.0)).expect("accepted");
         });
@@ -46,10 +46,10 @@ fn a_reader_sees_a_beginning() {
             assert!(times.is_sorted(), "{times:?}");
             assert!(times.len() >= seen.max(120));
             let late = usize::from(times.contains(&1));
-            let even = times.iter().filter(|at| **at % 2 == 0);
+            let even = times.iter().filter(|time| **time % 2 == 0);
             assert!(
                 even.copied()
-                    .eq((0..(times.len() - late) as i64).map(|at| 2 * at))
+                    .eq((0..(times.len() - late) as i64).map(|time| 2 * time))
             );
             assert!(late == 0 || times.len() == 133);
             seen = times.len();
@@ -59,15 +59,15 @@ fn a_reader_sees_a_beginning() {
     });
 }
 
-/// Two writers begin one series: it begins once, and both samples are there.
+/// Two writers of a new series create it once, and both samples are stored.
 #[test]
-fn a_series_begins_once() {
+fn concurrent_first_writes_create_one_series() {
     explore(|| {
         let db = Db::new(DbOptions::default());
         let writers: Vec<_> = (0..2)
-            .map(|at| {
+            .map(|time| {
                 let db = db.clone();
-                thread::spawn(move || db.append(&labels(), Sample::new(at, 1.0)))
+                thread::spawn(move || db.append(&labels(), Sample::new(time, 1.0)))
             })
             .collect();
         for writer in writers {
@@ -79,17 +79,17 @@ fn a_series_begins_once() {
     });
 }
 
-/// A series is deleted while a handle writes: afterwards it has samples and is in the index, or it
-/// has none and is nowhere.
+/// Deleting a series while a handle writes leaves it with samples and indexed, or removed
+/// everywhere.
 #[test]
-fn a_series_is_in_the_index_while_it_has_samples() {
+fn series_is_indexed_while_it_has_samples() {
     explore(|| {
         let db = Db::new(DbOptions::default());
         let mut series = db.series(&labels()).expect("a handle");
         series.append(Sample::new(0, 1.0)).expect("accepted");
         let writer = thread::spawn(move || {
-            for at in 1..4 {
-                series.append(Sample::new(at, 1.0)).expect("accepted");
+            for time in 1..4 {
+                series.append(Sample::new(time, 1.0)).expect("accepted");
             }
         });
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The crate's `sync`, where every interleaving can happen.
+//! Replaces the crate's `sync` module with locks that shuttle schedules.
 
 use std::sync::PoisonError;
 

@@ -1,4 +1,4 @@
-//! `absent` and `absent_over_time`: a series where there is none.
+//! `absent` and `absent_over_time`: a series at the steps at which the operand has none.
 
 use super::{Evaluation, Stepped};
 use crate::Labels;
@@ -11,28 +11,28 @@ impl Evaluation<'_> {
     /// 1 at the steps at which no series has a value.
     pub(super) fn absent(
         &self,
-        of: &Vector,
+        operand: &Vector,
         labels: &Labels,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut values = self.ones(steps)?;
-        for series in self.vector(of, steps)? {
+        for series in self.vector(operand, steps)? {
             for (step, _) in present(&series.values) {
                 values[step] = ABSENT;
             }
         }
-        Ok(alone(labels, values))
+        Ok(one_series(labels, values))
     }
 
     /// 1 at the steps whose ranges hold no sample of any series.
     pub(super) fn absent_over_time(
         &self,
-        of: &Matrix,
+        operand: &Matrix,
         labels: &Labels,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut values = self.ones(steps)?;
-        self.slide(of, steps, |_, windows| {
+        self.slide(operand, steps, |_, windows| {
             for (step, value) in values.iter_mut().enumerate() {
                 if windows.next(step).is_some() {
                     *value = ABSENT;
@@ -40,7 +40,7 @@ impl Evaluation<'_> {
             }
             self.budget.visit(steps.count())
         })?;
-        Ok(alone(labels, values))
+        Ok(one_series(labels, values))
     }
 
     fn ones(&self, steps: Steps) -> Result<Vec<f64>, QueryError> {
@@ -49,7 +49,7 @@ impl Evaluation<'_> {
     }
 }
 
-fn alone(labels: &Labels, values: Vec<f64>) -> Vec<Stepped> {
+fn one_series(labels: &Labels, values: Vec<f64>) -> Vec<Stepped> {
     let series = Stepped {
         labels: labels.clone(),
         values,

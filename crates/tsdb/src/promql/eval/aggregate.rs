@@ -27,10 +27,10 @@ impl Evaluation<'_> {
         &self,
         aggregation: &Aggregation,
         grouping: &Grouping,
-        of: &Vector,
+        operand: &Vector,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let groups = groups(self.vector(of, steps)?, grouping);
+        let groups = groups(self.vector(operand, steps)?, grouping);
         match aggregation {
             Aggregation::Fold(fold) => self.folded(groups, steps, |_, values| fold(values)),
             Aggregation::Quantile(wanted) => {
@@ -51,7 +51,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// One series for each group, of a function of its values.
+    /// Reduces each group to one series by a function of its values.
     fn folded(
         &self,
         groups: Vec<Group>,
@@ -77,8 +77,8 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    /// The series themselves, with values where they are among the first of their group. The order
-    /// of the series is that of their last values.
+    /// Keeps the values of the series that rank first in their group at a step, and orders the
+    /// series by their last value.
     fn ranked(
         &self,
         groups: Vec<Group>,
@@ -90,11 +90,13 @@ impl Evaluation<'_> {
         for Group { mut series, .. } in groups {
             for (step, &count) in counts.iter().enumerate() {
                 order.clear();
-                order.extend((0..series.len()).filter(|&at| !is_absent(series[at].values[step])));
-                let value = |at: usize| series[at].values[step];
+                order.extend(
+                    (0..series.len()).filter(|&index| !is_absent(series[index].values[step])),
+                );
+                let value = |index: usize| series[index].values[step];
                 order.sort_by(|&one, &other| compare(value(one), value(other), descending));
-                for &at in order.iter().skip(count) {
-                    series[at].values[step] = ABSENT;
+                for &index in order.iter().skip(count) {
+                    series[index].values[step] = ABSENT;
                 }
                 self.budget.visit(series.len())?;
             }
@@ -106,7 +108,7 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    /// How many series of a group have each value, with the value as a label.
+    /// Counts the series of a group by value. The value becomes a label.
     fn value_counts(
         &self,
         groups: Vec<Group>,
@@ -140,6 +142,7 @@ impl Evaluation<'_> {
 }
 
 fn value_text(value: f64) -> String {
+    // Unlike `Display`, Prometheus writes infinities with a sign and a capital.
     if !value.is_finite() {
         return if value.is_nan() {
             "NaN"
@@ -155,7 +158,7 @@ fn value_text(value: f64) -> String {
     text
 }
 
-/// The parameter of `topk` and `bottomk` as numbers of series.
+/// The parameter of `topk` and `bottomk` as the number of series at each step.
 fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryError> {
     if wanted.iter().any(|count| count.is_nan()) {
         let reason = "it is NaN".into();
@@ -170,26 +173,27 @@ fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryE
 }
 
 fn groups(series: Vec<Stepped>, grouping: &Grouping) -> Vec<Group> {
-    let mut places: HashMap<Labels, usize> = HashMap::new();
+    let mut indexes: HashMap<Labels, usize> = HashMap::new();
     let mut out: Vec<Group> = Vec::new();
     for series in series {
-        let labels = grouping.of(&series.labels);
-        let place = *places.entry(labels.clone()).or_insert(out.len());
-        if place == out.len() {
+        let labels = grouping.key(&series.labels);
+        let index = *indexes.entry(labels.clone()).or_insert(out.len());
+        if index == out.len() {
             out.push(Group {
                 labels,
                 series: Vec::new(),
             });
         }
-        out[place].series.push(series);
+        out[index].series.push(series);
     }
+    // `ranked` passes this order of the groups on to the answer.
     out.sort_unstable_by(|one, other| one.labels.cmp(&other.labels));
     out
 }
 
 impl Grouping {
-    /// Those labels of a series that count.
-    pub(super) fn of(&self, all: &Labels) -> Labels {
+    /// The labels of a series that are compared.
+    pub(super) fn key(&self, all: &Labels) -> Labels {
         match self {
             Self::Only(names) => all.filtered(|label| names.iter().any(|name| name == label.name)),
             Self::Without(names) => {

@@ -10,8 +10,7 @@ pub(super) fn number(operator: Operator, left: f64, right: f64) -> f64 {
     }
 }
 
-/// The result as a filter: of a comparison the left value where it holds, and none where it
-/// doesn't.
+/// The result as a filter: a comparison keeps the left value if it holds, and drops it if not.
 pub(super) fn filter(operator: Operator, left: f64, right: f64) -> Option<f64> {
     match compare(operator, left, right) {
         Some(holds) => holds.then_some(left),
@@ -44,6 +43,7 @@ fn calculate(operator: Operator, left: f64, right: f64) -> f64 {
         Operator::Modulo => left % right,
         Operator::Power => left.powf(right),
         Operator::Atan2 => left.atan2(right),
+        // Addition: `compare` has handled the remaining operators.
         _ => left + right,
     }
 }

@@ -3,10 +3,10 @@ use std::time::{Duration, Instant};
 
 use crate::promql::{QueryError, QueryOptions};
 
-/// How much work is done between two looks at the clock.
-const VISITS: u64 = 1 << 18;
+/// Samples visited between two checks of the clock.
+const VISITS_PER_CLOCK_CHECK: u64 = 1 << 18;
 
-/// What an evaluation may still cost.
+/// The samples and the time that an evaluation has left.
 pub(super) struct Budget {
     max_samples: u64,
     timeout: Duration,
@@ -26,19 +26,19 @@ impl Budget {
         }
     }
 
-    /// The samples that may still be read or produced.
+    /// The number of samples that may still be read or produced.
     pub(super) fn left(&self) -> u64 {
         self.max_samples.saturating_sub(self.samples.get())
     }
 
-    /// The error when they don't suffice.
+    /// The error for a query that needs more samples than are left.
     pub(super) fn exhausted(&self) -> QueryError {
         QueryError::TooManySamples {
             max: self.max_samples,
         }
     }
 
-    /// Samples are read or produced: they take memory. Call it before they do.
+    /// Charges samples that are read or produced. Call it before allocating them.
     pub(super) fn hold(&self, samples: usize) -> Result<(), QueryError> {
         if samples as u64 > self.left() {
             return Err(self.exhausted());
@@ -47,10 +47,12 @@ impl Budget {
         self.visit(samples)
     }
 
-    /// Samples are looked at again: they take time.
+    /// Counts samples that are visited again, and checks the clock now and then.
     pub(super) fn visit(&self, samples: usize) -> Result<(), QueryError> {
+        // Plus one, so that calls without samples reach the clock too.
         let visits = self.visits.get().saturating_add(samples as u64 + 1);
-        if visits < VISITS {
+        // Reading the clock costs more than most calls.
+        if visits < VISITS_PER_CLOCK_CHECK {
             self.visits.set(visits);
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! `histogram_quantile` over series by the label `le`.
+//! `histogram_quantile`: series become histograms by their label `le`.
 
 use std::collections::HashMap;
 
@@ -16,18 +16,19 @@ use crate::promql::steps::Steps;
 const UPPER_BOUND: &str = "le";
 
 impl Evaluation<'_> {
-    /// The quantile of each histogram: of the series that have all but `le` in common, the metric's
-    /// name included, which the result drops. Series whose `le` is no number are ignored.
+    /// The quantile of each histogram. The series of a histogram share all labels except `le`,
+    /// including the metric's name, which the result drops. Series whose `le` is not a number are
+    /// ignored.
     pub(super) fn histogram_quantile(
         &self,
         wanted: &Scalar,
-        of: &Vector,
+        operand: &Vector,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let wanted = self.scalar(wanted, steps)?;
         let mut out = Vec::new();
         let mut buckets = Vec::new();
-        for (labels, series) in histograms(self.vector(of, steps)?) {
+        for (labels, series) in histograms(self.vector(operand, steps)?) {
             self.budget.hold(steps.count())?;
             let mut result = Stepped::absent(without_name(&labels), steps.count());
             for (step, slot) in result.values.iter_mut().enumerate() {
@@ -52,18 +53,18 @@ impl Evaluation<'_> {
 
 /// The series of each histogram with their upper bounds, in order of first appearance.
 fn histograms(series: Vec<Stepped>) -> Vec<(Labels, Vec<(f64, Stepped)>)> {
-    let mut places: HashMap<Labels, usize> = HashMap::new();
+    let mut indexes: HashMap<Labels, usize> = HashMap::new();
     let mut out: Vec<(Labels, Vec<(f64, Stepped)>)> = Vec::new();
     for series in series {
         let Ok(upper_bound) = value_of(&series.labels, UPPER_BOUND).parse::<f64>() else {
             continue;
         };
         let labels = series.labels.filtered(|label| label.name != UPPER_BOUND);
-        let place = *places.entry(labels.clone()).or_insert(out.len());
-        if place == out.len() {
+        let index = *indexes.entry(labels.clone()).or_insert(out.len());
+        if index == out.len() {
             out.push((labels, Vec::new()));
         }
-        out[place].1.push((upper_bound, series));
+        out[index].1.push((upper_bound, series));
     }
     out
 }

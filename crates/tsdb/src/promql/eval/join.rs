@@ -1,4 +1,4 @@
-//! Operators between two vectors: which series find each other, and what labels come of it.
+//! Operators between two vectors: which series match, and which labels the result has.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,10 @@ use crate::promql::labels::{value_of, with_label, without_name};
 use crate::promql::plan::{Cardinality, Grouping, Join, Operator};
 
 impl Evaluation<'_> {
-    /// The results for each pair of series that match. A series of the side that may have one must
-    /// be alone with its matching labels at each step at which the other side has any; so must,
-    /// without `group_left` and `group_right`, one of the other side that has a result.
+    /// The results of all pairs of series that match. The query fails if two series of the "one"
+    /// side have the same matching labels at a step at which the "many" side has a value. Without
+    /// `group_left` and `group_right`, it also fails if two results have the same matching labels
+    /// at a step.
     pub(super) fn joined(
         &self,
         operator: Operator,
@@ -23,6 +24,7 @@ impl Evaluation<'_> {
         right: Vec<Stepped>,
     ) -> Result<Vec<Stepped>, QueryError> {
         let swapped = matches!(join.cardinality, Cardinality::OneToMany(_));
+        // From here on the "many" side comes first; `swapped` restores the order of the operands.
         let (many, one) = if swapped {
             (right, left)
         } else {
@@ -35,20 +37,21 @@ impl Evaluation<'_> {
             swapped,
             join,
         };
-        // Where a side is empty, nothing is matched, so nothing is one too many.
+        // At a step without values on the "many" side nothing is matched, so duplicates on the
+        // "one" side are no error there.
         let needed = steps_of_any(&many);
         let side = if swapped { "left" } else { "right" };
         let ones = Ones::new(one, &join.matching, side, &needed)?;
         let mut results = Vec::new();
-        let mut used = Used::default();
+        let mut used = UsedSteps::default();
         for series in many {
-            let key = join.matching.of(&series.labels);
+            let key = join.matching.key(&series.labels);
             let Some(matches) = ones.by_key.get(&key) else {
                 continue;
             };
-            for &place in matches {
+            for &index in matches {
                 self.budget.hold(series.values.len())?;
-                let result = pairing.result(&series, &ones.series[place])?;
+                let result = pairing.result(&series, &ones.series[index])?;
                 if matches!(join.cardinality, Cardinality::OneToOne) {
                     used.mark(&key, &result, "left", &needed)?;
                 }
@@ -59,8 +62,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// The side with one series for each match, by the labels that are matched on. Several series may
-/// share them, as long as they take turns.
+/// The "one" side, by matching labels. Several series may share a key if they have values at
+/// different steps.
 struct Ones {
     series: Vec<Stepped>,
     by_key: HashMap<Labels, Vec<usize>>,
@@ -74,21 +77,21 @@ impl Ones {
         needed: &[bool],
     ) -> Result<Self, QueryError> {
         let mut by_key: HashMap<Labels, Vec<usize>> = HashMap::new();
-        let mut used = Used::default();
-        for (place, next) in series.iter().enumerate() {
-            let key = matching.of(&next.labels);
+        let mut used = UsedSteps::default();
+        for (index, next) in series.iter().enumerate() {
+            let key = matching.key(&next.labels);
             used.mark(&key, next, side, needed)?;
-            by_key.entry(key).or_default().push(place);
+            by_key.entry(key).or_default().push(index);
         }
         Ok(Self { series, by_key })
     }
 }
 
-/// The steps at which a series has a value, by matching labels: a second one is one too many.
+/// The steps at which a key has a value. A second series with a value at such a step is an error.
 #[derive(Default)]
-struct Used(HashMap<Labels, Vec<bool>>);
+struct UsedSteps(HashMap<Labels, Vec<bool>>);
 
-impl Used {
+impl UsedSteps {
     fn mark(
         &mut self,
         key: &Labels,
@@ -117,7 +120,7 @@ impl Used {
     }
 }
 
-/// Whether any of the series has a value, for each step; nothing without series.
+/// For each step, whether any of the series has a value. Empty without series.
 fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
     let count = series.first().map_or(0, |first| first.values.len());
     let mut any = vec![false; count];
@@ -131,9 +134,9 @@ fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
 
 struct Pairing<'a> {
     operator: Operator,
-    /// A comparison that leaves the left value where it holds.
+    /// A comparison without `bool`, which keeps the left value if it holds.
     filters: bool,
-    /// The many are on the right.
+    /// The "many" side is on the right.
     swapped: bool,
     join: &'a Join,
 }
@@ -171,7 +174,8 @@ impl Pairing<'_> {
         };
         match &self.join.cardinality {
             Cardinality::OneToOne => Ok(match &self.join.matching {
-                Grouping::Only(_) => self.join.matching.of(&named),
+                Grouping::Only(_) => self.join.matching.key(&named),
+                // Not `Grouping::key`, which drops the name: a filter keeps it.
                 Grouping::Without(names) => {
                     named.filtered(|label| names.iter().all(|name| name != label.name))
                 }

@@ -9,15 +9,15 @@ use crate::promql::steps::Steps;
 use crate::{Error, Labels};
 
 impl Evaluation<'_> {
-    /// Sets a label to what a pattern captures of another; where the pattern doesn't match, the
-    /// series stays as it is.
+    /// Sets a label to the captures of a pattern in another label. A series that the pattern
+    /// doesn't match stays as it is.
     pub(super) fn label_replace(
         &self,
-        of: &Vector,
+        operand: &Vector,
         replacement: &Replacement,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        self.relabelled(of, steps, |labels| {
+        self.relabelled(operand, steps, |labels| {
             let source = value_of(labels, &replacement.source);
             let Some(captures) = replacement.pattern.captures(source) else {
                 return Ok(labels.clone());
@@ -28,16 +28,16 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Sets a label to the values of others, joined.
+    /// Sets a label to the joined values of others.
     pub(super) fn label_join(
         &self,
-        of: &Vector,
+        operand: &Vector,
         target: &str,
         separator: &str,
         sources: &[String],
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        self.relabelled(of, steps, |labels| {
+        self.relabelled(operand, steps, |labels| {
             let values: Vec<&str> = sources.iter().map(|name| value_of(labels, name)).collect();
             with_label(labels, target, &values.join(separator))
         })
@@ -45,11 +45,11 @@ impl Evaluation<'_> {
 
     fn relabelled(
         &self,
-        of: &Vector,
+        operand: &Vector,
         steps: Steps,
         change: impl Fn(&Labels) -> Result<Labels, Error>,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let mut series = self.vector(of, steps)?;
+        let mut series = self.vector(operand, steps)?;
         for series in &mut series {
             series.labels = change(&series.labels)?;
         }

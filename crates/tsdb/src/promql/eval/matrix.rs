@@ -9,7 +9,8 @@ use crate::promql::plan::{Matrix, Scalar, Vector};
 use crate::promql::steps::Steps;
 use crate::promql::time::whole_milliseconds;
 
-/// Sees each series of a range vector: its labels, timestamps and values, stale markers removed.
+/// Called with each series of a range vector: its labels, timestamps and values, without stale
+/// markers.
 pub(super) type Visitor<'v> = &'v mut dyn FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {
@@ -17,13 +18,13 @@ impl Evaluation<'_> {
     pub(super) fn window(
         &self,
         function: WindowFunction,
-        of: &Matrix,
+        operand: &Matrix,
         parameters: &[Scalar],
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let parameters = self.scalars(parameters, steps)?;
         let mut out = Vec::new();
-        self.slide(of, steps, |labels, windows| {
+        self.slide(operand, steps, |labels, windows| {
             self.budget.hold(steps.count())?;
             let mut series = Stepped::absent(labels.clone(), steps.count());
             for (step, slot) in series.values.iter_mut().enumerate() {
@@ -39,14 +40,14 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    /// Gives `visit` each series with its windows.
+    /// Calls `visit` with each series and its windows.
     pub(super) fn slide(
         &self,
-        of: &Matrix,
+        operand: &Matrix,
         steps: Steps,
         mut visit: impl FnMut(&Labels, &mut Windows<'_>) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
-        let (placement, range_ms) = match of {
+        let (placement, range_ms) = match operand {
             Matrix::Selector { selector, range_ms } => (selector.placement, *range_ms),
             Matrix::Subquery {
                 placement,
@@ -55,7 +56,7 @@ impl Evaluation<'_> {
             } => (*placement, *range_ms),
         };
         let ends = self.placed(steps, placement);
-        self.each_series(of, ends, &mut |labels, timestamps, values| {
+        self.each_series(operand, ends, &mut |labels, timestamps, values| {
             let (from, to) = (0, 0);
             visit(
                 labels,
@@ -72,13 +73,21 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Gives `visit` the samples of each series that any range ending at one of `ends` holds.
-    fn each_series(&self, of: &Matrix, ends: Steps, visit: Visitor<'_>) -> Result<(), QueryError> {
-        match of {
+    /// Calls `visit` with the samples of each series that fall into a range that ends at one of
+    /// `ends`.
+    fn each_series(
+        &self,
+        operand: &Matrix,
+        ends: Steps,
+        visit: Visitor<'_>,
+    ) -> Result<(), QueryError> {
+        match operand {
             Matrix::Selector { selector, range_ms } => {
+                // A range is open on its left.
                 let from = ends.first().saturating_sub(*range_ms).saturating_add(1);
                 let (mut times, mut numbers) = (Vec::new(), Vec::new());
                 self.read(selector, from, ends.last(), |labels, timestamps, values| {
+                    // Without stale markers, which is the usual case, nothing is copied.
                     if !values.iter().any(|value| is_absent(*value)) {
                         return visit(labels, timestamps, values);
                     }
@@ -87,18 +96,18 @@ impl Evaluation<'_> {
                 })
             }
             Matrix::Subquery {
-                of,
+                operand,
                 range_ms,
                 step_ms,
                 ..
-            } => self.subquery(of, ends, *range_ms, *step_ms, visit),
+            } => self.subquery(operand, ends, *range_ms, *step_ms, visit),
         }
     }
 
-    /// The steps of a sub-query are multiples of its step, whatever the times of the query.
+    /// The times of a sub-query are multiples of its step, independent of the times of the query.
     fn subquery(
         &self,
-        of: &Vector,
+        operand: &Vector,
         ends: Steps,
         range_ms: i64,
         step_ms: Option<i64>,
@@ -106,19 +115,22 @@ impl Evaluation<'_> {
     ) -> Result<(), QueryError> {
         let step = step_ms
             .unwrap_or_else(|| whole_milliseconds(self.options.subquery_step))
+            // A configured step of 0 would divide by zero.
             .max(1);
         let after = ends.first().saturating_sub(range_ms);
+        // The first multiple after the open start. Euclidean division also rounds down before 1970.
         let start = after
             .div_euclid(step)
             .saturating_add(1)
             .saturating_mul(step);
+        // Checked before memory is allocated for the steps.
         let inner = Steps::between(start, ends.last(), step, self.budget.left())
             .map_err(|_| self.budget.exhausted())?;
         if inner.count() == 0 {
             return Ok(());
         }
         let (mut times, mut numbers) = (Vec::new(), Vec::new());
-        for series in self.vector(of, inner)? {
+        for series in self.vector(operand, inner)? {
             keep_present(inner.times(), &series.values, &mut times, &mut numbers);
             visit(&series.labels, &times, &numbers)?;
         }
@@ -142,7 +154,7 @@ fn keep_present(
     }
 }
 
-/// The windows of a series, from step to step.
+/// The windows of a series, step by step.
 pub(super) struct Windows<'a> {
     timestamps: &'a [i64],
     values: &'a [f64],
@@ -158,6 +170,7 @@ impl<'a> Windows<'a> {
     pub(super) fn next(&mut self, step: usize) -> Option<Window<'a>> {
         let end = self.ends.time(step);
         let start = end.saturating_sub(self.range_ms);
+        // Both bounds only move forward, because steps ascend.
         self.to += count_while(&self.timestamps[self.to..], |timestamp| timestamp <= end);
         self.from += count_while(&self.timestamps[self.from..], |timestamp| {
             timestamp <= start
@@ -173,7 +186,7 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// From one step to the next there are few: a search would look at more.
+/// Counts one by one: few timestamps lie between two steps, and a binary search would look at more.
 fn count_while(timestamps: &[i64], holds: impl Fn(i64) -> bool) -> usize {
     timestamps
         .iter()

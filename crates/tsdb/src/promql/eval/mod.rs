@@ -1,5 +1,5 @@
-//! Evaluation of a plan: each expression for all steps at once, so that labels are looked at once
-//! per series and not once per sample.
+//! Evaluation of a plan. Each expression is evaluated for all steps at once, so labels are
+//! processed once per series, not once per sample.
 
 mod absent;
 mod aggregate;
@@ -44,8 +44,9 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The times that an expression with these modifiers is about.
+    /// The times at which an expression with these modifiers is evaluated.
     fn placed(&self, steps: Steps, placement: Placement) -> Steps {
+        // `@` applies before the offset, in whichever order the query has them.
         let pinned = match placement.at {
             None => steps,
             Some(At::Start) => steps.pinned_to(self.bounds.0),

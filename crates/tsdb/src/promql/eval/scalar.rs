@@ -13,9 +13,9 @@ impl Evaluation<'_> {
         match expr {
             Scalar::Number(number) => Ok(vec![*number; steps.count()]),
             Scalar::Time => Ok(steps.times().map(|time| time as f64 / 1000.0).collect()),
-            Scalar::OfVector(of) => self.only_value(of, steps),
-            Scalar::Negated(of) => {
-                let mut values = self.scalar(of, steps)?;
+            Scalar::OfVector(operand) => self.only_value(operand, steps),
+            Scalar::Negated(operand) => {
+                let mut values = self.scalar(operand, steps)?;
                 values.iter_mut().for_each(|value| *value = -*value);
                 Ok(values)
             }
@@ -47,9 +47,9 @@ impl Evaluation<'_> {
         Ok((0..steps.count()).map(row).collect())
     }
 
-    /// The value where exactly one series has one, else NaN.
-    fn only_value(&self, of: &Vector, steps: Steps) -> Result<Vec<f64>, QueryError> {
-        let series = self.vector(of, steps)?;
+    /// The value at each step at which exactly one series has one, otherwise NaN.
+    fn only_value(&self, operand: &Vector, steps: Steps) -> Result<Vec<f64>, QueryError> {
+        let series = self.vector(operand, steps)?;
         let only = |step: usize| {
             let mut values = series.iter().map(|series| series.values[step]);
             let mut present = values.by_ref().filter(|value| !is_absent(*value));

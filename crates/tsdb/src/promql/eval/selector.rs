@@ -12,7 +12,7 @@ use crate::promql::time::whole_milliseconds;
 type Last = (i64, f64);
 
 impl Evaluation<'_> {
-    /// The series of an instant selector, each step's value made of the sample found for it.
+    /// The series of an instant selector. `value` turns the sample found for a step into its value.
     pub(super) fn select(
         &self,
         selector: &Selector,
@@ -25,6 +25,7 @@ impl Evaluation<'_> {
         let mut out = Vec::new();
         self.read(
             selector,
+            // The look-back is open on its left.
             from.saturating_add(1),
             to,
             |labels, timestamps, values| {
@@ -40,12 +41,14 @@ impl Evaluation<'_> {
                 Ok(())
             },
         )?;
+        // A series can have samples in the range of which no step sees one.
         out.retain(|series| !series.is_empty());
         Ok(out)
     }
 
-    /// Gives `visit` each series with a sample in the range, both ends included: its labels,
-    /// timestamps and values. By labels, so that sums and ties come out the same each time.
+    /// Calls `visit` with the labels, timestamps and values of each series that has a sample in the
+    /// range, both ends included. Series come in the order of their labels, so that sums and ties
+    /// are reproducible.
     pub(super) fn read(
         &self,
         selector: &Selector,
@@ -74,8 +77,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// For each step the last sample at or before it, unless that is older than the look-back or says
-/// that the series has ended.
+/// For each step the last sample at or before it, unless that sample is older than the look-back or
+/// a stale marker.
 fn last_samples<'a>(
     timestamps: &'a [i64],
     values: &'a [f64],

@@ -1,4 +1,5 @@
-//! The set operators `and`, `or`, `unless`: which series stay, by what the other side has at a step.
+//! The set operators `and`, `or`, `unless`: they filter one side by the values that the other side
+//! has at a step.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::promql::absence::is_absent;
 use crate::promql::plan::{Grouping, SetOperator};
 
 impl Evaluation<'_> {
-    /// The series that the operator leaves, with all their labels.
+    /// The series that the operator keeps, with all their labels.
     pub(super) fn set(
         &self,
         operator: SetOperator,
@@ -19,10 +20,11 @@ impl Evaluation<'_> {
         mut right: Vec<Stepped>,
     ) -> Result<Vec<Stepped>, QueryError> {
         match operator {
-            SetOperator::And => keep(&mut left, &Presence::of(&right, matching), true),
-            SetOperator::Unless => keep(&mut left, &Presence::of(&right, matching), false),
+            SetOperator::And => keep(&mut left, &Presence::new(&right, matching), true),
+            SetOperator::Unless => keep(&mut left, &Presence::new(&right, matching), false),
             SetOperator::Or => {
-                keep(&mut right, &Presence::of(&left, matching), false);
+                // From the right side, only values without a match on the left.
+                keep(&mut right, &Presence::new(&left, matching), false);
                 left.append(&mut right);
             }
         }
@@ -37,11 +39,11 @@ struct Presence<'a> {
 }
 
 impl<'a> Presence<'a> {
-    fn of(side: &[Stepped], matching: &'a Grouping) -> Self {
+    fn new(side: &[Stepped], matching: &'a Grouping) -> Self {
         let mut steps: HashMap<Labels, Vec<bool>> = HashMap::new();
         for series in side {
             let seen = steps
-                .entry(matching.of(&series.labels))
+                .entry(matching.key(&series.labels))
                 .or_insert_with(|| vec![false; series.values.len()]);
             for (seen, value) in seen.iter_mut().zip(&series.values) {
                 *seen |= !is_absent(*value);
@@ -51,10 +53,11 @@ impl<'a> Presence<'a> {
     }
 }
 
-/// Keeps the values at steps at which the other side has (or hasn't) a match.
+/// Keeps the values at the steps at which the other side has a match, or at those at which it has
+/// none.
 fn keep(side: &mut [Stepped], other: &Presence<'_>, where_present: bool) {
     for series in side {
-        let present = other.steps.get(&other.matching.of(&series.labels));
+        let present = other.steps.get(&other.matching.key(&series.labels));
         series.map(|step, value| {
             let matched = present.is_some_and(|present| present[step]);
             (matched == where_present).then_some(value)

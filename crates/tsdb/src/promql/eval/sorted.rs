@@ -1,4 +1,4 @@
-//! `sort` and `sort_desc`: an order of the series by value, which only an instant query shows.
+//! `sort` and `sort_desc` order the series by value. Only an instant query shows the order.
 
 use std::cmp::Ordering;
 
@@ -11,11 +11,11 @@ impl Evaluation<'_> {
     /// The series by their last value, NaN at the end.
     pub(super) fn sorted(
         &self,
-        of: &Vector,
+        operand: &Vector,
         descending: bool,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let mut series = self.vector(of, steps)?;
+        let mut series = self.vector(operand, steps)?;
         let last = |series: &Stepped| series.values.last().copied().unwrap_or(f64::NAN);
         series.sort_by(|one, other| compare(last(one), last(other), descending));
         Ok(series)

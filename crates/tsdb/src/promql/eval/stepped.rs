@@ -11,7 +11,7 @@ pub(super) struct Stepped {
 }
 
 impl Stepped {
-    /// A series without a value at any of so many steps.
+    /// A series without a value at any of `count` steps.
     pub(super) fn absent(labels: Labels, count: usize) -> Self {
         Self {
             labels,
@@ -34,17 +34,17 @@ impl Stepped {
     }
 }
 
-/// Series that have got the same labels become one, which has the value of whichever has one at a
-/// step; two at one step are an error. Series without any value go.
+/// Merges series with the same labels into one that has the values of all. Two values at one step
+/// are an error. Drops series without values.
 pub(super) fn merged(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
     series.retain(|series| !series.is_empty());
-    let mut places: HashMap<Labels, usize> = HashMap::with_capacity(series.len());
+    let mut indexes: HashMap<Labels, usize> = HashMap::with_capacity(series.len());
     let mut out: Vec<Stepped> = Vec::with_capacity(series.len());
     for next in series {
-        match places.get(&next.labels) {
-            Some(&place) => merge(&mut out[place], &next)?,
+        match indexes.get(&next.labels) {
+            Some(&index) => merge(&mut out[index], &next)?,
             None => {
-                places.insert(next.labels.clone(), out.len());
+                indexes.insert(next.labels.clone(), out.len());
                 out.push(next);
             }
         }

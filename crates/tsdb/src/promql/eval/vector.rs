@@ -1,4 +1,4 @@
-//! Instant vectors: each kind of expression to the file that evaluates it.
+//! Instant vectors: dispatches each kind of expression to the file that evaluates it.
 
 use super::stepped::merged;
 use super::{Evaluation, Stepped, arithmetic};
@@ -10,33 +10,34 @@ use crate::promql::plan::{Operator, Scalar, Vector};
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
-    /// The series of an instant vector expression: no two with the same labels, none without any
-    /// value.
+    /// Evaluates an instant vector. No two series of the result have the same labels, and none is
+    /// without values.
     pub(super) fn vector(&self, expr: &Vector, steps: Steps) -> Result<Vec<Stepped>, QueryError> {
         match expr {
             Vector::Selector(selector) => self.select(selector, steps, |(_, value)| value),
             Vector::TimestampOf(selector) => {
                 nameless(self.select(selector, steps, |(time, _)| time as f64 / 1000.0)?)
             }
-            Vector::TimeOf(of) => {
-                self.mapped(of, steps, |step, _| Some(steps.time(step) as f64 / 1000.0))
-            }
+            Vector::TimeOf(operand) => self.mapped(operand, steps, |step, _| {
+                Some(steps.time(step) as f64 / 1000.0)
+            }),
             Vector::OfScalar(scalar) => Ok(vec![Stepped {
                 labels: Labels::default(),
                 values: self.scalar(scalar, steps)?,
             }]),
             Vector::Elementwise {
                 function,
-                of,
+                operand,
                 parameters,
-            } => self.elementwise(*function, of, parameters, steps),
+            } => self.elementwise(*function, operand, parameters, steps),
             Vector::Window {
                 function,
                 keeps_name,
-                of,
+                operand,
                 parameters,
             } => {
-                let series = self.window(*function, of, parameters, steps)?;
+                let series = self.window(*function, operand, parameters, steps)?;
+                // With their names no two series are the same; `merged` only drops the empty ones.
                 if *keeps_name {
                     merged(series)
                 } else {
@@ -46,21 +47,21 @@ impl Evaluation<'_> {
             Vector::Aggregate {
                 aggregation,
                 grouping,
-                of,
-            } => self.aggregate(aggregation, grouping, of, steps),
+                operand,
+            } => self.aggregate(aggregation, grouping, operand, steps),
             Vector::WithScalar {
                 operator,
                 bool,
                 scalar,
                 on_left,
-                of,
+                operand,
             } => {
                 let sides = Sides {
                     operator: *operator,
                     bool: *bool,
                     on_left: *on_left,
                 };
-                self.with_scalar(sides, scalar, of, steps)
+                self.with_scalar(sides, scalar, operand, steps)
             }
             Vector::Joined {
                 operator,
@@ -81,30 +82,38 @@ impl Evaluation<'_> {
                 let (left, right) = (self.vector(left, steps)?, self.vector(right, steps)?);
                 self.set(*operator, matching, left, right)
             }
-            Vector::LabelReplace { of, replacement } => self.label_replace(of, replacement, steps),
+            Vector::LabelReplace {
+                operand,
+                replacement,
+            } => self.label_replace(operand, replacement, steps),
             Vector::LabelJoin {
-                of,
+                operand,
                 target,
                 separator,
                 sources,
-            } => self.label_join(of, target, separator, sources, steps),
-            Vector::HistogramQuantile { quantile, of } => {
-                self.histogram_quantile(quantile, of, steps)
+            } => self.label_join(operand, target, separator, sources, steps),
+            Vector::HistogramQuantile { quantile, operand } => {
+                self.histogram_quantile(quantile, operand, steps)
             }
-            Vector::Absent { of, labels } => self.absent(of, labels, steps),
-            Vector::AbsentOverTime { of, labels } => self.absent_over_time(of, labels, steps),
-            Vector::Sorted { of, descending } => self.sorted(of, *descending, steps),
+            Vector::Absent { operand, labels } => self.absent(operand, labels, steps),
+            Vector::AbsentOverTime { operand, labels } => {
+                self.absent_over_time(operand, labels, steps)
+            }
+            Vector::Sorted {
+                operand,
+                descending,
+            } => self.sorted(operand, *descending, steps),
         }
     }
 
     /// Replaces the values, and drops the names.
     fn mapped(
         &self,
-        of: &Vector,
+        operand: &Vector,
         steps: Steps,
         function: impl Fn(usize, f64) -> Option<f64>,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let mut series = self.vector(of, steps)?;
+        let mut series = self.vector(operand, steps)?;
         series.iter_mut().for_each(|series| series.map(&function));
         nameless(series)
     }
@@ -112,26 +121,29 @@ impl Evaluation<'_> {
     fn elementwise(
         &self,
         function: Elementwise,
-        of: &Vector,
+        operand: &Vector,
         parameters: &[Scalar],
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let parameters = self.scalars(parameters, steps)?;
-        self.mapped(of, steps, |step, value| function(value, &parameters[step]))
+        self.mapped(operand, steps, |step, value| {
+            function(value, &parameters[step])
+        })
     }
 
     fn with_scalar(
         &self,
         sides: Sides,
         scalar: &Scalar,
-        of: &Vector,
+        operand: &Vector,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let scalar = self.scalar(scalar, steps)?;
-        let mut series = self.vector(of, steps)?;
+        let mut series = self.vector(operand, steps)?;
         for series in &mut series {
             series.map(|step, value| sides.apply(value, scalar[step]));
         }
+        // `merged` drops the series of which the filter left no value.
         if sides.keeps_name() {
             merged(series)
         } else {
@@ -149,7 +161,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// A comparison that filters answers with the vector's value, on whichever side it is.
+    /// A comparison that filters keeps the vector's value, whichever side the vector is on.
     fn apply(self, value: f64, scalar: f64) -> Option<f64> {
         let (left, right) = if self.on_left {
             (scalar, value)

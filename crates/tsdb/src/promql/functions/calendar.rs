@@ -9,7 +9,7 @@ pub(super) fn named(name: &str) -> Option<Elementwise> {
     Some(match name {
         "minute" => |time, _| Some(part(time, |seconds| seconds.rem_euclid(3600) / 60)),
         "hour" => |time, _| Some(part(time, |seconds| seconds.rem_euclid(DAY) / 3600)),
-        // The day 0 was a Thursday; Sunday is 0.
+        // Day 0 was a Thursday; Sunday is 0.
         "day_of_week" => |time, _| Some(part(time, |seconds| (days(seconds) + 4).rem_euclid(7))),
         "day_of_month" => |time, _| Some(part(time, |seconds| date(seconds).day)),
         "day_of_year" => |time, _| Some(part(time, day_of_year)),
@@ -20,11 +20,11 @@ pub(super) fn named(name: &str) -> Option<Elementwise> {
     })
 }
 
-/// NaN for a time that is no number or beyond any calendar.
-fn part(time: f64, of: impl Fn(i64) -> i64) -> f64 {
+/// A part of the date at `time`; NaN if the time is NaN or beyond any calendar.
+fn part(time: f64, part_of: impl Fn(i64) -> i64) -> f64 {
     const FARTHEST: f64 = 1e15;
     if time.abs() <= FARTHEST {
-        of(time.floor() as i64) as f64
+        part_of(time.floor() as i64) as f64
     } else {
         f64::NAN
     }
@@ -43,10 +43,12 @@ fn days(seconds: i64) -> i64 {
 /// The Gregorian date. Years begin in March here, so that a leap day is the last of its year, and
 /// are counted in eras of 400 years, which are all 146,097 days long.
 fn date(seconds: i64) -> Date {
+    // 719,468 days lie between 0000-03-01 and 1970-01-01.
     let day = days(seconds) + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
+    // From March on, every five months have 153 days.
     let month = (5 * day + 2) / 153;
     let first_of_month = (153 * month + 2) / 5;
     let january_or_later = month >= 10;

@@ -1,9 +1,10 @@
-//! Differences: of counters, which fall only when they are reset, and of gauges.
+//! Differences of counters, which fall only when they are reset, and of gauges.
 
 use super::Window;
 
-/// A gap between a range's end and the nearest sample is "the series ended there" beyond this many
-/// average distances of samples, and "the next sample is just outside" up to it.
+/// A gap between an end of the range and its nearest sample means that the series ended there if it
+/// is longer than this many average sample distances. A shorter gap means that the next sample is
+/// just outside the range.
 const GAP: f64 = 1.1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,13 +32,13 @@ pub(super) fn delta(window: &Window<'_>) -> Option<f64> {
     Some(difference * stretch)
 }
 
-/// The difference between the first and the last sample, and by what it is stretched: to the ends of
-/// the range where the samples come near them, and by half the average distance of samples where
-/// they don't.
+/// The difference between the first and the last sample, and the factor that extrapolates it: to an
+/// end of the range if a sample is near, otherwise by half the average sample distance.
 fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     let (first, last) = (*window.values.first()?, *window.values.last()?);
     let (first_time, last_time) = (*window.timestamps.first()?, *window.timestamps.last()?);
     let sampled = seconds(first_time, last_time);
+    // One sample, or several at one time, have no rate.
     if sampled <= 0.0 {
         return None;
     }
@@ -55,14 +56,14 @@ fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     };
     let mut before = stretch(seconds(window.start, first_time));
     let after = stretch(seconds(last_time, window.end));
-    // A counter starts at zero: it can't be stretched to before that.
+    // A counter starts at zero, so it is not extrapolated to before that.
     if kind == Kind::Counter && difference > 0.0 && first >= 0.0 {
         before = before.min(sampled * (first / difference));
     }
     Some((difference, (sampled + before + after) / sampled))
 }
 
-/// What a counter had reached at each of its resets.
+/// The sum of the values that a counter had before its resets.
 fn lost_by_resets(values: &[f64]) -> f64 {
     values
         .windows(2)
@@ -75,6 +76,7 @@ fn lost_by_resets(values: &[f64]) -> f64 {
 pub(super) fn instant_rate(window: &Window<'_>) -> Option<f64> {
     let ((earlier, before), (later, after)) = last_two(window)?;
     let elapsed = seconds(earlier, later);
+    // After a reset the counter has grown from 0.
     let increase = if after < before {
         after
     } else {

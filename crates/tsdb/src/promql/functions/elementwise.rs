@@ -1,8 +1,8 @@
-//! Functions of one value and of scalar parameters.
+//! Functions of single values.
 
 use super::calendar;
 
-/// `None` drops the series at this step.
+/// A function of one value and of scalar parameters. `None` drops the series at this step.
 pub(in crate::promql) type Elementwise = fn(f64, &[f64]) -> Option<f64>;
 
 /// The function of this name.
@@ -54,13 +54,14 @@ fn sign(value: f64) -> f64 {
     }
 }
 
-/// To the nearest multiple, upwards from the middle.
+/// Rounds to the nearest multiple of the parameter, halves upwards.
 fn round(value: f64, parameters: &[f64]) -> f64 {
+    // By the inverse, as Prometheus does, so that results agree to the last digit.
     let inverse = 1.0 / parameters.first().copied().unwrap_or(1.0);
     (value * inverse + 0.5).floor() / inverse
 }
 
-/// No value at all where the limits exclude every value.
+/// `None` if the limits exclude every value.
 fn clamp(value: f64, min: f64, max: f64) -> Option<f64> {
     let impossible = max < min;
     (!impossible).then(|| greater(min, lesser(max, value)))

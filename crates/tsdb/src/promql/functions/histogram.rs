@@ -10,7 +10,7 @@ pub(in crate::promql) struct Bucket {
 /// Counts that differ by less than this fraction differ by rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// The value below which this fraction of the observations lies, supposing that they are spread
+/// The value below which this fraction of the observations lies, assuming that they are spread
 /// evenly inside each bucket. NaN without observations or without a bucket for `+Inf`; -Inf for a
 /// quantile below 0, +Inf above 1.
 pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
@@ -45,8 +45,8 @@ fn merge_equal_bounds(buckets: &mut Vec<Bucket>) {
     });
 }
 
-/// Counts that fall from one bucket to the next were read at different times, or are rates of such:
-/// the greater one holds.
+/// A count lower than the count of the bucket before means that the buckets were scraped at
+/// different times. The greater count wins.
 fn make_cumulative(buckets: &mut [Bucket]) {
     let mut reached = buckets.first().map_or(0.0, |bucket| bucket.count);
     for bucket in buckets.iter_mut().skip(1) {
@@ -72,9 +72,11 @@ fn interpolate(quantile: f64, buckets: &[Bucket]) -> f64 {
     let rank = quantile * last.count;
     let index = finite.partition_point(|bucket| bucket.count < rank);
     let Some(bucket) = finite.get(index) else {
+        // The `+Inf` bucket has no width to interpolate in.
         return greatest.upper_bound;
     };
     let Some(previous) = index.checked_sub(1).map(|index| finite[index]) else {
+        // The lowest bucket begins at 0, unless its upper bound is not positive.
         return match bucket.upper_bound {
             bound if bound <= 0.0 => bound,
             bound => bound * (rank / bucket.count),

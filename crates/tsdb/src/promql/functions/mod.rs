@@ -1,4 +1,4 @@
-//! The functions on numbers: pure, and ignorant of series and labels.
+//! Pure functions on numbers. They know no series and no labels.
 
 pub(super) mod calendar;
 pub(super) mod counter;

@@ -12,7 +12,7 @@ pub(super) fn derivative(window: &Window<'_>) -> Option<f64> {
     Some(fit(window, *window.timestamps.first()?)?.slope)
 }
 
-/// The line's value so many seconds after the time of the step.
+/// The value of the line `seconds` after the time of the step.
 pub(super) fn predict(window: &Window<'_>, seconds: f64) -> Option<f64> {
     let line = fit(window, window.step_time)?;
     Some(line.slope * seconds + line.intercept)
@@ -24,6 +24,7 @@ fn fit(window: &Window<'_>, origin: i64) -> Option<Line> {
     if window.values.len() < 2 {
         return None;
     }
+    // Exact for a constant series; the sums below would round.
     if window.values.iter().all(|value| *value == first) {
         let line = Line {
             slope: 0.0,
@@ -40,6 +41,7 @@ fn fit(window: &Window<'_>, origin: i64) -> Option<Line> {
     }
     let (mut sum_x, mut sum_y, mut sum_xy, mut sum_xx) = (0.0, 0.0, 0.0, 0.0);
     for (&time, &y) in window.timestamps.iter().zip(window.values) {
+        // Relative to `origin`: the squares of Unix times would lose digits.
         let x = time.saturating_sub(origin) as f64 / 1000.0;
         sum_x += x;
         sum_y += y;

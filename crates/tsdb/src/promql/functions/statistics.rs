@@ -1,11 +1,11 @@
-//! Statistics of a list of values that is not empty.
+//! Statistics of a non-empty list of values.
 
 /// The sum, with the rounding errors of the additions added at the end (Kahan and Neumaier).
 pub(in crate::promql) fn sum(values: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for &value in values {
         let next = sum + value;
-        // An infinite sum has lost nothing that could be told.
+        // With an infinite sum the correction would be NaN.
         if next.is_infinite() {
             lost = 0.0;
         } else if sum.abs() >= value.abs() {
@@ -18,7 +18,7 @@ pub(in crate::promql) fn sum(values: &[f64]) -> f64 {
     sum + lost
 }
 
-/// The arithmetic mean, also where the sum is too great for an f64.
+/// The arithmetic mean, even if the sum overflows an f64.
 pub(in crate::promql) fn mean(values: &[f64]) -> f64 {
     let sum = sum(values);
     if sum.is_infinite() && values.iter().all(|value| value.is_finite()) {
@@ -28,6 +28,7 @@ pub(in crate::promql) fn mean(values: &[f64]) -> f64 {
 }
 
 fn running_mean(values: &[f64]) -> f64 {
+    // Divides before it adds, so no intermediate sum overflows.
     let counted = values.iter().zip(1_u32..);
     counted.fold(0.0, |mean, (value, count)| {
         let count = f64::from(count);
@@ -35,12 +36,13 @@ fn running_mean(values: &[f64]) -> f64 {
     })
 }
 
-/// The least; NaN only if all are.
+/// The least value; NaN only if all are NaN.
 pub(in crate::promql) fn min(values: &[f64]) -> f64 {
+    // `f64::min` prefers a number to NaN, so the initial NaN only remains without numbers.
     values.iter().copied().fold(f64::NAN, f64::min)
 }
 
-/// The greatest; NaN only if all are.
+/// The greatest value; NaN only if all are NaN.
 pub(in crate::promql) fn max(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NAN, f64::max)
 }

@@ -7,11 +7,11 @@ pub(in crate::promql) struct Window<'a> {
     /// The range, in ms: after `start`, up to `end`.
     pub(in crate::promql) start: i64,
     pub(in crate::promql) end: i64,
-    /// The time of the step itself, which an offset may put elsewhere than the end.
+    /// The time of the step. It differs from `end` if an offset moves the range.
     pub(in crate::promql) step_time: i64,
 }
 
-/// A function of a window and of scalar parameters; `None` where it has no result.
+/// A function of a window and of scalar parameters; `None` if it has no result.
 pub(in crate::promql) type WindowFunction = fn(&Window<'_>, &[f64]) -> Option<f64>;
 
 /// The function of this name on a range of samples.

@@ -16,7 +16,7 @@ pub(super) fn lower(expr: &AggregateExpr) -> Result<Vector, QueryError> {
     Ok(Vector::Aggregate {
         aggregation: aggregation(expr)?,
         grouping: grouping(expr.modifier.as_ref()),
-        of: Box::new(vector(&expr.expr)?),
+        operand: Box::new(vector(&expr.expr)?),
     })
 }
 
@@ -63,6 +63,7 @@ fn missing() -> QueryError {
 /// The labels of a `by`, `without`, `on` or `ignoring`.
 pub(super) fn grouping(modifier: Option<&LabelModifier>) -> Grouping {
     match modifier {
+        // Without a modifier, all series form one group.
         None => Grouping::Only(Vec::new()),
         Some(LabelModifier::Include(labels)) => Grouping::Only(labels.labels.clone()),
         Some(LabelModifier::Exclude(labels)) => Grouping::Without(labels.labels.clone()),

@@ -34,14 +34,14 @@ fn arithmetic(expr: &BinaryExpr) -> Result<Plan, QueryError> {
     let operator =
         operator(expr.op.id()).ok_or_else(|| unsupported(format!("the operator {}", expr.op)))?;
     let bool = expr.return_bool();
-    let with_scalar = |scalar, on_left, of| {
-        let of = Box::new(of);
+    let with_scalar = |scalar, on_left, operand| {
+        let operand = Box::new(operand);
         Plan::Vector(Vector::WithScalar {
             operator,
             bool,
             scalar,
             on_left,
-            of,
+            operand,
         })
     };
     Ok(match (plan(&expr.lhs)?, plan(&expr.rhs)?) {
@@ -50,8 +50,8 @@ fn arithmetic(expr: &BinaryExpr) -> Result<Plan, QueryError> {
             left: Box::new(left),
             right: Box::new(right),
         }),
-        (Plan::Vector(of), Plan::Scalar(scalar)) => with_scalar(scalar, false, of),
-        (Plan::Scalar(scalar), Plan::Vector(of)) => with_scalar(scalar, true, of),
+        (Plan::Vector(operand), Plan::Scalar(scalar)) => with_scalar(scalar, false, operand),
+        (Plan::Scalar(scalar), Plan::Vector(operand)) => with_scalar(scalar, true, operand),
         (Plan::Vector(left), Plan::Vector(right)) => Plan::Vector(Vector::Joined {
             operator,
             bool,
@@ -59,6 +59,7 @@ fn arithmetic(expr: &BinaryExpr) -> Result<Plan, QueryError> {
             right: Box::new(right),
             join: join(expr.modifier.as_ref()),
         }),
+        // Reports the left operand if it has a wrong type, otherwise the right one.
         (Plan::Scalar(_) | Plan::Vector(_), wrong) | (wrong, _) => {
             return Err(expected("scalar or instant vector", &wrong));
         }
@@ -73,6 +74,7 @@ fn join(modifier: Option<&BinModifier>) -> Join {
         Some(VectorMatchCardinality::OneToMany(labels)) => {
             Cardinality::OneToMany(labels.labels.clone())
         }
+        // Many-to-many exists only for the set operators, which `lower` has handled.
         _ => Cardinality::OneToOne,
     };
     Join {
@@ -81,7 +83,7 @@ fn join(modifier: Option<&BinModifier>) -> Join {
     }
 }
 
-/// Without a modifier all labels but the name are compared.
+/// Without a modifier, all labels except the name are compared.
 fn matching(modifier: Option<&BinModifier>) -> Grouping {
     match modifier.and_then(|modifier| modifier.matching.as_ref()) {
         None => Grouping::Without(Vec::new()),

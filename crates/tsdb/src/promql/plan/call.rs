@@ -1,4 +1,4 @@
-//! Calls of functions.
+//! Function calls.
 
 use promql_parser::parser::{Call, Expr};
 use regex::Regex;
@@ -27,7 +27,7 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
     if let Some(function) = elementwise::named(name) {
         return Ok(Vector::Elementwise {
             function,
-            of: Box::new(arguments.vector_or_time()?),
+            operand: Box::new(arguments.vector_or_time()?),
             parameters: arguments.scalars(1..arguments.count())?,
         });
     }
@@ -37,24 +37,25 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
     match name {
         "vector" => Ok(Vector::OfScalar(scalar(arguments.get(0)?)?)),
         "timestamp" => Ok(match vector(arguments.get(0)?)? {
+            // Samples of any other expression have the time of the step.
             Vector::Selector(selector) => Vector::TimestampOf(selector),
-            of => Vector::TimeOf(Box::new(of)),
+            operand => Vector::TimeOf(Box::new(operand)),
         }),
         "sort" | "sort_desc" => Ok(Vector::Sorted {
             descending: name == "sort_desc",
-            of: Box::new(vector(arguments.get(0)?)?),
+            operand: Box::new(vector(arguments.get(0)?)?),
         }),
         "absent" => Ok(Vector::Absent {
-            of: Box::new(vector(arguments.get(0)?)?),
+            operand: Box::new(vector(arguments.get(0)?)?),
             labels: fixed_labels(arguments.get(0)?)?,
         }),
         "absent_over_time" => Ok(Vector::AbsentOverTime {
-            of: matrix(arguments.get(0)?)?,
+            operand: matrix(arguments.get(0)?)?,
             labels: fixed_labels(arguments.get(0)?)?,
         }),
         "histogram_quantile" => Ok(Vector::HistogramQuantile {
             quantile: scalar(arguments.get(0)?)?,
-            of: Box::new(vector(arguments.get(1)?)?),
+            operand: Box::new(vector(arguments.get(1)?)?),
         }),
         "label_replace" => label_replace(arguments),
         "label_join" => label_join(arguments),
@@ -62,7 +63,8 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
     }
 }
 
-/// The range is the argument that is no scalar: the second of `quantile_over_time`, else the first.
+/// The range is the argument that is not a scalar: the second of `quantile_over_time`, otherwise
+/// the first.
 fn window(
     name: &str,
     function: WindowFunction,
@@ -74,14 +76,16 @@ fn window(
     };
     Ok(Vector::Window {
         function,
+        // These return samples of the series itself, so its name still applies.
         keeps_name: matches!(name, "last_over_time" | "first_over_time"),
-        of: matrix(arguments.get(range)?)?,
+        operand: matrix(arguments.get(range)?)?,
         parameters: arguments.scalars(parameters)?,
     })
 }
 
 fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
     let text = |index: usize| string(arguments.get(index)?);
+    // Anchored, and a dot matches a line feed, as in Prometheus.
     let pattern = Regex::new(&format!("^(?s:{})$", text(4)?)).map_err(|error| {
         let reason = error.to_string();
         QueryError::Parameter {
@@ -97,14 +101,14 @@ fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
         pattern,
     };
     Ok(Vector::LabelReplace {
-        of: Box::new(vector(arguments.get(0)?)?),
+        operand: Box::new(vector(arguments.get(0)?)?),
         replacement,
     })
 }
 
 fn label_join(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
     Ok(Vector::LabelJoin {
-        of: Box::new(vector(arguments.get(0)?)?),
+        operand: Box::new(vector(arguments.get(0)?)?),
         target: label_name("label_join", string(arguments.get(1)?)?)?,
         separator: string(arguments.get(2)?)?,
         sources: (3..arguments.count())
@@ -125,7 +129,8 @@ fn label_name(function: &'static str, name: String) -> Result<String, QueryError
     Ok(name)
 }
 
-/// What `absent` and `absent_over_time` know of the labels of a series that is not there.
+/// The labels that `absent` and `absent_over_time` give to their result: those that the selector
+/// fixes.
 fn fixed_labels(argument: &Expr) -> Result<Labels, QueryError> {
     match argument {
         Expr::Paren(inner) => fixed_labels(&inner.expr),
@@ -149,7 +154,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The first argument; the functions on times take the time of the evaluation without one.
+    /// The first argument. Functions on times may omit it and use the time of the evaluation.
     fn vector_or_time(&self) -> Result<Vector, QueryError> {
         match self.count() {
             0 => Ok(Vector::OfScalar(Scalar::Time)),

@@ -1,4 +1,4 @@
-//! Bounds on a query's text, so that the recursive passes over its tree fit into any thread's stack.
+//! Bounds on a query's text, so that the recursive passes over its tree fit on any thread's stack.
 
 use promql_parser::parser::Expr;
 
@@ -8,8 +8,8 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_TOKENS: usize = 2_000;
 const MAX_LEVELS: usize = 250;
 
-/// Refuses a text that is too long, or could be nested too deeply for the parser: a tree is no
-/// deeper than its text has tokens.
+/// Rejects a text that is too long, or that may nest too deeply for the parser. The depth of a tree
+/// is at most the number of tokens in its text.
 pub(super) fn check(text: &str) -> Result<(), QueryError> {
     if text.len() > MAX_BYTES {
         return Err(QueryError::TooLarge {
@@ -26,7 +26,7 @@ pub(super) fn check(text: &str) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// Refuses a tree that is nested too deeply for what is done with it from here on.
+/// Rejects a tree that is too deep for the recursive passes after parsing.
 pub(super) fn check_levels(tree: &Expr) -> Result<(), QueryError> {
     if levels(tree) > MAX_LEVELS {
         return Err(QueryError::TooLarge {
@@ -58,7 +58,7 @@ fn levels(tree: &Expr) -> usize {
     }
 }
 
-/// At least as many as the lexer finds: words, quoted texts and single characters of other kinds.
+/// An upper bound on the lexer's tokens: words, quoted texts and other single characters.
 fn tokens(text: &str) -> usize {
     let mut count = 0;
     let mut in_word = false;
@@ -67,6 +67,7 @@ fn tokens(text: &str) -> usize {
     while let Some(byte) = bytes.next() {
         match quote {
             Some(b'`') if byte == b'`' => quote = None,
+            // Between backticks, a backslash does not escape.
             Some(b'`') => {}
             Some(_) if byte == b'\\' => {
                 bytes.next();
@@ -74,6 +75,7 @@ fn tokens(text: &str) -> usize {
             Some(open) if byte == open => quote = None,
             Some(_) => {}
             None if byte == b'#' => {
+                // A comment is no token, and ends a word.
                 bytes.find(|byte| *byte == b'\n');
                 in_word = false;
             }

@@ -1,20 +1,20 @@
-//! A bound on the numbers that stand for durations: on one that is too large the parser panics.
+//! A bound on the durations in a query: the parser panics on one that is too large.
 
 use crate::promql::QueryError;
 
 /// The longest duration, in seconds: 2^63 milliseconds.
 const MAX_SECONDS: f64 = 9_223_372_036_854_775.0;
 
-/// Refuses a text with a number that could be a duration, in brackets or behind `offset`, and is too
-/// large for one. Texts with wrong brackets or quotes are left to the parser.
+/// Rejects a text with a number that could be a duration, in brackets or after `offset`, and is too
+/// large. Unbalanced brackets and quotes are left to the parser.
 pub(super) fn check(text: &str) -> Result<(), QueryError> {
     let mut rest = text;
-    let (mut brackets, mut behind_offset) = (0_u32, false);
+    let (mut brackets, mut after_offset) = (0_u32, false);
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '#' => rest.find('\n').unwrap_or(rest.len()),
             '"' | '\'' | '`' => quoted(rest, first),
-            _ if is_of_word(first) => word(rest),
+            _ if is_word_char(first) => word(rest),
             _ => first.len_utf8(),
         };
         let (token, after) = rest.split_at(length);
@@ -22,12 +22,13 @@ pub(super) fn check(text: &str) -> Result<(), QueryError> {
         match first {
             '[' => brackets += 1,
             ']' => brackets = brackets.saturating_sub(1),
-            _ if is_of_word(first) => {
-                if (brackets > 0 || behind_offset) && !can_be_a_duration(token) {
+            _ if is_word_char(first) => {
+                if (brackets > 0 || after_offset) && !can_be_a_duration(token) {
                     let reason = "duration out of range".to_owned();
                     return Err(QueryError::Syntax { reason });
                 }
-                behind_offset = token.eq_ignore_ascii_case("offset");
+                // Only a word changes this: a sign may stand before the number.
+                after_offset = token.eq_ignore_ascii_case("offset");
             }
             _ => {}
         }
@@ -35,18 +36,19 @@ pub(super) fn check(text: &str) -> Result<(), QueryError> {
     Ok(())
 }
 
-fn is_of_word(char: char) -> bool {
+fn is_word_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '_' | '.')
 }
 
-/// The length of the word at the start, with the sign of an exponent.
+/// The length of the word at the start, including the sign of an exponent.
 fn word(text: &str) -> usize {
     let mut before = ' ';
     let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
     let end = text.find(|char| {
-        let of_exponent = is_number && matches!(before, 'e' | 'E') && matches!(char, '+' | '-');
+        let is_exponent_sign =
+            is_number && matches!(before, 'e' | 'E') && matches!(char, '+' | '-');
         before = char;
-        !is_of_word(char) && !of_exponent
+        !is_word_char(char) && !is_exponent_sign
     });
     end.unwrap_or(text.len())
 }
@@ -54,9 +56,9 @@ fn word(text: &str) -> usize {
 /// The length of the quoted text at the start.
 fn quoted(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1);
-    while let Some((at, char)) = chars.next() {
+    while let Some((index, char)) = chars.next() {
         if char == quote {
-            return at + 1;
+            return index + 1;
         }
         if char == '\\' && quote != '`' {
             chars.next();
@@ -65,8 +67,9 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether a word is no decimal number, or one that is not too large. Those of other bases never are.
+/// Whether the word is within the bound. A word that is not a decimal number always is.
 fn can_be_a_duration(word: &str) -> bool {
     word.parse()
+        // NaN fails the comparison, so it is rejected too.
         .map_or(true, |seconds: f64| seconds <= MAX_SECONDS)
 }

@@ -1,4 +1,4 @@
-//! From the parser's tree to a checked plan.
+//! Turns the parser's tree into a checked plan.
 
 use promql_parser::parser::{self, Expr};
 
@@ -7,6 +7,7 @@ use crate::promql::QueryError;
 
 /// The plan for a query's text.
 pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
+    // Before parsing: the parser recurses without a limit, and panics on long durations.
     depth::check(text)?;
     durations::check(text)?;
     let tree = parser::parse(text).map_err(|reason| QueryError::Syntax { reason })?;
@@ -34,9 +35,9 @@ pub(super) fn plan(expr: &Expr) -> Result<Plan, QueryError> {
 fn negate(operand: Plan) -> Result<Plan, QueryError> {
     match operand {
         Plan::Scalar(scalar) => Ok(Plan::Scalar(Scalar::Negated(Box::new(scalar)))),
-        Plan::Vector(of) => Ok(Plan::Vector(Vector::Elementwise {
+        Plan::Vector(operand) => Ok(Plan::Vector(Vector::Elementwise {
             function: |value, _| Some(-value),
-            of: Box::new(of),
+            operand: Box::new(operand),
             parameters: Vec::new(),
         })),
         other => Err(expected("scalar or instant vector", &other)),
@@ -67,7 +68,7 @@ pub(super) fn matrix(expr: &Expr) -> Result<Matrix, QueryError> {
     }
 }
 
-/// The text of an expression that must be one.
+/// The text of an expression that must be a string.
 pub(super) fn string(expr: &Expr) -> Result<String, QueryError> {
     match plan(expr)? {
         Plan::String(text) => Ok(text),
@@ -88,7 +89,7 @@ pub(super) fn expected(wanted: &str, found: &Plan) -> QueryError {
     }
 }
 
-/// The error for what the engine leaves out.
+/// The error for an unsupported part of the language.
 pub(super) fn unsupported(what: impl Into<String>) -> QueryError {
     QueryError::Unsupported { what: what.into() }
 }

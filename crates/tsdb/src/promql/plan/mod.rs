@@ -1,5 +1,5 @@
-//! A checked query: every function is resolved, every matcher compiled, and the types of operands
-//! are the types of fields, so that evaluation has no case that can't happen.
+//! A checked query. Every function is resolved and every matcher compiled, and the types of
+//! operands are the types of fields, so evaluation has no impossible cases.
 
 mod aggregate;
 mod binary;
@@ -39,7 +39,7 @@ pub(super) enum Scalar {
     },
 }
 
-/// An expression with a value for each of any number of series.
+/// An expression with one value per series at each step.
 #[derive(Debug)]
 pub(super) enum Vector {
     Selector(Selector),
@@ -50,26 +50,26 @@ pub(super) enum Vector {
     OfScalar(Scalar),
     Elementwise {
         function: Elementwise,
-        of: Box<Vector>,
+        operand: Box<Vector>,
         parameters: Vec<Scalar>,
     },
     Window {
         function: WindowFunction,
         keeps_name: bool,
-        of: Matrix,
+        operand: Matrix,
         parameters: Vec<Scalar>,
     },
     Aggregate {
         aggregation: Aggregation,
         grouping: Grouping,
-        of: Box<Vector>,
+        operand: Box<Vector>,
     },
     WithScalar {
         operator: Operator,
         bool: bool,
         scalar: Scalar,
         on_left: bool,
-        of: Box<Vector>,
+        operand: Box<Vector>,
     },
     Joined {
         operator: Operator,
@@ -85,34 +85,34 @@ pub(super) enum Vector {
         matching: Grouping,
     },
     LabelReplace {
-        of: Box<Vector>,
+        operand: Box<Vector>,
         replacement: Replacement,
     },
     LabelJoin {
-        of: Box<Vector>,
+        operand: Box<Vector>,
         target: String,
         separator: String,
         sources: Vec<String>,
     },
     HistogramQuantile {
         quantile: Scalar,
-        of: Box<Vector>,
+        operand: Box<Vector>,
     },
     Absent {
-        of: Box<Vector>,
+        operand: Box<Vector>,
         labels: Labels,
     },
     AbsentOverTime {
-        of: Matrix,
+        operand: Matrix,
         labels: Labels,
     },
     Sorted {
         descending: bool,
-        of: Box<Vector>,
+        operand: Box<Vector>,
     },
 }
 
-/// An expression with a range of samples for each of any number of series.
+/// An expression with a range of samples per series at each step.
 #[derive(Debug)]
 pub(super) enum Matrix {
     Selector {
@@ -120,14 +120,14 @@ pub(super) enum Matrix {
         range_ms: i64,
     },
     Subquery {
-        of: Box<Vector>,
+        operand: Box<Vector>,
         range_ms: i64,
         step_ms: Option<i64>,
         placement: Placement,
     },
 }
 
-/// Series, and where in time they are read.
+/// Series, and the times at which they are read.
 #[derive(Debug)]
 pub(super) struct Selector {
     pub(super) matchers: Vec<Matcher>,
@@ -149,16 +149,16 @@ pub(super) enum At {
     Time(i64),
 }
 
-/// The labels that put series into one group, or that are compared for a match.
+/// The labels that group or match series.
 #[derive(Debug)]
 pub(super) enum Grouping {
-    /// These: `by`, `on`.
+    /// Only these labels: `by`, `on`.
     Only(Vec<String>),
-    /// All but these and the metric's name: `without`, `ignoring`.
+    /// All labels except these and the metric's name: `without`, `ignoring`.
     Without(Vec<String>),
 }
 
-/// How a group of series becomes one, or fewer.
+/// How an aggregation reduces a group of series.
 #[derive(Debug)]
 pub(super) enum Aggregation {
     Fold(fn(&mut [f64]) -> f64),
@@ -194,7 +194,7 @@ pub(super) enum SetOperator {
     Unless,
 }
 
-/// How series of two sides find each other.
+/// How the series of two sides are matched.
 #[derive(Debug)]
 pub(super) struct Join {
     pub(super) matching: Grouping,

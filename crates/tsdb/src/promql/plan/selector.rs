@@ -35,18 +35,19 @@ pub(super) fn lower_range(range: &MatrixSelector) -> Result<Matrix, QueryError> 
 /// The plan of a sub-query.
 pub(super) fn lower_subquery(subquery: &SubqueryExpr) -> Result<Matrix, QueryError> {
     Ok(Matrix::Subquery {
-        of: Box::new(vector(&subquery.expr)?),
+        operand: Box::new(vector(&subquery.expr)?),
         range_ms: whole_milliseconds(subquery.range),
         step_ms: subquery
             .step
             .map(whole_milliseconds)
+            // 0 stands for the default step of the options.
             .filter(|step| *step > 0),
         placement: placement(subquery.offset.as_ref(), subquery.at.as_ref()),
     })
 }
 
-/// The labels that a selector fixes, which are what `absent` answers with: those with one equality
-/// matcher and no other.
+/// The labels that a selector fixes: those with exactly one matcher, an equality. `absent` answers
+/// with them.
 pub(super) fn fixed_labels(selector: &VectorSelector) -> Result<Labels, QueryError> {
     let all = &selector.matchers.matchers;
     let once = |name: &str| all.iter().filter(|matcher| matcher.name == name).count() == 1;
@@ -87,6 +88,7 @@ fn placement(offset: Option<&Offset>, at: Option<&AtModifier>) -> Placement {
         AtModifier::End => At::End,
         AtModifier::At(time) => At::Time(match time.duration_since(UNIX_EPOCH) {
             Ok(since) => whole_milliseconds(since),
+            // A time before 1970.
             Err(before) => -whole_milliseconds(before.duration()),
         }),
     });

@@ -1,10 +1,10 @@
 use crate::{Metadata, MetricKind};
 
-/// The endings of the series that a histogram or a summary consists of.
-const PARTS: [&str; 3] = ["_bucket", "_sum", "_count"];
+/// The suffixes of the series that make up a histogram or a summary.
+const SUFFIXES: [&str; 3] = ["_bucket", "_sum", "_count"];
 
-/// The metric to which a sample's name belongs: the name itself, or for a part of a histogram or of
-/// a summary what is before its ending.
+/// The metric to which a sample's name belongs: the name without its suffix for a part of a
+/// histogram or a summary, otherwise the name itself.
 pub(super) fn family_of<'a>(
     name: &'a str,
     metadata: impl Fn(&str) -> Option<&'a Metadata>,
@@ -14,8 +14,8 @@ pub(super) fn family_of<'a>(
             matches!(metadata.kind, MetricKind::Histogram | MetricKind::Summary)
         })
     };
-    PARTS
+    SUFFIXES
         .iter()
-        .find_map(|part| name.strip_suffix(part).filter(composed))
+        .find_map(|suffix| name.strip_suffix(suffix).filter(composed))
         .unwrap_or(name)
 }

@@ -2,9 +2,9 @@ use std::borrow::Cow;
 
 use crate::MetricKind;
 
-/// What a line says.
+/// A line, by its kind.
 pub(super) enum Line<'a> {
-    /// Nothing: it is empty, or a comment.
+    /// An empty line or a comment.
     Nothing,
     Help {
         metric: &'a str,
@@ -59,7 +59,7 @@ fn kind(text: &str) -> Result<MetricKind, &'static str> {
         "histogram" => MetricKind::Histogram,
         "summary" => MetricKind::Summary,
         "untyped" | "unknown" => MetricKind::Unknown,
-        _ => return Err("the type is none of counter, gauge, histogram, summary, untyped"),
+        _ => return Err("the type must be counter, gauge, histogram, summary or untyped"),
     })
 }
 
@@ -73,19 +73,19 @@ fn sample_line(text: &str) -> Result<SampleLine<'_>, &'static str> {
         rest = label_list(inside, &mut name, &mut labels)?;
     }
     if name.is_empty() {
-        return Err("the line names no metric");
+        return Err("the line has no metric name");
     }
     let (value, rest) = word(rest);
     let (timestamp, rest) = word(rest);
     if !rest.is_empty() {
-        return Err("there is something after the timestamp");
+        return Err("unexpected text after the timestamp");
     }
     let timestamp_ms = match timestamp {
         "" => None,
         _ => Some(
             timestamp
                 .parse()
-                .map_err(|_| "the timestamp is no integer of 64 bits")?,
+                .map_err(|_| "the timestamp is not a 64-bit integer")?,
         ),
     };
     Ok(SampleLine {
@@ -96,8 +96,8 @@ fn sample_line(text: &str) -> Result<SampleLine<'_>, &'static str> {
     })
 }
 
-/// The labels up to the closing brace, and what follows it. A quoted text without a value is the
-/// metric's name.
+/// Reads the labels up to the closing brace and returns the rest. A quoted string without a value
+/// is the metric's name.
 fn label_list<'a>(
     mut rest: &'a str,
     metric: &mut Cow<'a, str>,
@@ -132,7 +132,7 @@ fn label_list<'a>(
     }
 }
 
-/// A label's name, and what follows it.
+/// Splits off a label's name.
 fn label_name(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
     let end = text
         .find(['=', ' ', '\t', ',', '}', '"'])
@@ -143,32 +143,33 @@ fn label_name(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
     Ok((Cow::Borrowed(&text[..end]), &text[end..]))
 }
 
-/// What a quoted text says, and what follows it.
+/// Splits off a quoted string and unescapes it.
 fn quoted(text: &str) -> Result<(Cow<'_, str>, &str), &'static str> {
     let inside = text
         .strip_prefix('"')
         .ok_or("a label's value must be quoted")?;
     let bytes = inside.as_bytes();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
+    let mut index = 0;
+    while let Some(&byte) = bytes.get(index) {
         match byte {
-            b'\\' => at += 1,
-            b'"' => return Ok((unescaped(&inside[..at]), &inside[at + 1..])),
+            b'\\' => index += 1,
+            b'"' => return Ok((unescaped(&inside[..index]), &inside[index + 1..])),
             _ => {}
         }
-        at += 1;
+        index += 1;
     }
-    Err("a quoted text is not closed")
+    Err("a quoted string is not closed")
 }
 
 fn number(text: &str) -> Result<f64, &'static str> {
     if text.is_empty() {
         return Err("the line has no value");
     }
-    text.parse().map_err(|_| "the value is no number")
+    // Rust also parses `+Inf`, `-Inf` and `NaN` as the format spells them.
+    text.parse().map_err(|_| "the value is not a number")
 }
 
-/// The first word, and what follows it.
+/// Splits off the first word.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find([' ', '\t']).unwrap_or(text.len());
@@ -176,7 +177,7 @@ fn word(text: &str) -> (&str, &str) {
     (word, rest.trim_start_matches([' ', '\t']))
 }
 
-/// `\\`, `\"` and `\n` are a backslash, a quote and a line break; other backslashes stay.
+/// Replaces `\\`, `\"` and `\n` by a backslash, a quote and a line break. Other backslashes stay.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

@@ -1,8 +1,8 @@
 //! Prometheus' text format: `# HELP`, `# TYPE`, and lines of `name{label="value"} 1.5 1700000000000`.
 //!
-//! Read by [`write()`], which also takes the quoted names of the format's version 1.0.0, and written
-//! by [`Exposition`]. A line without a timestamp is of the time that the caller gives. Places in
-//! [`Ingested`] are lines, counted from zero.
+//! [`write()`] reads it, including the quoted names of version 1.0.0 of the format, and
+//! [`Exposition`] writes it. A line without a timestamp gets the time that the caller passes.
+//! Indexes in [`Ingested`] count lines from zero.
 
 mod family;
 mod line;
@@ -15,8 +15,7 @@ use line::Line;
 
 pub use out::{Exposition, federate};
 
-/// Writes the samples of a body, and what it says of their metrics. Lines that can't be read don't
-/// hinder the others.
+/// Writes the samples and the metadata of a body. Lines that can't be read don't affect the others.
 ///
 /// `now_ms` is the time of samples without a timestamp.
 pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
@@ -64,7 +63,8 @@ pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
     points.write(db)
 }
 
-/// Repeated scrapes say the same again and again: only news is written.
+/// Sets the metadata of a metric if it has changed. Repeated scrapes carry the same metadata every
+/// time.
 fn describe(db: &Db, points: &mut Points, number: usize, metric: &str, metadata: Metadata) {
     if db.metadata(metric).unwrap_or_default() == metadata {
         return;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use super::family::family_of;
 use crate::{Db, Labels, METRIC_NAME, Matcher, Metadata, MetricKind, Sample};
 
-/// Collects samples and writes them in the text format: grouped by metric, metrics by name, each
-/// after its help and type.
+/// Collects samples and writes them in the text format: grouped by metric in the order of names,
+/// each group after its help and type.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     metadata: BTreeMap<String, Metadata>,
@@ -13,18 +13,18 @@ pub struct Exposition {
 }
 
 impl Exposition {
-    /// Nothing yet.
+    /// An exposition without samples.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says what is known of a metric.
+    /// Sets the metadata of a metric.
     pub fn describe(&mut self, metric: impl Into<String>, metadata: Metadata) -> &mut Self {
         self.metadata.insert(metric.into(), metadata);
         self
     }
 
-    /// Adds a value, of the time at which it is read.
+    /// Adds a value without a timestamp: the reader uses the time of the scrape.
     pub fn value(&mut self, labels: Labels, value: f64) -> &mut Self {
         self.samples.push((labels, value, None));
         self
@@ -37,7 +37,7 @@ impl Exposition {
         self
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn write(mut self) -> String {
         let metadata = &self.metadata;
         let family = |labels: &Labels| {
@@ -61,13 +61,14 @@ impl Exposition {
     }
 }
 
-/// The last sample of each series that fulfils all of `matchers`, not older than `lookback_ms`
-/// before `time_ms` and not ended by a stale marker, in the text format.
+/// The text format of the last sample of each series that fulfils all of `matchers`. Leaves out
+/// series whose last sample is older than `lookback_ms` before `time_ms` or a stale marker.
 pub fn federate(db: &Db, matchers: &[Matcher], time_ms: i64, lookback_ms: i64) -> String {
     let mut exposition = Exposition {
         metadata: db.all_metadata(),
         samples: Vec::new(),
     };
+    // The look-back is open on its left, as in queries.
     let from_ms = time_ms.saturating_sub(lookback_ms).saturating_add(1);
     let mut samples = Vec::new();
     for series in db.select(matchers, from_ms, time_ms).iter() {
@@ -127,7 +128,7 @@ fn push_sample(out: &mut String, labels: &Labels, value: f64, timestamp_ms: Opti
     match value {
         f64::INFINITY => out.push_str("+Inf"),
         f64::NEG_INFINITY => out.push_str("-Inf"),
-        // `Display` writes NaN as it is wanted.
+        // `Display` writes NaN as the format requires.
         _ => {
             let _ = write!(out, "{value}");
         }
@@ -138,7 +139,7 @@ fn push_sample(out: &mut String, labels: &Labels, value: f64, timestamp_ms: Opti
     out.push('\n');
 }
 
-/// Whether a name can stand without quotes.
+/// Whether a name needs no quotes.
 fn is_plain(name: &str) -> bool {
     let first = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':');
     name.bytes().next().is_some_and(first)

@@ -19,7 +19,7 @@ impl Answer {
         }
     }
 
-    /// A request that can't be answered.
+    /// The answer to a request that can't be served.
     pub(super) fn bad_request(error: &str) -> Self {
         let mut body = String::from(r#"{"error":"#);
         push_string(&mut body, error);
@@ -31,18 +31,18 @@ impl Answer {
     }
 }
 
-/// What a server counts of itself.
+/// A server's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Points that were written since it began.
+    /// Points written since the server started.
     pub points_written: u64,
-    /// Queries that were answered since it began.
+    /// Queries answered since the server started.
     pub queries_served: u64,
-    /// How long ago it began, in seconds.
+    /// Seconds since the server started.
     pub uptime_seconds: f64,
 }
 
-/// The answer of a server that is there.
+/// The answer of a healthy server.
 pub fn health() -> Answer {
     Answer {
         status: 200,
@@ -50,7 +50,7 @@ pub fn health() -> Answer {
     }
 }
 
-/// The answer with a server's counters.
+/// The answer that shows a server's counters.
 pub fn counters(counters: &Counters) -> Answer {
     let Counters {
         points_written,
@@ -66,7 +66,7 @@ pub fn counters(counters: &Counters) -> Answer {
     body.push_str(r#","uptime_seconds":"#);
     let uptime_ms = (uptime_seconds * 1000.0).round() as u64;
     body.push_str(number.format(uptime_ms / 1000));
-    // A digit more in front keeps the zeros after the point.
+    // The extra leading digit keeps the zeros after the point.
     let fraction = number.format(1000 + uptime_ms % 1000);
     body.push('.');
     body.push_str(&fraction[1..]);

@@ -1,15 +1,15 @@
-//! From decimal digits to numbers, exactly.
+//! Exact conversion of decimal digits to numbers.
 
-/// How many of the first bytes of `word`, the first lowest, are digits.
+/// Counts the leading digits of `word`, whose lowest byte comes first.
 fn leading_digits(word: u64) -> usize {
     const EACH: u64 = u64::MAX / 0xff;
-    // What is not a digit sets the high bit of its byte: below '0' by the borrow, above '9' by the
-    // carry. Either can spoil the bytes after it, never one before.
+    // A byte that is not a digit gets its high bit set: below '0' by the borrow, above '9' by the
+    // carry. A borrow or carry can spoil later bytes, but never an earlier one.
     let others = (word.wrapping_sub(EACH * 0x30) | word.wrapping_add(EACH * 0x46)) & (EACH * 0x80);
     others.trailing_zeros() as usize / 8
 }
 
-/// The number that eight digits say, the first lowest: neighbours are joined, then pairs, then
+/// The number with these eight digits, the lowest byte first. Joins neighbours, then pairs, then
 /// fours.
 fn eight_digits(word: u64) -> u64 {
     let digits = word & 0x0f0f_0f0f_0f0f_0f0f;
@@ -18,11 +18,11 @@ fn eight_digits(word: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// The eight digits of a number below 10^8, the first lowest, each less '0'; the way back of
+/// The eight digits of a number below 10^8, each minus '0', the lowest byte first. The inverse of
 /// [`eight_digits`].
 pub(super) fn to_eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
-    // Products with the inverses, which are exact for so few digits.
+    // Divides by multiplying with the inverse, which is exact for this few digits.
     let hundreds = ((fours * 5_243) >> 19) & 0x0000_007f_0000_007f;
     let pairs = hundreds | ((fours - hundreds * 100) << 16);
     let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
@@ -32,8 +32,8 @@ pub(super) fn to_eight_digits(number: u64) -> u64 {
 /// The digits of [`to_eight_digits`] as characters.
 pub(super) const ZEROS: u64 = u64::MAX / 0xff * b'0' as u64;
 
-/// Reads the digits that `bytes` begin with and appends them to those of `number`, which wraps.
-/// Returns also how many there are.
+/// Appends the leading digits of `bytes` to those of `number`, which wraps. Also returns how many
+/// digits it read.
 pub(super) fn read_digits(bytes: &[u8], mut number: u64) -> (u64, usize) {
     const POWERS: [u64; 9] = [
         1,
@@ -46,38 +46,38 @@ pub(super) fn read_digits(bytes: &[u8], mut number: u64) -> (u64, usize) {
         10_000_000,
         100_000_000,
     ];
-    let mut at = 0;
-    while let Some(word) = bytes[at..].first_chunk() {
+    let mut position = 0;
+    while let Some(word) = bytes[position..].first_chunk() {
         let word = u64::from_le_bytes(*word);
         let count = leading_digits(word);
-        // Zeros in front, which the shift leaves, say nothing.
+        // The shift leaves leading zeros, which do not change the number.
         let digits = word
             .checked_shl(64 - 8 * count as u32)
             .map_or(0, eight_digits);
         number = number.wrapping_mul(POWERS[count]).wrapping_add(digits);
-        at += count;
+        position += count;
         if count < 8 {
-            return (number, at);
+            return (number, position);
         }
     }
-    while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+    while let Some(digit @ b'0'..=b'9') = bytes.get(position) {
         number = number
             .wrapping_mul(10)
             .wrapping_add(u64::from(digit - b'0'));
-        at += 1;
+        position += 1;
     }
-    (number, at)
+    (number, position)
 }
 
-/// A number as it is written.
+/// A number in its written form.
 pub(super) struct Number<'a> {
     pub(super) text: &'a str,
     pub(super) negative: bool,
-    /// All digits as an integer, which is right if they are at most 19.
+    /// All digits as an integer, which has wrapped if there are more than 19.
     pub(super) digits: u64,
-    /// How many there are.
+    /// The number of digits.
     pub(super) count: usize,
-    /// How many of them follow the point.
+    /// The number of digits after the point.
     pub(super) scale: usize,
     pub(super) exponent: bool,
 }
@@ -89,12 +89,12 @@ const POWERS: [f64; 23] = [
 ];
 
 impl Number<'_> {
-    /// The nearest f64; `None` beyond the greatest.
+    /// The nearest f64; `None` if the number is too large.
     pub(super) fn float(&self) -> Option<f64> {
         const EXACT: u64 = 1 << 53;
         let few = self.count <= 19 && self.digits < EXACT && !self.exponent;
         if few && let Some(power) = POWERS.get(self.scale) {
-            // Both are exact, so the quotient is the nearest to the decimal number.
+            // Both operands are exact, so the quotient is the nearest f64.
             let size = self.digits as f64 / power;
             return Some(if self.negative { -size } else { size });
         }
@@ -104,11 +104,12 @@ impl Number<'_> {
             .filter(|value: &f64| value.is_finite())
     }
 
-    /// The number as an integer; `None` if it is written otherwise, or doesn't fit.
+    /// The number as an integer; `None` if it has a point or an exponent, or doesn't fit.
     pub(super) fn integer(&self) -> Option<i64> {
         if self.scale > 0 || self.exponent {
             return None;
         }
+        // More digits may have wrapped `digits`.
         if self.count > 19 {
             return None;
         }

@@ -2,18 +2,18 @@
 //!
 //! | call | body | answer |
 //! |---|---|---|
-//! | [`write()`] | one point, or an array of points | 200 `{"written":n}`; 206 `{"written":n,"errors":[{"index","error"}]}` where some are not written; 400 `{"error"}` for a body that is no such JSON |
+//! | [`write()`] | one point, or an array of points | 200 `{"written":n}`; 206 `{"written":n,"errors":[{"index","error"}]}` if some are not written; 400 `{"error"}` for any other body |
 //! | [`query`] | `{"metric","start","end","tags"?}`, both times included | 200 `{"metric","start","end","points":[…],"count":n}`, ascending by time; 400 `{"error"}` |
 //! | [`health`] | | 200 `{"status":"healthy"}` |
 //! | [`counters`] | | 200 `{"points_written","queries_served","uptime_seconds"}` |
 //!
-//! A long answer is written in [`Pieces`], so that it is never in memory as a whole.
+//! A long answer is written in [`Pieces`], so it is never in memory as a whole.
 //!
-//! An element of an array that is no point, by a missing field or a wrong type, is a point that is
-//! not written; a single object that is none is a 400. Of the points that are not written, the first
-//! [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) are listed. Fields of other names are ignored; of two
-//! with one name the last counts. JSON has no NaN and no infinities: answers show such values as
-//! the texts `"NaN"`, `"+Inf"` and `"-Inf"`.
+//! An array element with a missing field or a wrong type is a point that is not written; the same
+//! as a single object is a 400. The first [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) points that
+//! are not written are listed. Fields with other names are ignored; the last of two fields with the
+//! same name counts. JSON has no NaN and no infinities, so answers show them as the strings
+//! `"NaN"`, `"+Inf"` and `"-Inf"`.
 
 mod answer;
 mod decimal;

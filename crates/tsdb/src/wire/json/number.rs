@@ -1,27 +1,29 @@
-//! Values in answers: the shortest decimal that reads back as the same f64.
+//! Values in answers: the shortest decimal that parses back to the same f64.
 
 use super::decimal::{ZEROS, to_eight_digits};
 
-/// Appends values of one series, which tend to have the same number of decimals.
+/// Appends values. Values of one series tend to have the same number of decimals, so it tries the
+/// last number first.
 #[derive(Debug, Default)]
 pub(super) struct ValueWriter {
-    /// How many decimals the last value had.
+    /// The number of decimals of the last value.
     decimals: usize,
 }
 
-/// More decimals are left to the general algorithm.
+/// Values with more decimals take the general algorithm.
 const MAX_DECIMALS: usize = 4;
 const POWERS: [f64; MAX_DECIMALS + 1] = [1.0, 10.0, 100.0, 1_000.0, 10_000.0];
 
 impl ValueWriter {
-    /// The most bytes of a value.
+    /// The maximum length of a value.
     pub(super) const LONGEST: usize = "-2.2250738585072014e-308".len();
 
-    /// Appends a value; as a text where JSON has no number for it.
+    /// Appends a value, as a string if JSON has no number for it.
     pub(super) fn push(&mut self, out: &mut Vec<u8>, value: f64) {
         if let Some(scaled) = self.as_decimal(value) {
             let decimals = self.decimals;
             match u64::try_from(scaled) {
+                // The fast path: up to eight digits without trailing zeros.
                 Ok(size @ ..100_000_000) if size % 10 > 0 || decimals == 0 => {
                     push_short(out, size, decimals);
                 }
@@ -30,6 +32,7 @@ impl ValueWriter {
         } else if value.is_finite() {
             let mut buffer = zmij::Buffer::new();
             let text = buffer.format_finite(value);
+            // A JSON number needs no fraction.
             out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
         } else {
             out.extend_from_slice(match value {
@@ -40,11 +43,11 @@ impl ValueWriter {
         }
     }
 
-    /// The value times a power of ten, if it is the quotient of such an integer and that power; the
-    /// power is remembered.
+    /// The value times a power of ten, if that is an integer whose quotient by the power is the
+    /// value again. Remembers the power.
     ///
-    /// With an integer of at most 15 digits this decimal is the shortest for the value, once its
-    /// trailing zeros are gone: no two decimals of 15 digits are the same f64.
+    /// With an integer of at most 15 digits, this decimal without trailing zeros is the shortest
+    /// for the value: no two decimals of 15 digits are the same f64.
     fn as_decimal(&mut self, value: f64) -> Option<i64> {
         if let Some(scaled) = scaled(value, self.decimals) {
             return Some(scaled);
@@ -81,9 +84,10 @@ impl ValueWriter {
     }
 }
 
-/// Appends a number of up to eight digits, `decimals` of them behind the point.
+/// Appends a number of up to eight digits, `decimals` of them after the point.
 fn push_short(out: &mut Vec<u8>, size: u64, decimals: usize) {
     let digits = to_eight_digits(size);
+    // Keeps at least one digit before the point.
     let zeros = (digits.trailing_zeros() as usize / 8).min(7 - decimals);
     let text = (digits | ZEROS) >> (8 * zeros);
     let whole = 8 - zeros - decimals;
@@ -93,18 +97,19 @@ fn push_short(out: &mut Vec<u8>, size: u64, decimals: usize) {
     );
     let text = before | (u128::from(b'.') | (u128::from(after) << 8)) << (8 * whole);
     let length = whole + if decimals > 0 { 1 + decimals } else { 0 };
-    // Sixteen bytes at once cost less than as many as there are.
+    // Appending 16 bytes and truncating is cheaper than appending a variable number.
     let end = out.len() + length;
     out.extend_from_slice(&text.to_le_bytes());
     out.truncate(end);
 }
 
-/// The value times a power of ten, if the quotient of that integer and the power is the value.
+/// The value times a power of ten, if that is an integer whose quotient by the power is the value.
 fn scaled(value: f64, decimals: usize) -> Option<i64> {
-    /// 1.5 × 2^52: added to a number below 2^51, it leaves none of its fraction.
+    /// 1.5 × 2^52: adding and subtracting it rounds a number below 2^51 to an integer.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     let scaled = value * POWERS[decimals] + ROUNDER - ROUNDER;
     let exact = scaled / POWERS[decimals] == value && scaled.abs() < 1e15;
     let minus_zero = scaled == 0.0 && value.is_sign_negative();
+    // An integer has no minus zero.
     (exact && !minus_zero).then_some(scaled as i64)
 }

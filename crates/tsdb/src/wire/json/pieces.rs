@@ -6,11 +6,11 @@ use super::push_string;
 use crate::merge::Merge;
 use crate::{Labels, METRIC_NAME, Sample, Selection};
 
-/// The answer to a [`Query`](super::Query) of any number of points, written piece by piece.
+/// The answer to a [`Query`](super::Query), written piece by piece, with any number of points.
 ///
-/// The points are those that the series had when this was made: it shares their compressed blocks,
-/// and later writes do not show. Beside these it has up to 128 points decoded for each series, or as
-/// many as the series has if these are fewer; nothing grows with the length of the answer.
+/// The answer shares the compressed blocks that the series had when it was created, so later writes
+/// do not show. It also holds up to 128 decoded points per series. Its memory does not grow with
+/// the length of the answer.
 ///
 /// ```
 /// # use tsdb::wire::json::{Pieces, Query};
@@ -28,25 +28,25 @@ use crate::{Labels, METRIC_NAME, Sample, Selection};
 /// ```
 #[derive(Debug)]
 pub struct Pieces {
-    /// What stands before the points, until it is written.
+    /// The text before the points. Empty once it is written.
     beginning: String,
     points: Merge,
     writer: PointWriter,
-    /// What follows the value of each point of a series: its tags, where it has any.
+    /// The text after the value of each point, by series: the tags, if any, and the closing brace.
     after_values: Vec<String>,
-    /// The most bytes of a point.
-    longest: usize,
+    /// The maximum length of a point.
+    max_point_bytes: usize,
     done: bool,
 }
 
-/// What may follow the points, and the room in which the last value is written.
-const END: usize = 64;
+/// Space for the text after the points, and for the last value, which is written in 16-byte units.
+const END_BYTES: usize = 64;
 
 impl Pieces {
-    /// The bytes of a piece, at most. Only the beginning with the metric's name, and a point, are
-    /// in one piece whatever their length.
+    /// The maximum length of a piece. The text before the points and a single point are never
+    /// split, so a piece with one of them can be longer.
     ///
-    /// Such a piece is written in the first caches of a processor, within some 20 µs.
+    /// A piece of this size fits the first caches of a processor and takes some 20 µs to write.
     pub const BYTES: usize = 64 * 1024;
 
     pub(super) fn new(metric: &str, times_ms: RangeInclusive<i64>, selection: &Selection) -> Self {
@@ -70,29 +70,31 @@ impl Pieces {
         Self {
             beginning,
             points,
-            longest: writer.longest() + after_value.unwrap_or_default(),
+            max_point_bytes: writer.max_point_bytes() + after_value.unwrap_or_default(),
             writer,
             after_values,
             done: false,
         }
     }
 
-    /// Appends the next piece to `out`, and returns whether more follow. After the last, nothing is
-    /// appended.
+    /// Appends the next piece to `out` and returns whether more pieces follow. After the last piece
+    /// it appends nothing.
     ///
-    /// An `out` that has room for [`BYTES`](Self::BYTES) does not grow.
+    /// An `out` with capacity for [`BYTES`](Self::BYTES) does not grow, unless a point is longer
+    /// than that.
     pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
         let begun = out.len();
         out.append(&mut std::mem::take(&mut self.beginning).into_bytes());
         while !self.done {
-            let left = (begun + Self::BYTES - END).saturating_sub(out.len());
-            let fitting = left / self.longest;
+            let left = (begun + Self::BYTES - END_BYTES).saturating_sub(out.len());
+            let fitting = left / self.max_point_bytes;
+            // An empty piece takes a point of any length, so that every call makes progress.
             if fitting == 0 && out.len() > begun {
                 return true;
             }
             match self.points.next_run(fitting.max(1)) {
                 Some((series, points)) => {
-                    out.reserve(points.len() * self.longest + END);
+                    out.reserve(points.len() * self.max_point_bytes + END_BYTES);
                     let after_value = &self.after_values[series];
                     for point in points {
                         self.writer.push(out, *point, after_value);
@@ -110,8 +112,8 @@ impl Pieces {
         false
     }
 
-    /// The bytes that this keeps in memory at most, the blocks that it shares with the series among
-    /// them, for they stay while it does.
+    /// The maximum memory that this holds, in bytes. Includes the blocks shared with the series,
+    /// which stay alive as long as this.
     pub fn size_bytes(&self) -> usize {
         let texts = self.after_values.iter();
         let texts = texts.map(|text| size_of::<String>() + text.capacity());
@@ -119,14 +121,15 @@ impl Pieces {
     }
 }
 
-/// Writes points; what they have in common is prepared once.
+/// Writes points. The text that all points share is prepared once.
 #[derive(Debug)]
 struct PointWriter {
-    /// Begins with a comma, which the first point leaves out.
+    /// Begins with a comma, which the first point omits.
     before_time: String,
-    /// All of the last point up to its value.
+    /// The last point up to its value.
     before_value: Vec<u8>,
-    /// The time of the last point without its last eight digits, if it has more.
+    /// The time of the last point without its last eight digits; `None` if it has no more than
+    /// those.
     time_begin: Option<i64>,
     values: ValueWriter,
     count: usize,
@@ -148,8 +151,8 @@ impl PointWriter {
         }
     }
 
-    /// The most bytes of a point, but for what follows its value.
-    fn longest(&self) -> usize {
+    /// The maximum length of a point without the text after its value.
+    fn max_point_bytes(&self) -> usize {
         let time = "-9223372036854775808".len();
         self.before_time.len() + time + BEFORE_VALUE.len() + ValueWriter::LONGEST
     }
@@ -164,10 +167,12 @@ impl PointWriter {
         out.extend_from_slice(after_value.as_bytes());
     }
 
-    /// Points follow each other so closely that few of the time's digits change.
+    /// Sets the time of the next point. Times are close to each other, so usually only the last
+    /// eight digits change and are overwritten in place.
     #[inline]
     fn set_time(&mut self, timestamp_ms: i64) {
         const CHANGING: i64 = 100_000_000;
+        // Negative and shorter times have no fixed place for the last eight digits.
         let begin = (timestamp_ms >= CHANGING).then_some(timestamp_ms / CHANGING);
         if begin.is_none() || begin != self.time_begin {
             self.before_value.clear();

@@ -1,4 +1,4 @@
-//! A point of a body.
+//! Reads the points of a body.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use crate::labels::LabelsRef;
 use crate::wire::Fault;
 use crate::{LabelsBuilder, Sample};
 
-/// Reads points one after another. Points of one series tend to follow each other: where the texts
-/// of metric and tags are those of the last point, they are not read again; where all but the two
-/// numbers is, nothing else is.
+/// Reads points one after another. Points of one series tend to follow each other, so the reader
+/// compares texts first: metric and tags with the text of the last point are not parsed again, and
+/// of a point that differs only in its two numbers, only these are parsed.
 #[derive(Default)]
 pub(super) struct PointReader<'a> {
     /// Has the labels of the last point.
@@ -20,20 +20,20 @@ pub(super) struct PointReader<'a> {
     form: Form<'a>,
 }
 
-/// How the last point is written, but for its two numbers; empty before the first.
+/// The text of the last point except its two numbers. Empty before the first point.
 #[derive(Default)]
 struct Form<'a> {
-    /// From the opening brace.
+    /// The text from the opening brace to the first number.
     before: &'a str,
     between: &'a str,
-    /// To the closing brace.
+    /// The text from the second number to the closing brace.
     after: &'a str,
     value_first: bool,
 }
 
 impl<'a> Form<'a> {
-    /// Passes a point of this form. No number goes on with what follows one in a point, so that a
-    /// point of the same form has the same fields.
+    /// Passes a point of this form. The text after a number never continues a number, so a point of
+    /// this form has the same fields.
     fn read(&self, scanner: &mut Scanner<'a>) -> Option<Sample> {
         if self.before.is_empty() {
             return None;
@@ -58,47 +58,47 @@ impl<'a> Form<'a> {
     }
 }
 
-/// A series as it is written.
+/// The text of a series.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct SeriesText<'a> {
-    /// With its quotes; empty where there is none.
+    /// With its quotes; empty if it is missing.
     metric: &'a str,
-    /// With its braces; empty where there are none.
+    /// With its braces; empty if they are missing.
     tags: &'a str,
 }
 
-/// The fields of a point as far as they were read.
+/// The fields of a point that were read so far.
 #[derive(Default)]
 struct Fields<'a> {
     series: SeriesText<'a>,
     timestamp_ms: Option<i64>,
     value: Option<f64>,
-    /// Where the two numbers stand.
-    timestamp_at: Range<usize>,
-    value_at: Range<usize>,
-    /// The first field that is wrong.
+    /// The byte ranges of the two numbers.
+    timestamp_range: Range<usize>,
+    value_range: Range<usize>,
+    /// The fault of the first wrong field.
     fault: Option<&'static str>,
 }
 
 impl<'a> Fields<'a> {
-    /// The form of a point that begins at `start` and was passed to its end.
+    /// The form of the point between `start` and the position of the scanner.
     fn form(&self, start: usize, scanner: &Scanner<'a>) -> Form<'a> {
-        let value_first = self.value_at.start < self.timestamp_at.start;
+        let value_first = self.value_range.start < self.timestamp_range.start;
         let (first, second) = if value_first {
-            (&self.value_at, &self.timestamp_at)
+            (&self.value_range, &self.timestamp_range)
         } else {
-            (&self.timestamp_at, &self.value_at)
+            (&self.timestamp_range, &self.value_range)
         };
         Form {
             before: scanner.part(start..first.start),
             between: scanner.part(first.end..second.start),
-            after: scanner.part(second.end..scanner.at()),
+            after: scanner.part(second.end..scanner.position()),
             value_first,
         }
     }
 }
 
-/// The fields by their names.
+/// A field, by its name.
 #[derive(Clone, Copy)]
 enum Field {
     Metric,
@@ -109,8 +109,8 @@ enum Field {
 }
 
 impl Field {
-    /// Passes the name of a field and its colon. Compares to the usual texts of the names before it
-    /// reads one.
+    /// Passes the name of a field and its colon. Compares with the usual texts before it parses a
+    /// name.
     fn next(scanner: &mut Scanner<'_>) -> Result<Self, Malformed> {
         scanner.peek();
         for (text, field) in [
@@ -133,25 +133,26 @@ impl Field {
     }
 }
 
-/// Where a field is not what it must be.
+/// The fault of a field with a wrong type or value, if it has one.
 type FieldFault = Option<&'static str>;
 
 impl<'a> PointReader<'a> {
-    /// Reads a value that should be a point.
+    /// Reads a value, which should be a point.
     ///
     /// # Errors
-    /// The text is no JSON. A value that is JSON and no point is the inner error.
+    /// The outer error: the text is not JSON. The inner error: the value is JSON, but not a point.
     pub(super) fn read(
         &mut self,
         scanner: &mut Scanner<'a>,
     ) -> Result<Result<(LabelsRef<'_>, Sample), Fault>, Malformed> {
         scanner.peek();
+        // On a copy, because a point of another form is read again from its start.
         let mut ahead = *scanner;
         if let Some(sample) = self.form.read(&mut ahead) {
             *scanner = ahead;
             return Ok(Ok((self.builder.built(), sample)));
         }
-        let start = scanner.at();
+        let start = scanner.position();
         if !scanner.accept(b'{') {
             scanner.skip()?;
             return Ok(Err(Fault::form("a point must be an object")));
@@ -175,6 +176,7 @@ impl<'a> PointReader<'a> {
         let timestamp_ms = fields.timestamp_ms.ok_or_else(|| missing("timestamp"))?;
         let value = fields.value.ok_or_else(|| missing("value"))?;
         if fields.series != self.series {
+            // Forgotten first: if the build fails, the builder holds no series.
             (self.series, self.form) = Default::default();
             self.build(fields.series)?;
             self.series = fields.series;
@@ -185,7 +187,7 @@ impl<'a> PointReader<'a> {
         })
     }
 
-    /// Reads texts that were checked when they were passed.
+    /// Builds the labels from texts that were checked when they were passed.
     fn build(&mut self, series: SeriesText<'a>) -> Result<(), Fault> {
         let unread = |_: Malformed| Fault::form("the series can't be read");
         let metric = Scanner::new(series.metric)
@@ -239,6 +241,7 @@ impl<'a> PointReader<'a> {
         fields: &mut Fields<'a>,
     ) -> Result<FieldFault, Malformed> {
         let is_string = scanner.peek() == Some(b'"');
+        // The text includes the closing quote, so it never matches the beginning of a longer name.
         if !self.series.metric.is_empty() && scanner.accept_text(self.series.metric) {
             fields.series.metric = self.series.metric;
             return Ok(None);
@@ -247,7 +250,7 @@ impl<'a> PointReader<'a> {
             scanner.skip()?;
             return Ok(Some("metric must be a string"));
         }
-        let start = scanner.at();
+        let start = scanner.position();
         scanner.string()?;
         fields.series.metric = scanner.since(start);
         Ok(None)
@@ -265,6 +268,7 @@ impl<'a> PointReader<'a> {
         }
         fields.series.tags = "";
         if !is_object {
+            // `null` counts as no tags.
             let is_null = scanner.peek() == Some(b'n');
             scanner.skip()?;
             return Ok(if is_null {
@@ -273,7 +277,7 @@ impl<'a> PointReader<'a> {
                 Some("tags must be an object")
             });
         }
-        let start = scanner.at();
+        let start = scanner.position();
         let all_strings = members(scanner, |_, _| {})?;
         fields.series.tags = scanner.since(start);
         Ok(if all_strings {
@@ -289,14 +293,14 @@ fn timestamp(scanner: &mut Scanner<'_>, fields: &mut Fields<'_>) -> Result<Field
         scanner.skip()?;
         return Ok(Some("timestamp must be a number"));
     }
-    let start = scanner.at();
+    let start = scanner.position();
     fields.timestamp_ms = scanner.number()?.integer();
-    fields.timestamp_at = start..scanner.at();
+    fields.timestamp_range = start..scanner.position();
     let fits = fields.timestamp_ms.is_some();
     Ok(if fits {
         None
     } else {
-        Some("timestamp must be an integer of 64 bits")
+        Some("timestamp must be a 64-bit integer")
     })
 }
 
@@ -305,18 +309,19 @@ fn value(scanner: &mut Scanner<'_>, fields: &mut Fields<'_>) -> Result<FieldFaul
         scanner.skip()?;
         return Ok(Some("value must be a number"));
     }
-    let start = scanner.at();
+    let start = scanner.position();
     fields.value = scanner.number()?.float();
-    fields.value_at = start..scanner.at();
+    fields.value_range = start..scanner.position();
     let fits = fields.value.is_some();
     Ok(if fits {
         None
     } else {
-        Some("value is beyond the greatest number")
+        Some("value is too large for a 64-bit float")
     })
 }
 
-/// Passes an object, and shows its members whose values are strings; says whether all are.
+/// Passes an object and calls `show` with each member whose value is a string. Returns whether all
+/// of them are.
 pub(super) fn members(
     scanner: &mut Scanner<'_>,
     mut show: impl FnMut(&str, &str),

@@ -5,9 +5,9 @@ use crate::{Db, Matcher, Selection};
 
 /// Answers with the points of a metric; see the [module](super).
 ///
-/// `tags` picks the series that have each of these tags. Points of several series are merged by
-/// time; of one time, those of one series stand together in order of arrival. The answer is in
-/// memory as a whole; [`Query::pieces`] makes a long one.
+/// `tags` selects the series that have all of these tags. Points of several series are merged by
+/// time; points of one series at one time stay together in order of arrival. The answer is in
+/// memory as a whole; use [`Query::pieces`] for a long one.
 pub fn query(db: &Db, body: &[u8]) -> Answer {
     match Query::read(body) {
         Ok(query) => query.answer(&query.select(db)),
@@ -15,7 +15,7 @@ pub fn query(db: &Db, body: &[u8]) -> Answer {
     }
 }
 
-/// [`query`] in its steps, for a caller that looks at the selection before it is read.
+/// The steps of [`query`], for a caller that inspects the selection before it is read.
 #[derive(Debug)]
 pub struct Query {
     metric: String,
@@ -63,7 +63,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Reads a member, and says what is wrong with it.
+    /// Reads a member and returns its fault, if it has one.
     fn field(
         &mut self,
         name: &str,
@@ -74,7 +74,7 @@ impl Request {
             ("metric", Some(b'"')) => self.metric = Some(scanner.string()?.decoded().into()),
             ("start" | "end", Some(b'-' | b'0'..=b'9')) => {
                 let Some(time) = scanner.number()?.integer() else {
-                    return Ok(Some("start and end must be integers of 64 bits"));
+                    return Ok(Some("start and end must be 64-bit integers"));
                 };
                 let bound = if name == "start" {
                     &mut self.start_ms
@@ -84,6 +84,7 @@ impl Request {
                 *bound = Some(time);
             }
             ("tags", Some(b'{')) => {
+                // The last of two fields with the same name counts.
                 self.tags.clear();
                 let all = members(scanner, |name, value| {
                     self.tags.push(Matcher::equal(name, value));
@@ -131,26 +132,27 @@ impl Request {
 }
 
 impl Query {
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A text for the sender, if the body is not JSON or not a query.
     pub fn read(body: &[u8]) -> Result<Self, String> {
         Request::read(body)
     }
 
-    /// The series that it is about.
+    /// The series that match the query.
     pub fn select(&self, db: &Db) -> Selection {
         db.select(&self.matchers, self.start_ms, self.end_ms)
     }
 
-    /// The answer with the points of a selection, piece by piece: for more points than should be in
+    /// The answer with the points of a selection, piece by piece. For more points than should be in
     /// memory as text at once.
     pub fn pieces(&self, selection: &Selection) -> Pieces {
         Pieces::new(&self.metric, self.start_ms..=self.end_ms, selection)
     }
 
-    /// The answer with the points of a selection as a whole: about 60 bytes a point, and the tags.
+    /// The answer with the points of a selection as a whole. It takes about 60 bytes a point, plus
+    /// the tags.
     pub fn answer(&self, selection: &Selection) -> Answer {
         let mut pieces = self.pieces(selection);
         let mut body = Vec::new();

@@ -1,71 +1,71 @@
-//! A scanner over the text of a JSON document. It checks the grammar of all that it passes, and
-//! copies nothing.
+//! A scanner over the text of a JSON document. It checks the grammar of everything that it passes
+//! and copies nothing.
 
 use std::ops::Range;
 
 use super::decimal::{Number, read_digits};
 use super::text::Text;
 
-/// The place where a body ceases to be JSON.
+/// The position at which a body stops being JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("malformed JSON: {expected} is missing at byte {at}")]
+#[error("malformed JSON: expected {expected} at byte {at}")]
 pub(super) struct Malformed {
-    /// What was expected there.
+    /// The token or part that the grammar requires there.
     pub(super) expected: &'static str,
-    /// The byte, from zero.
+    /// The index of the byte, from zero.
     pub(super) at: usize,
 }
 
-/// How deeply values may be nested that nothing asks for.
+/// The maximum depth of values that are skipped. A bit of a `u128` per level.
 const MAX_DEPTH: u32 = 128;
 
-/// A text and how far it was read.
+/// A text and the position up to which it was read.
 #[derive(Clone, Copy)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, position: 0 }
     }
 
-    /// The place of the next byte.
-    pub(super) fn at(&self) -> usize {
-        self.at
+    /// The index of the next byte.
+    pub(super) fn position(&self) -> usize {
+        self.position
     }
 
-    /// The text from a place to here.
+    /// The text from `start` to the current position.
     pub(super) fn since(&self, start: usize) -> &'a str {
-        self.part(start..self.at)
+        self.part(start..self.position)
     }
 
-    /// The text between two places.
-    pub(super) fn part(&self, places: Range<usize>) -> &'a str {
-        &self.text[places]
+    /// The text in a byte range.
+    pub(super) fn part(&self, range: Range<usize>) -> &'a str {
+        &self.text[range]
     }
 
-    /// The next byte of a token, which stays.
+    /// Skips white space and returns the next byte without passing it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
+        while let Some(&byte) = bytes.get(self.position) {
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
                 return Some(byte);
             }
-            self.at += 1;
+            self.position += 1;
         }
         None
     }
 
-    /// Passes this byte, if it is the next one of a token.
+    /// Passes this byte if it is next after white space.
     pub(super) fn accept(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
+        self.position += usize::from(found);
         found
     }
 
-    /// Passes this byte, which must be the next one of a token.
+    /// Passes this byte, which must be next after white space.
     pub(super) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Malformed> {
         if self.accept(byte) {
             Ok(())
@@ -74,14 +74,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes this text, if it comes next.
+    /// Passes this text if it is next, without skipping white space.
     pub(super) fn accept_text(&mut self, text: &str) -> bool {
-        let found = self.text.as_bytes()[self.at..].starts_with(text.as_bytes());
-        self.at += if found { text.len() } else { 0 };
+        let found = self.text.as_bytes()[self.position..].starts_with(text.as_bytes());
+        self.position += if found { text.len() } else { 0 };
         found
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that nothing but white space follows.
     pub(super) fn end(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             None => Ok(()),
@@ -89,11 +89,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error at this place.
+    /// The error at the current position.
     pub(super) fn malformed(&self, expected: &'static str) -> Malformed {
         Malformed {
             expected,
-            at: self.at,
+            at: self.position,
         }
     }
 
@@ -101,21 +101,22 @@ impl<'a> Scanner<'a> {
     pub(super) fn string(&mut self) -> Result<Text<'a>, Malformed> {
         self.expect(b'"', "a string")?;
         let bytes = self.text.as_bytes();
-        let start = self.at;
+        let start = self.position;
         let mut escaped = false;
         loop {
-            match bytes.get(self.at) {
+            match bytes.get(self.position) {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
                     self.escape()?;
                 }
-                Some(0x20..) => self.at += 1,
+                Some(0x20..) => self.position += 1,
+                // The end of the text, or a control character, which must be escaped.
                 _ => return Err(self.malformed("the end of the string")),
             }
         }
         let raw = self.since(start);
-        self.at += 1;
+        self.position += 1;
         Ok(Text::new(raw, escaped))
     }
 
@@ -123,14 +124,14 @@ impl<'a> Scanner<'a> {
     fn escape(&mut self) -> Result<(), Malformed> {
         const SEQUENCE: &str = "an escape sequence";
         let bytes = self.text.as_bytes();
-        match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+        match bytes.get(self.position + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.position += 2,
             Some(b'u') => {
-                let digits = bytes.get(self.at + 2..self.at + 6);
+                let digits = bytes.get(self.position + 2..self.position + 6);
                 if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
                     return Err(self.malformed(SEQUENCE));
                 }
-                self.at += 6;
+                self.position += 6;
             }
             _ => return Err(self.malformed(SEQUENCE)),
         }
@@ -145,30 +146,32 @@ impl<'a> Scanner<'a> {
     /// Passes a number, whose first character is next.
     pub(super) fn number(&mut self) -> Result<Number<'a>, Malformed> {
         let bytes = self.text.as_bytes();
-        let start = self.at;
-        let negative = bytes.get(self.at) == Some(&b'-');
-        self.at += usize::from(negative);
-        let (mut digits, mut count) = match bytes.get(self.at) {
+        let start = self.position;
+        let negative = bytes.get(self.position) == Some(&b'-');
+        self.position += usize::from(negative);
+        let (mut digits, mut count) = match bytes.get(self.position) {
+            // Nothing may follow a leading zero but a point or an exponent, and it is not a
+            // significant digit.
             Some(b'0') => {
-                self.at += 1;
+                self.position += 1;
                 (0, 0)
             }
             Some(b'1'..=b'9') => self.digits(0),
             _ => return Err(self.malformed("a digit")),
         };
         let mut scale = 0;
-        if bytes.get(self.at) == Some(&b'.') {
-            self.at += 1;
+        if bytes.get(self.position) == Some(&b'.') {
+            self.position += 1;
             (digits, scale) = self.digits(digits);
             count += scale;
             if scale == 0 {
                 return Err(self.malformed("a digit"));
             }
         }
-        let exponent = matches!(bytes.get(self.at), Some(b'e' | b'E'));
+        let exponent = matches!(bytes.get(self.position), Some(b'e' | b'E'));
         if exponent {
-            self.at += 1;
-            self.at += usize::from(matches!(bytes.get(self.at), Some(b'+' | b'-')));
+            self.position += 1;
+            self.position += usize::from(matches!(bytes.get(self.position), Some(b'+' | b'-')));
             if self.digits(0).1 == 0 {
                 return Err(self.malformed("a digit"));
             }
@@ -183,16 +186,17 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Passes digits, which follow those of `number`; how many there are is the second.
+    /// Passes digits and appends them to `number`. Also returns how many there are.
     fn digits(&mut self, number: u64) -> (u64, usize) {
-        let (number, count) = read_digits(&self.text.as_bytes()[self.at..], number);
-        self.at += count;
+        let (number, count) = read_digits(&self.text.as_bytes()[self.position..], number);
+        self.position += count;
         (number, count)
     }
 
     /// Passes a value of any kind.
     pub(super) fn skip(&mut self) -> Result<(), Malformed> {
-        // A bit for each open bracket, the innermost lowest: set for an object.
+        // One bit for each open bracket, the innermost lowest, set for an object: a stack without
+        // recursion or allocation.
         let (mut open, mut depth) = (0_u128, 0);
         loop {
             let opened = self.skip_start(&mut open, &mut depth)?;
@@ -218,7 +222,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a value without parts, or the beginning of one: then true, and a part is next.
+    /// Passes a scalar or empty value, or the beginning of an array or object. In the latter case
+    /// returns true, and its first element is next.
     fn skip_start(&mut self, open: &mut u128, depth: &mut u32) -> Result<bool, Malformed> {
         let object = match self.peek() {
             Some(b'"') => return self.string().map(|_| false),
@@ -230,7 +235,7 @@ impl<'a> Scanner<'a> {
         if *depth == MAX_DEPTH {
             return Err(self.malformed("less nesting"));
         }
-        self.at += 1;
+        self.position += 1;
         if self.accept(if object { b'}' } else { b']' }) {
             return Ok(false);
         }

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A string as it is written: between its quotes, with its escape sequences, whose form was checked.
+/// The text between the quotes of a string, with its escape sequences, which the scanner has
+/// checked.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     raw: &'a str,
@@ -13,7 +14,7 @@ impl<'a> Text<'a> {
         Self { raw, escaped }
     }
 
-    /// What it says. A half of a surrogate pair that stands alone is U+FFFD.
+    /// The unescaped text. A lone half of a surrogate pair becomes U+FFFD.
     pub(super) fn decoded(self) -> Cow<'a, str> {
         if self.escaped {
             Cow::Owned(unescape(self.raw))
@@ -36,7 +37,7 @@ fn unescape(raw: &str) -> String {
     out
 }
 
-/// The character of the sequence after its backslash, and the sequence's length.
+/// The character of an escape sequence after its backslash, and the length of the sequence.
 fn sequence(escape: &str) -> (char, usize) {
     let simple = match escape.as_bytes().first() {
         Some(b'b') => '\u{8}',
@@ -46,6 +47,7 @@ fn sequence(escape: &str) -> (char, usize) {
         Some(b't') => '\t',
         Some(b'u') => return unicode(escape),
         Some(&other) => char::from(other),
+        // Unreachable: the scanner has checked the sequence.
         None => return (char::REPLACEMENT_CHARACTER, 0),
     };
     (simple, 1)
@@ -67,7 +69,7 @@ fn unicode(escape: &str) -> (char, usize) {
     )
 }
 
-/// Four hexadecimal digits; the scanner has seen that they are there.
+/// The value of four hexadecimal digits, which the scanner has checked.
 fn code_unit(digits: &str) -> u32 {
     digits
         .get(..4)
@@ -75,11 +77,11 @@ fn code_unit(digits: &str) -> u32 {
         .unwrap_or(0xFFFD)
 }
 
-/// Appends a string in its quotes.
+/// Appends a string with quotes and escapes.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    for (index, byte) in text.bytes().enumerate() {
         let escape = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
@@ -89,13 +91,13 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
             0x00..0x20 => "",
             _ => continue,
         };
-        out.push_str(&text[plain..at]);
+        out.push_str(&text[plain..index]);
         out.push_str(escape);
         if escape.is_empty() {
             // Writing to a String doesn't fail.
             let _ = write!(out, "\\u{byte:04x}");
         }
-        plain = at + 1;
+        plain = index + 1;
     }
     out.push_str(&text[plain..]);
     out.push('"');

@@ -7,7 +7,7 @@ use crate::Db;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 
-/// Writes the point or the array of points of a body; see the [module](super) for the answers.
+/// Writes the point or the array of points in a body. See the [module](super) for the answers.
 ///
 /// The body is read to its end before anything is written.
 pub fn write(db: &Db, body: &[u8]) -> Answer {
@@ -17,14 +17,15 @@ pub fn write(db: &Db, body: &[u8]) -> Answer {
     }
 }
 
-/// [`write()`] without its answer, for a caller that counts; [`report`] makes the answer.
+/// [`write()`] without the answer, for a caller that counts points. [`report`] makes the answer.
 ///
 /// # Errors
-/// What is wrong with the body. Nothing was written.
+/// A text for the sender, if the body is not JSON or not points. Nothing was written.
 pub fn ingest(db: &Db, body: &[u8]) -> Result<Ingested, String> {
     let text = std::str::from_utf8(body).map_err(|error| format!("malformed JSON: {error}"))?;
     let mut scanner = Scanner::new(text);
     match scanner.peek() {
+        // Nothing is written before the whole array has been parsed.
         Some(b'[') => Ok(array(&mut scanner)
             .map_err(|error| error.to_string())?
             .write(db)),
@@ -53,14 +54,14 @@ fn array(scanner: &mut Scanner<'_>) -> Result<Points, Malformed> {
     Ok(points)
 }
 
-/// A single object that is no point is a body that is wrong; one that the engine refuses is a point
-/// that was not written.
+/// A single object that is not a point is an error of the body. A point that the engine refuses is
+/// a point that was not written.
 fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     let mut reader = PointReader::default();
     let point = reader.read(scanner).map_err(|error| error.to_string())?;
     scanner.end().map_err(|error| error.to_string())?;
     let (labels, sample) = point.map_err(|fault| fault.to_string())?;
-    Ok(match db.append_ref(labels, sample) {
+    Ok(match db.append_by_labels(labels, sample) {
         Ok(()) => Ingested {
             written: 1,
             ..Ingested::default()
@@ -69,7 +70,7 @@ fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     })
 }
 
-/// The answer of 200 or 206 for a body that was read.
+/// The 200 or 206 answer to a body that was read.
 pub fn report(ingested: &Ingested) -> Answer {
     let mut body = String::with_capacity(24);
     // Writing to a String doesn't fail.

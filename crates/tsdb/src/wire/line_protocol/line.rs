@@ -1,4 +1,4 @@
-//! A line and its parts. Parts are found when the line is read, and unescaped when they are used.
+//! A line and its parts. Reading a line finds the parts; they are unescaped on use.
 
 use std::borrow::Cow;
 
@@ -11,15 +11,16 @@ pub(super) struct Line<'a> {
     pub(super) timestamp: Option<i64>,
 }
 
-/// Splits a body after its first line: the line, the line breaks that it had, and the rest. A text
-/// in quotes may contain line breaks; one that is never closed ends with the line in which it began,
-/// so that no part of a body is looked at more than twice.
+/// Splits a body after its first line. Returns the line, the number of its line breaks, and the
+/// rest. A quoted string may contain line breaks. A string that is never closed ends with the line
+/// in which it began, so that each part of a body is scanned at most twice.
 pub(super) fn split(body: &[u8]) -> (&[u8], usize, &[u8]) {
     let first_break = body
         .iter()
         .position(|byte| *byte == b'\n')
         .unwrap_or(body.len());
     let is_comment = body[..first_break].trim_ascii_start().starts_with(b"#");
+    // A quote in a comment does not open a string.
     let end = if is_comment {
         first_break
     } else {
@@ -32,27 +33,28 @@ pub(super) fn split(body: &[u8]) -> (&[u8], usize, &[u8]) {
 
 fn end_of_line(body: &[u8]) -> usize {
     let (mut in_fields, mut quoted) = (false, false);
-    // The first line break of the text that is open.
+    // The first line break in the open string.
     let mut first_break = None;
-    let mut at = 0;
-    while let Some(&byte) = body.get(at) {
+    let mut index = 0;
+    while let Some(&byte) = body.get(index) {
         match byte {
-            b'\n' if quoted => first_break = first_break.or(Some(at)),
-            b'\n' => return at,
-            b'\\' if body.get(at + 1) != Some(&b'\n') => at += 1,
+            b'\n' if quoted => first_break = first_break.or(Some(index)),
+            b'\n' => return index,
+            // Skips an escaped byte, but not a line break, which the arms above must see.
+            b'\\' if body.get(index + 1) != Some(&b'\n') => index += 1,
             b'"' if quoted => (quoted, first_break) = (false, None),
             _ if quoted => {}
             b' ' => in_fields = true,
-            b'"' => quoted = in_fields && at > 0 && body[at - 1] == b'=',
+            b'"' => quoted = in_fields && index > 0 && body[index - 1] == b'=',
             _ => {}
         }
-        at += 1;
+        index += 1;
     }
     first_break.unwrap_or(body.len())
 }
 
 impl<'a> Line<'a> {
-    /// The line of this text; `None` for an empty one and for a comment.
+    /// Reads a line; `None` if it is empty or a comment.
     pub(super) fn read(text: &'a str) -> Result<Option<Self>, &'static str> {
         let text = text.trim_matches([' ', '\t', '\r']);
         if text.is_empty() || text.starts_with('#') {
@@ -74,6 +76,7 @@ impl<'a> Line<'a> {
             timestamp: read_timestamp(timestamp.trim())?,
         };
         let has_tags = series.len() > measurement.len();
+        // Checked here, so that `tags` can skip the errors.
         if has_tags
             && !Section::Series
                 .parts(tags)
@@ -84,7 +87,7 @@ impl<'a> Line<'a> {
         Ok(Some(line))
     }
 
-    /// The bytes of measurement and tags as they are written.
+    /// The length of measurement and tags as they are written.
     pub(super) fn series_bytes(&self) -> usize {
         self.measurement.len() + self.tags.len()
     }
@@ -115,35 +118,35 @@ fn read_timestamp(text: &str) -> Result<Option<i64>, &'static str> {
         _ => text
             .parse()
             .map(Some)
-            .map_err(|_| "the timestamp is no integer of 64 bits"),
+            .map_err(|_| "the timestamp is not a 64-bit integer"),
     }
 }
 
-/// A part of a line, by what a quote means in it.
+/// A part of a line. A quote has a different meaning in each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// Measurement and tags: a quote is a character.
+    /// Measurement and tags: a quote is an ordinary character.
     Series,
-    /// Fields: a quote after an equals sign begins a text.
+    /// Fields: a quote after an equals sign begins a string.
     Fields,
 }
 
 impl Section {
-    /// What is before and after the first such byte that is neither escaped nor in a text.
+    /// Splits at the first separator that is neither escaped nor in a string.
     fn cut(self, text: &str, separator: u8) -> Option<(&str, &str)> {
         let bytes = text.as_bytes();
         let mut quoted = false;
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
+        let mut index = 0;
+        while let Some(&byte) = bytes.get(index) {
             match byte {
-                b'\\' => at += 1,
+                b'\\' => index += 1,
                 b'"' if quoted => quoted = false,
                 _ if quoted => {}
-                b'"' if self == Self::Fields => quoted = at > 0 && bytes[at - 1] == b'=',
-                _ if byte == separator => return Some((&text[..at], &text[at + 1..])),
+                b'"' if self == Self::Fields => quoted = index > 0 && bytes[index - 1] == b'=',
+                _ if byte == separator => return Some((&text[..index], &text[index + 1..])),
                 _ => {}
             }
-            at += 1;
+            index += 1;
         }
         None
     }

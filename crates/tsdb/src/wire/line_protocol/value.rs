@@ -1,29 +1,29 @@
-/// The number that a field's value is stored as.
+/// Converts a field's value to the number that is stored.
 pub(super) fn number(text: &str) -> Result<f64, &'static str> {
-    const NO_NUMBER: &str = "the value is no number";
+    const NOT_A_NUMBER: &str = "the value is not a number";
     match text {
         "t" | "T" | "true" | "True" | "TRUE" => return Ok(1.0),
         "f" | "F" | "false" | "False" | "FALSE" => return Ok(0.0),
-        _ if text.starts_with('"') => return Err("a text is no value of a series"),
+        _ if text.starts_with('"') => return Err("a string cannot be stored as a value"),
         _ => {}
     }
     if let Some(integer) = text.strip_suffix('i') {
         return integer
             .parse::<i64>()
             .map(|value| value as f64)
-            .map_err(|_| NO_NUMBER);
+            .map_err(|_| NOT_A_NUMBER);
     }
     if let Some(integer) = text.strip_suffix('u') {
         return integer
             .parse::<u64>()
             .map(|value| value as f64)
-            .map_err(|_| NO_NUMBER);
+            .map_err(|_| NOT_A_NUMBER);
     }
-    // Neither `inf` nor `nan`, which the standard library would read.
+    // The standard library would also parse `inf` and `nan`.
     let digits = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
         && text.ends_with(|last: char| last.is_ascii_digit() || last == '.');
     match text.parse::<f64>() {
         Ok(value) if digits && value.is_finite() => Ok(value),
-        _ => Err(NO_NUMBER),
+        _ => Err(NOT_A_NUMBER),
     }
 }

@@ -1,10 +1,11 @@
 use super::protobuf::{push_varint, varint_length};
 use crate::{Label, Labels, Sample};
 
-/// The body of a write request with these series.
+/// Encodes these series as the body of a write request.
 pub fn encode<'a>(series: impl IntoIterator<Item = (&'a Labels, &'a [Sample])>) -> Vec<u8> {
     let mut message = Vec::new();
     for (labels, samples) in series {
+        // The length precedes the contents, so it is computed before they are written.
         let length = labels
             .iter()
             .map(|label| framed(label_length(label)))
@@ -40,7 +41,7 @@ fn compress(message: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The bytes of a field of this length with its key and its length.
+/// The length of a field including its key and its length prefix.
 fn framed(length: usize) -> usize {
     1 + varint_length(length as u64) + length
 }

@@ -9,18 +9,18 @@ use super::queue::Queue;
 use super::{QueueFull, SendError, Transport, encode};
 use crate::{Labels, Sample};
 
-/// How a [`Forwarder`] queues and sends.
+/// The limits and delays of a [`Forwarder`].
 #[derive(Clone, Debug)]
 pub struct ForwarderOptions {
-    /// The most samples that wait. Default 1,000,000.
+    /// Maximum number of queued samples. Default 1,000,000.
     pub max_queued: usize,
-    /// The most samples of a request. Default 2,000.
+    /// Maximum number of samples in a request. Default 2,000.
     pub max_per_request: usize,
-    /// How long samples wait for a request to fill. Default 5 seconds.
+    /// Maximum time that samples wait for a request to fill. Default 5 seconds.
     pub max_delay: Duration,
-    /// The pause before a request is sent again; doubled each time. Default 30 ms.
+    /// The pause before the first retry of a request. It doubles with each retry. Default 30 ms.
     pub min_backoff: Duration,
-    /// The longest such pause, unless the server asks for a longer one. Default 5 seconds.
+    /// The maximum pause, unless the server asks for a longer one. Default 5 seconds.
     pub max_backoff: Duration,
 }
 
@@ -36,28 +36,28 @@ impl Default for ForwarderOptions {
     }
 }
 
-/// What became of the samples that a [`Forwarder`] was offered.
+/// Counts of the samples offered to a [`Forwarder`], by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForwardStats {
-    /// Samples that wait, or are being sent.
+    /// Samples that are queued or being sent.
     pub queued: usize,
-    /// Samples that the other server took.
+    /// Samples that the other server accepted.
     pub sent: u64,
-    /// Samples that it rejected: they are given up.
+    /// Samples that the other server rejected. They are dropped.
     pub rejected: u64,
-    /// Samples that were not taken because the queue was full.
+    /// Samples that were refused because the queue was full.
     pub refused: u64,
-    /// Requests that had to be sent again.
+    /// Number of retries.
     pub retries: u64,
     /// The last error of the transport.
     pub last_error: Option<SendError>,
 }
 
-/// Sends samples on to another server, in order, from a thread of its own.
+/// Forwards samples to another server, in order, from a background thread.
 ///
-/// A request that fails for a time is sent again until it succeeds; meanwhile the queue fills, and
-/// a full queue refuses samples. Dropping the forwarder gives up what is queued, after the request
-/// under way: [`Self::close`] sends it.
+/// A request that fails temporarily is retried until it succeeds. Meanwhile the queue fills, and a
+/// full queue refuses samples. Dropping the forwarder waits for the current request and drops the
+/// queued samples; [`Self::close`] sends them.
 #[derive(Debug)]
 pub struct Forwarder {
     shared: Arc<Shared>,
@@ -73,7 +73,7 @@ struct Shared {
 struct State {
     queue: Queue,
     stats: ForwardStats,
-    /// When to stop, whatever is queued: set by closing.
+    /// The time at which the thread stops even if samples are queued. Set on close.
     stop_at: Option<Instant>,
 }
 
@@ -81,7 +81,7 @@ impl Forwarder {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    /// The operating system could not start a thread.
     pub fn start(transport: impl Transport, options: ForwarderOptions) -> io::Result<Self> {
         let queue = Queue::new(options.max_queued);
         let state = Mutex::new(State {
@@ -104,28 +104,29 @@ impl Forwarder {
         })
     }
 
-    /// Queues samples of a series, all or none. Doesn't wait.
+    /// Queues samples of a series, all or none. Never blocks.
     ///
     /// # Errors
-    /// [`QueueFull`].
+    /// [`QueueFull`]: the queue has no space for all of the samples.
     pub fn offer(&self, labels: &Labels, samples: &[Sample]) -> Result<(), QueueFull> {
         let mut state = self.shared.state.lock();
         let pushed = state.queue.push(labels, samples);
         if pushed.is_err() {
             state.stats.refused += samples.len() as u64;
         }
+        // Notifies without the lock, or the woken thread would block on it.
         drop(state);
         self.shared.changed.notify_one();
         pushed
     }
 
-    /// What became of the samples so far.
+    /// The counts so far.
     pub fn stats(&self) -> ForwardStats {
         self.shared.stats()
     }
 
-    /// Sends what is queued and stops. What is not sent in time is given up, and counted as queued
-    /// in the answer. A request under way is waited for.
+    /// Sends the queued samples and stops. Samples that are not sent within `timeout` are dropped,
+    /// and the result counts them as queued. Waits for the current request even beyond `timeout`.
     pub fn close(mut self, timeout: Duration) -> ForwardStats {
         self.stop(timeout);
         self.shared.stats()
@@ -135,9 +136,9 @@ impl Forwarder {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        self.shared.state.lock().stop_at = Some(after(timeout));
+        self.shared.state.lock().stop_at = Some(deadline_after(timeout));
         self.shared.changed.notify_one();
-        // A transport that panicked has ended the thread before: its samples stay queued.
+        // A panic of the transport has already ended the thread. Its samples stay queued.
         let _ = thread.join();
     }
 }
@@ -165,16 +166,18 @@ impl Shared {
                     .iter()
                     .map(|(labels, samples)| (labels, samples.as_slice())),
             );
+            // Stopped between retries: the samples stay counted as queued.
             let Some(outcome) = self.send(&mut transport, &body) else {
                 return;
             };
-            self.settle(count, outcome);
+            self.record_outcome(count, outcome);
         }
     }
 
-    /// The samples of the next request, once there are enough or they have waited long enough;
-    /// `None` when it is time to stop.
+    /// Waits until a request is full or its samples have waited long enough, and returns its
+    /// samples. `None` when it is time to stop.
     fn next_request(&self) -> Option<Vec<(Labels, Vec<Sample>)>> {
+        // A limit of 0 would send nothing.
         let max = self.options.max_per_request.max(1);
         let mut state = self.state.lock();
         let mut send_at = None;
@@ -187,10 +190,11 @@ impl Shared {
                 if closing {
                     return None;
                 }
+                // No deadline yet: `max_delay` counts from the first sample.
                 self.changed.wait(&mut state);
                 continue;
             }
-            let due = *send_at.get_or_insert_with(|| after(self.options.max_delay));
+            let due = *send_at.get_or_insert_with(|| deadline_after(self.options.max_delay));
             if closing || state.queue.len() >= max || Instant::now() >= due {
                 return Some(state.queue.front(max));
             }
@@ -198,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// Sends a request until it is taken or rejected; `None` when it is time to stop.
+    /// Sends a request until it is accepted or rejected. `None` when it is time to stop.
     fn send(&self, transport: &mut impl Transport, body: &[u8]) -> Option<Result<(), SendError>> {
         let mut backoff = self.options.min_backoff;
         loop {
@@ -220,9 +224,10 @@ impl Shared {
         }
     }
 
-    /// Waits, and says whether to go on afterwards.
+    /// Waits, and returns whether to continue afterwards.
     fn pause(&self, state: &mut parking_lot::MutexGuard<'_, State>, pause: Duration) -> bool {
-        let until = after(pause);
+        let until = deadline_after(pause);
+        // `offer` notifies the same condition variable, so a wake-up alone means nothing.
         while Instant::now() < until && !state.must_stop() {
             let until = state.stop_at.map_or(until, |stop_at| until.min(stop_at));
             self.changed.wait_until(state, until);
@@ -230,7 +235,7 @@ impl Shared {
         !state.must_stop()
     }
 
-    fn settle(&self, count: usize, outcome: Result<(), SendError>) {
+    fn record_outcome(&self, count: usize, outcome: Result<(), SendError>) {
         let mut state = self.state.lock();
         state.queue.remove_front(count);
         match outcome {
@@ -243,8 +248,9 @@ impl Shared {
     }
 }
 
-/// The time after so long; beyond what a clock can tell, in some thirty years.
-fn after(pause: Duration) -> Instant {
+/// The instant after this duration. A duration that `Instant` can't represent becomes some thirty
+/// years.
+fn deadline_after(pause: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(1_000_000_000);
     let now = Instant::now();
     now.checked_add(pause).unwrap_or_else(|| now + FAR)

@@ -12,7 +12,7 @@ pub(super) enum Part<'a> {
     Metadata(&'a [u8]),
 }
 
-/// Shows the parts of a request in their order.
+/// Calls `show` with the parts of a request in order.
 pub(super) fn read_request<'a>(
     message: &'a [u8],
     mut show: impl FnMut(Part<'a>) -> Result<(), Truncated>,
@@ -28,7 +28,7 @@ pub(super) fn read_request<'a>(
     Ok(())
 }
 
-/// The labels that a series begins with, as they are written, and what follows them.
+/// Splits a series after the labels that it begins with, without decoding them.
 pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> {
     let mut fields = Fields::new(message);
     while let [LABEL, ..] = fields.rest() {
@@ -38,19 +38,23 @@ pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> 
     Ok(message.split_at(length))
 }
 
-/// What else stands where samples do.
+/// Kinds of fields found among the samples.
 #[derive(Default)]
-pub(super) struct Others {
-    /// Labels, which belong to the series as those in front of the samples do.
+pub(super) struct OtherFields {
+    /// Labels, which belong to the series like those before the samples.
     pub(super) labels: bool,
     /// Native histograms.
     pub(super) histograms: bool,
 }
 
-/// Reads the samples of a part of a series into the list.
-pub(super) fn read_samples(message: &[u8], samples: &mut Vec<Sample>) -> Result<Others, Truncated> {
+/// Appends the samples of a part of a series to the list.
+pub(super) fn read_samples(
+    message: &[u8],
+    samples: &mut Vec<Sample>,
+) -> Result<OtherFields, Truncated> {
     const SAMPLE: u8 = 2 << 3 | 2;
-    let mut others = Others::default();
+    // The usual form, without decoding keys: samples shorter than 128 bytes and nothing else.
+    let mut others = OtherFields::default();
     let mut rest = message;
     while let [SAMPLE, length @ ..0x80, after @ ..] = rest
         && let Some((sample, after)) = after.split_at_checked(*length as usize)
@@ -70,7 +74,7 @@ pub(super) fn read_samples(message: &[u8], samples: &mut Vec<Sample>) -> Result<
     Ok(others)
 }
 
-/// Reads the labels of a series, or of its part, into the builder, which is empty.
+/// Reads the labels of a series, or of a part of it, into an empty builder.
 pub(super) fn read_labels(message: &[u8], labels: &mut LabelsBuilder) -> Result<(), Truncated> {
     let rest = read_plain_labels(message, labels).unwrap_or_else(|| {
         labels.clear();
@@ -86,8 +90,8 @@ pub(super) fn read_labels(message: &[u8], labels: &mut LabelsBuilder) -> Result<
     Ok(())
 }
 
-/// Reads the labels that a series begins with, if each is a name and a value in less than 128 bytes,
-/// as most are; returns what follows them.
+/// Reads the labels that a series begins with and returns the rest. `None` unless each label is a
+/// name and a value in less than 128 bytes, as most are.
 fn read_plain_labels<'a>(message: &'a [u8], labels: &mut LabelsBuilder) -> Option<&'a [u8]> {
     const NAME: u8 = LABEL;
     const VALUE: u8 = 2 << 3 | 2;
@@ -95,14 +99,14 @@ fn read_plain_labels<'a>(message: &'a [u8], labels: &mut LabelsBuilder) -> Optio
     while let [LABEL, length @ ..0x80, ..] = message.get(end..)? {
         end += 2 + *length as usize;
     }
-    // Keys and lengths are characters as well, so that the text is one if and only if all names and
+    // Keys and lengths below 128 are ASCII, so the bytes are UTF-8 if and only if all names and
     // values are.
     let (plain, rest) = message.split_at_checked(end)?;
     let text = std::str::from_utf8(plain).ok()?;
-    let mut at = 0;
-    while let [LABEL, length, NAME, name, ..] = plain[at..] {
-        let end = at + 2 + length as usize;
-        let name = at + 4..at + 4 + name as usize;
+    let mut position = 0;
+    while let [LABEL, length, NAME, name, ..] = plain[position..] {
+        let end = position + 2 + length as usize;
+        let name = position + 4..position + 4 + name as usize;
         let value = name.end + 2..end;
         let [VALUE, value_length] = *plain.get(name.end..value.start)? else {
             return None;
@@ -111,9 +115,9 @@ fn read_plain_labels<'a>(message: &'a [u8], labels: &mut LabelsBuilder) -> Optio
             return None;
         }
         labels.label(text.get(name)?, text.get(value)?);
-        at = end;
+        position = end;
     }
-    (at == end).then_some(rest)
+    (position == end).then_some(rest)
 }
 
 fn read_label(message: &[u8]) -> Result<(&str, &str), Truncated> {
@@ -133,6 +137,7 @@ fn read_label(message: &[u8]) -> Result<(&str, &str), Truncated> {
 fn read_sample(message: &[u8]) -> Result<Sample, Truncated> {
     const VALUE: u8 = 1 << 3 | 1;
     const TIMESTAMP: u8 = 2 << 3;
+    // The order in which senders write the fields; any other order takes the loop below.
     if let [VALUE, a, b, c, d, e, f, g, h, TIMESTAMP, timestamp @ ..] = message {
         let mut fields = Fields::new(timestamp);
         let timestamp = fields.varint()?;
@@ -158,7 +163,7 @@ fn read_sample(message: &[u8]) -> Result<Sample, Truncated> {
     Ok(sample)
 }
 
-/// What a request says of a metric.
+/// The metadata of a metric in a request.
 #[derive(Default)]
 pub(super) struct MetadataPart<'a> {
     pub(super) metric: &'a str,
@@ -166,7 +171,7 @@ pub(super) struct MetadataPart<'a> {
     pub(super) help: &'a str,
 }
 
-/// Reads what is said of a metric.
+/// Reads the metadata of a metric.
 pub(super) fn read_metadata(message: &[u8]) -> Result<MetadataPart<'_>, Truncated> {
     let mut part = MetadataPart::default();
     let mut fields = Fields::new(message);
@@ -182,6 +187,7 @@ pub(super) fn read_metadata(message: &[u8]) -> Result<MetadataPart<'_>, Truncate
 }
 
 fn kind_of(number: u64) -> MetricKind {
+    // `MetricType` of the protocol. The other kinds have no counterpart here.
     match number {
         1 => MetricKind::Counter,
         2 => MetricKind::Gauge,

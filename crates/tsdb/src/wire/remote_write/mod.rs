@@ -1,11 +1,11 @@
 //! Prometheus' remote write, version 1: protocol buffers compressed with Snappy.
 //!
-//! [`write()`] takes what another server sends; [`Forwarder`] sends on. Exemplars are ignored.
+//! [`write()`] receives requests, and [`Forwarder`] sends them. Exemplars are ignored.
 //!
-//! A sender names its series in the same bytes every time. A database remembers where it found
-//! those, up to 65,536 of them and in at most 20 MiB, which is in no [`Stats`](crate::Stats), with a
-//! few hundred bytes of each that has ended since; when there are more, it forgets them and begins
-//! anew.
+//! A sender encodes the labels of a series in the same bytes every time. A database remembers the
+//! series of up to 65,536 such encodings in at most 20 MiB, plus a few hundred bytes of each series
+//! that has ended since. [`Stats`](crate::Stats) does not count this memory. When there are more
+//! encodings, the database forgets all of them and starts over.
 
 mod encode;
 mod forwarder;

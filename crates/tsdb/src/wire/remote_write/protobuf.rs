@@ -1,6 +1,6 @@
-//! The wire format of protocol buffers, as far as remote write needs it.
+//! The part of the protocol buffers wire format that remote write needs.
 
-/// A message is not what its type says.
+/// A message ends early or does not have the form of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Truncated;
 
@@ -22,7 +22,7 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -42,6 +42,7 @@ impl<'a> Fields<'a> {
                 self.array::<4>()?;
                 Value::Fixed32
             }
+            // Groups, which nothing sends any more, and unknown types.
             _ => return Err(Truncated),
         };
         Ok(Some((key >> 3, value)))
@@ -67,6 +68,7 @@ impl<'a> Fields<'a> {
     /// An integer of variable length, without a key.
     #[inline]
     pub(super) fn varint(&mut self) -> Result<u64, Truncated> {
+        // Nearly all keys and lengths are a single byte.
         if let [byte @ ..0x80, rest @ ..] = self.rest {
             self.rest = rest;
             return Ok(u64::from(*byte));
@@ -76,6 +78,7 @@ impl<'a> Fields<'a> {
 
     fn long_varint(&mut self) -> Result<u64, Truncated> {
         let mut value = 0;
+        // 64 bits take at most ten bytes.
         for (index, &byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);
             if byte < 0x80 {

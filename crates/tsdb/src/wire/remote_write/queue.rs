@@ -2,18 +2,18 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::{Labels, Sample};
 
-/// A forwarder's queue has no room for the samples; none of them was taken. Try again later, or
-/// give them up.
+/// A forwarder's queue has no space for the samples. No sample was queued. Try again later, or
+/// drop them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{queued} samples are queued, {max} may be")]
+#[error("the queue has {queued} samples, {max} are allowed")]
 pub struct QueueFull {
     /// The limit.
     pub max: usize,
-    /// How many were queued.
+    /// The number of samples in the queue.
     pub queued: usize,
 }
 
-/// Samples on their way out, in order.
+/// Samples to be sent, in order.
 pub(super) struct Queue {
     max: usize,
     samples: VecDeque<(Labels, Sample)>,
@@ -31,7 +31,7 @@ impl Queue {
         self.samples.len()
     }
 
-    /// Takes all of the samples or none.
+    /// Queues all of the samples or none.
     pub(super) fn push(&mut self, labels: &Labels, samples: &[Sample]) -> Result<(), QueueFull> {
         if samples.len() > self.max - self.samples.len() {
             return Err(QueueFull {
@@ -44,21 +44,22 @@ impl Queue {
         Ok(())
     }
 
-    /// Up to so many samples, by series. They stay counted as queued until they are removed.
+    /// Up to `max` samples from the front, by series. They stay in the queue until they are
+    /// removed.
     pub(super) fn front(&self, max: usize) -> Vec<(Labels, Vec<Sample>)> {
-        let mut places: HashMap<&Labels, usize> = HashMap::new();
+        let mut indexes: HashMap<&Labels, usize> = HashMap::new();
         let mut series: Vec<(Labels, Vec<Sample>)> = Vec::new();
         for (labels, sample) in self.samples.iter().take(max) {
-            let place = *places.entry(labels).or_insert(series.len());
-            if place == series.len() {
+            let index = *indexes.entry(labels).or_insert(series.len());
+            if index == series.len() {
                 series.push((labels.clone(), Vec::new()));
             }
-            series[place].1.push(*sample);
+            series[index].1.push(*sample);
         }
         series
     }
 
-    /// Removes the first samples.
+    /// Removes the first `count` samples.
     pub(super) fn remove_front(&mut self, count: usize) {
         self.samples.drain(..count);
     }

@@ -4,53 +4,54 @@ use super::message::{
     MetadataPart, Part, read_labels, read_metadata, read_request, read_samples, split_series,
 };
 use super::protobuf::Truncated;
-use crate::db::{Aliases, Named};
+use crate::db::{Aliases, NewAlias};
 use crate::journal::SeriesId;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 use crate::{Db, LabelsBuilder, Metadata, Sample};
 
-/// The longest request that [`write()`] decompresses, as servers of the protocol bound it: 32 MiB.
+/// The maximum decompressed size of a request to [`write()`], the same as in other servers: 32 MiB.
 pub const MAX_DECODED_BYTES: usize = 32 << 20;
 
-/// A body that is no write request. Nothing was written; the sender must not try again.
+/// A body that is not a write request. Nothing was written, and the sender must not retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
     /// The body is not compressed with Snappy's block format, or is damaged.
     #[error("the body is not compressed with snappy")]
     Compression,
-    /// The body says that it decompresses to more than is accepted. Send smaller requests.
+    /// The decompressed size that the body claims exceeds the limit. Send smaller requests.
     #[error("the request has {actual} bytes, {max} are accepted")]
     TooLarge {
         /// The limit.
         max: usize,
-        /// What it says.
+        /// The claimed size.
         actual: usize,
     },
-    /// What was compressed is no write request.
-    #[error("the body is no write request")]
+    /// The decompressed body is not a write request.
+    #[error("the body is not a write request")]
     Message,
 }
 
-/// Snappy's densest element makes 64 bytes of 3.
+/// The maximum ratio of decompressed to compressed size. Snappy's densest element expands 3 bytes
+/// to 64.
 const MAX_EXPANSION: usize = 22;
 
-/// The fewest bytes of a series, about.
+/// About the minimum size of a series in a request.
 const SERIES_BYTES: usize = 64;
 
-/// Writes the samples of a request, and what it says of its metrics. Places in [`Ingested`] are
-/// samples, counted from zero through the whole request; a native histogram counts as one and is
-/// refused.
+/// Writes the samples and the metadata of a request. Indexes in [`Ingested`] count samples from
+/// zero through the whole request. A native histogram counts as one sample and is refused.
 ///
 /// # Errors
-/// [`Malformed`], before anything is written.
+/// [`Malformed`]: the body is not a write request or too large. Nothing was written.
 pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     let message = decompress(body)?;
     let mut receiver = Receiver::new(db);
     let mut has_metadata = false;
     db.with_aliases(|aliases| {
-        receiver.expect(aliases.len().min(message.len() / SERIES_BYTES));
+        // A guess: as many series as the sender has named before.
+        receiver.reserve(aliases.len().min(message.len() / SERIES_BYTES));
         read_request(&message, |part| {
             match part {
                 Part::Series(series) => receiver.series(series, aliases)?,
@@ -64,8 +65,8 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     })
     .map_err(|Truncated| Malformed::Message)?;
     if has_metadata {
-        // Read again now that all of it is known to be right: a list of it could take many times
-        // the memory of the message.
+        // Read again now that the whole request is known to be valid. Collecting the parts in a
+        // list could take many times the memory of the message.
         read_request(&message, |part| {
             if let Part::Metadata(part) = part {
                 receiver.metadata(db, &read_metadata(part)?);
@@ -77,23 +78,23 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     Ok(receiver.write(db))
 }
 
-/// The series of a request on their way into a database.
+/// Collects the series of a request and writes them to a database.
 struct Receiver<'m> {
     points: Points,
-    named: Vec<Unwritten<'m>>,
-    /// The place of the alias that is expected next.
+    named: Vec<NamedSeries<'m>>,
+    /// The index of the alias that is expected next: senders keep the order of their series.
     next: usize,
-    /// Buffers.
+    /// Buffers, kept between series.
     labels: LabelsBuilder,
     samples: Vec<Sample>,
 }
 
-/// How a series is named that is to be written.
-struct Unwritten<'m> {
+/// A series to be written, and the bytes that encode its labels.
+struct NamedSeries<'m> {
     bytes: &'m [u8],
-    /// Its place in the batch.
-    place: u32,
-    /// Which series it was, if the name is an alias.
+    /// Its index in the batch.
+    batch_index: u32,
+    /// The series that the bytes are an alias of, if they are one.
     known: Option<SeriesId>,
 }
 
@@ -108,14 +109,16 @@ impl<'m> Receiver<'m> {
         }
     }
 
-    /// Takes the memory for so many series.
-    fn expect(&mut self, series: usize) {
+    /// Allocates memory for this many series.
+    fn reserve(&mut self, series: usize) {
         self.points.reserve(series);
         self.named.reserve(series);
     }
 
     fn series(&mut self, message: &'m [u8], aliases: &Aliases) -> Result<(), Truncated> {
         self.samples.clear();
+        // Senders repeat their series in the same order, so the next alias is tried before a
+        // lookup.
         let (bytes, rest, alias) = match aliases.strip(self.next, message) {
             Some(rest) => (
                 &message[..message.len() - rest.len()],
@@ -128,21 +131,22 @@ impl<'m> Receiver<'m> {
             }
         };
         let others = read_samples(rest, &mut self.samples)?;
-        // Labels may follow, be it behind the alias.
+        // Labels may also follow the samples. Then the leading bytes alone do not name the series,
+        // even if they are an alias.
         if others.labels {
-            self.unknown(message, None)?;
+            self.push_by_labels(message, None)?;
         } else if let Some(alias) = alias {
             self.next = alias + 1;
             let (labels, cell) = aliases.series(alias);
-            let place = self.points.push_series(labels, Some(cell), &self.samples);
+            let batch_index = self.points.push_series(labels, Some(cell), &self.samples);
             let known = Some(cell.key.id);
-            self.named.push(Unwritten {
+            self.named.push(NamedSeries {
                 bytes,
-                place,
+                batch_index,
                 known,
             });
         } else {
-            self.unknown(bytes, Some(bytes))?;
+            self.push_by_labels(bytes, Some(bytes))?;
         }
         if others.histograms {
             self.points
@@ -151,7 +155,7 @@ impl<'m> Receiver<'m> {
         Ok(())
     }
 
-    /// Writes what is said of a metric, unless it is known.
+    /// Sets the metadata of a metric if it has changed.
     fn metadata(&mut self, db: &Db, part: &MetadataPart<'_>) {
         let new = Metadata {
             kind: part.kind,
@@ -163,21 +167,22 @@ impl<'m> Receiver<'m> {
         }
     }
 
-    /// A series whose labels stand in `message`; `alias` is what will name it.
-    fn unknown(&mut self, message: &[u8], alias: Option<&'m [u8]>) -> Result<(), Truncated> {
+    /// Adds a series by the labels in `message`. `alias` becomes an alias of the series.
+    fn push_by_labels(&mut self, message: &[u8], alias: Option<&'m [u8]>) -> Result<(), Truncated> {
         self.labels.clear();
         read_labels(message, &mut self.labels)?;
         match self.labels.build_ref() {
             Ok(labels) => {
-                let place = self.points.push_series(labels, None, &self.samples);
+                let batch_index = self.points.push_series(labels, None, &self.samples);
                 let known = None;
-                self.named.extend(alias.map(|bytes| Unwritten {
+                self.named.extend(alias.map(|bytes| NamedSeries {
                     bytes,
-                    place,
+                    batch_index,
                     known,
                 }));
             }
             Err(error) => {
+                // Once for each sample, because indexes count samples.
                 let refuse = |_| self.points.refuse(error.clone().into());
                 self.samples.iter().for_each(refuse);
             }
@@ -185,16 +190,17 @@ impl<'m> Receiver<'m> {
         Ok(())
     }
 
-    /// Writes the samples, and has the database remember where their series are.
+    /// Writes the samples, and adds aliases for their series to the database.
     fn write(self, db: &Db) -> Ingested {
         let Self { points, named, .. } = self;
         points.write_then(db, |batch| {
-            db.learn(named.iter().filter_map(|name| {
+            db.add_aliases(named.iter().filter_map(|name| {
                 let bytes = name.bytes;
-                match batch.series(name.place) {
+                match batch.series(name.batch_index) {
+                    // An alias that still leads to this series needs no update.
                     (labels, Some(cell)) if name.known != Some(cell.key.id) => {
                         let cell = Arc::clone(cell);
-                        Some(Named {
+                        Some(NewAlias {
                             bytes,
                             labels,
                             cell,
@@ -207,7 +213,8 @@ impl<'m> Receiver<'m> {
     }
 }
 
-/// Memory is taken for what the body can hold, not for what it says that it holds.
+/// Decompresses a body. Rejects a claimed size that a body of this length cannot expand to before
+/// it allocates memory.
 fn decompress(body: &[u8]) -> Result<Vec<u8>, Malformed> {
     let actual = snap::raw::decompress_len(body).map_err(|_| Malformed::Compression)?;
     if actual > MAX_DECODED_BYTES {

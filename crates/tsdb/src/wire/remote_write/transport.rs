@@ -4,30 +4,30 @@ use std::time::Duration;
 /// `Content-Encoding: snappy`, `Content-Type: application/x-protobuf` and
 /// `X-Prometheus-Remote-Write-Version: 0.1.0`.
 pub trait Transport: Send + 'static {
-    /// Sends a request and waits for its answer. Should give up after a time of its own: nothing
-    /// else is sent meanwhile.
+    /// Sends a request and waits for the response. It should have a timeout, because the forwarder
+    /// sends nothing else meanwhile.
     ///
     /// # Errors
-    /// [`SendError::Retry`] for what may pass (no connection, 429, 5xx), [`SendError::Rejected`]
-    /// for what won't (other 4xx).
+    /// [`SendError::Retry`] for a temporary failure (no connection, 429, 5xx),
+    /// [`SendError::Rejected`] for a permanent one (other 4xx).
     fn send(&mut self, body: &[u8]) -> Result<(), SendError>;
 }
 
-/// Why a request was not taken.
+/// The reason why a request was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The same request may succeed later.
-    #[error("to be sent again: {reason}")]
+    #[error("temporary failure: {reason}")]
     Retry {
-        /// What happened.
+        /// The cause of the failure.
         reason: String,
-        /// How long the server asks to wait (`Retry-After`), if it does.
+        /// The wait that the server asks for (`Retry-After`), if any.
         after: Option<Duration>,
     },
-    /// The server will never take this request: its samples are given up.
+    /// The server will never accept this request. Its samples are dropped.
     #[error("rejected: {reason}")]
     Rejected {
-        /// What the server said.
+        /// The server's message.
         reason: String,
     },
 }

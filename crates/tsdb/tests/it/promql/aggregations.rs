@@ -1,4 +1,4 @@
-use crate::support::promql::{assert_near, at, error_at, load, number, over};
+use crate::support::promql::{assert_near, error_at, load, number, over, query_at};
 use tsdb::Db;
 
 fn requests() -> Db {
@@ -14,24 +14,24 @@ fn requests() -> Db {
 }
 
 #[test]
-fn groups_are_made_by_and_without_labels() {
+fn aggregation_groups_by_and_without_labels() {
     let db = requests();
-    assert_eq!(at(&db, 0, "sum(r)"), ["{} 1000"]);
+    assert_eq!(query_at(&db, 0, "sum(r)"), ["{} 1000"]);
     assert_eq!(
-        at(&db, 0, "sum by (job) (r)"),
+        query_at(&db, 0, "sum by (job) (r)"),
         ["{job=\"api\"} 300", "{job=\"app\"} 700"]
     );
     assert_eq!(
-        at(&db, 0, "sum without (job) (r)"),
+        query_at(&db, 0, "sum without (job) (r)"),
         ["{instance=\"0\"} 400", "{instance=\"1\"} 600"]
     );
-    assert_eq!(at(&db, 0, "sum by (nothing) (r)"), ["{} 1000"]);
-    assert_eq!(at(&db, 0, "sum by (__name__) (r)"), ["r 1000"]);
-    assert_eq!(at(&db, 0, "sum without () (r)").len(), 4);
+    assert_eq!(query_at(&db, 0, "sum by (nothing) (r)"), ["{} 1000"]);
+    assert_eq!(query_at(&db, 0, "sum by (__name__) (r)"), ["r 1000"]);
+    assert_eq!(query_at(&db, 0, "sum without () (r)").len(), 4);
 }
 
 #[test]
-fn folds() {
+fn folding_aggregations_compute_values() {
     let db = requests();
     for (query, expected) in [
         ("avg(r)", 250.0),
@@ -53,7 +53,7 @@ fn folds() {
 }
 
 #[test]
-fn nan_is_less_than_all_in_quantiles_and_ignored_by_min_and_max() {
+fn nan_is_least_in_quantile_and_ignored_by_min_max() {
     let db = load(60, &["v{a=\"1\"} NaN", "v{a=\"2\"} 2", "v{a=\"3\"} 3"]);
     assert_eq!(number(&db, 0, "min(v)"), 2.0);
     assert_eq!(number(&db, 0, "max(v)"), 3.0);
@@ -63,7 +63,7 @@ fn nan_is_less_than_all_in_quantiles_and_ignored_by_min_and_max() {
 }
 
 #[test]
-fn sums_and_means_keep_what_rounding_loses() {
+fn sum_and_mean_compensate_rounding() {
     let db = load(
         60,
         &["v{a=\"1\"} 1e100", "v{a=\"2\"} 1", "v{a=\"3\"} -1e100"],
@@ -84,38 +84,38 @@ fn sums_and_means_keep_what_rounding_loses() {
 }
 
 #[test]
-fn topk_and_bottomk_keep_series_whole_and_ordered() {
+fn topk_and_bottomk_keep_labels_and_order() {
     let db = requests();
     assert_eq!(
-        at(&db, 0, "topk(2, r)"),
+        query_at(&db, 0, "topk(2, r)"),
         [
             "r{instance=\"1\",job=\"app\"} 400",
             "r{instance=\"0\",job=\"app\"} 300"
         ],
     );
     assert_eq!(
-        at(&db, 0, "bottomk by (job) (1, r)"),
+        query_at(&db, 0, "bottomk by (job) (1, r)"),
         [
             "r{instance=\"0\",job=\"api\"} 100",
             "r{instance=\"0\",job=\"app\"} 300"
         ],
     );
-    assert!(at(&db, 0, "topk(0, r)").is_empty());
-    assert!(at(&db, 0, "topk(-5, r)").is_empty());
-    assert_eq!(at(&db, 0, "topk(1e30, r)").len(), 4);
+    assert!(query_at(&db, 0, "topk(0, r)").is_empty());
+    assert!(query_at(&db, 0, "topk(-5, r)").is_empty());
+    assert_eq!(query_at(&db, 0, "topk(1e30, r)").len(), 4);
     assert!(error_at(&db, 0, "topk(NaN, r)").starts_with("execution: "));
 }
 
 #[test]
-fn nan_comes_last_in_topk_and_in_bottomk() {
+fn nan_ranks_last_in_topk_and_bottomk() {
     let db = load(60, &["v{a=\"1\"} NaN", "v{a=\"2\"} 2", "v{a=\"3\"} 3"]);
-    assert_eq!(at(&db, 0, "topk(1, v)"), ["v{a=\"3\"} 3"]);
-    assert_eq!(at(&db, 0, "bottomk(1, v)"), ["v{a=\"2\"} 2"]);
-    assert_eq!(at(&db, 0, "topk(3, v)")[2], "v{a=\"1\"} NaN");
+    assert_eq!(query_at(&db, 0, "topk(1, v)"), ["v{a=\"3\"} 3"]);
+    assert_eq!(query_at(&db, 0, "bottomk(1, v)"), ["v{a=\"2\"} 2"]);
+    assert_eq!(query_at(&db, 0, "topk(3, v)")[2], "v{a=\"1\"} NaN");
 }
 
 #[test]
-fn topk_chooses_at_each_step_anew() {
+fn topk_ranks_each_step_separately() {
     let db = load(60, &["v{a=\"1\"} 1 5", "v{a=\"2\"} 2 4"]);
     assert_eq!(
         over(&db, 0, 60, 60, "topk(1, v)"),
@@ -124,13 +124,13 @@ fn topk_chooses_at_each_step_anew() {
 }
 
 #[test]
-fn count_values_makes_a_label_of_each_value() {
+fn count_values_labels_each_value() {
     let db = load(
         60,
         &["v{a=\"1\"} 1 1", "v{a=\"2\"} 1 0.5", "v{a=\"3\"} Inf Inf"],
     );
     assert_eq!(
-        at(&db, 0, "count_values(\"value\", v)"),
+        query_at(&db, 0, "count_values(\"value\", v)"),
         ["{value=\"+Inf\"} 1", "{value=\"1\"} 2"],
     );
     assert_eq!(

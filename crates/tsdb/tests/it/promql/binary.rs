@@ -1,4 +1,4 @@
-use crate::support::promql::{at, error_at, load, number, over};
+use crate::support::promql::{error_at, load, number, over, query_at};
 use tsdb::Db;
 
 fn pair() -> Db {
@@ -18,23 +18,23 @@ fn pair() -> Db {
 }
 
 #[test]
-fn one_to_one_matches_ignoring_labels() {
+fn one_to_one_matches_on_and_ignoring_labels() {
     let db = pair();
     assert_eq!(
-        at(&db, 0, "errors{code=\"500\"} / ignoring(code) requests"),
+        query_at(&db, 0, "errors{code=\"500\"} / ignoring(code) requests"),
         ["{method=\"get\"} 0.04", "{method=\"post\"} 0.05"],
     );
     assert_eq!(
-        at(&db, 0, "errors{code=\"500\"} / on(method) requests"),
+        query_at(&db, 0, "errors{code=\"500\"} / on(method) requests"),
         ["{method=\"get\"} 0.04", "{method=\"post\"} 0.05"],
     );
 }
 
 #[test]
-fn group_left_lets_many_match_one() {
+fn group_left_matches_many_to_one() {
     let db = pair();
     assert_eq!(
-        at(&db, 0, "errors / ignoring(code) group_left requests"),
+        query_at(&db, 0, "errors / ignoring(code) group_left requests"),
         [
             "{code=\"404\",method=\"get\"} 0.05",
             "{code=\"404\",method=\"post\"} 0.175",
@@ -43,7 +43,7 @@ fn group_left_lets_many_match_one() {
         ],
     );
     assert_eq!(
-        at(
+        query_at(
             &db,
             0,
             "requests - on(method) group_right errors{code=\"404\"}"
@@ -56,7 +56,7 @@ fn group_left_lets_many_match_one() {
 }
 
 #[test]
-fn group_left_copies_labels_of_the_one_side() {
+fn group_left_copies_labels_of_one_side() {
     let db = load(
         60,
         &[
@@ -67,13 +67,13 @@ fn group_left_copies_labels_of_the_one_side() {
         ],
     );
     assert_eq!(
-        at(&db, 0, "m * on(i) group_left(v) info"),
+        query_at(&db, 0, "m * on(i) group_left(v) info"),
         ["{i=\"1\",v=\"9\"} 5", "{i=\"2\"} 6"],
     );
 }
 
 #[test]
-fn several_matches_are_an_error() {
+fn several_matches_are_error() {
     let db = pair();
     assert!(error_at(&db, 0, "errors / ignoring(code) requests").starts_with("execution: several"));
     assert!(error_at(&db, 0, "requests / ignoring(code) errors").contains("right side"));
@@ -81,23 +81,23 @@ fn several_matches_are_an_error() {
 }
 
 #[test]
-fn nothing_is_one_too_many_where_the_other_side_is_empty() {
+fn duplicate_match_without_other_side_is_no_error() {
     let db = load(60, &["a _ 10", "b{x=\"1\"} 1 stale", "b{x=\"2\"} 2"]);
     for query in ["none / on() b", "none * on() group_left b", "b / on() none"] {
-        assert_eq!(at(&db, 0, query), [""; 0], "{query}");
+        assert_eq!(query_at(&db, 0, query), [""; 0], "{query}");
     }
     assert_eq!(over(&db, 0, 60, 60, "a / on() b"), ["{} 60:5"]);
     assert!(error_at(&db, 0, "vector(1) / on() b").contains("right side"));
 }
 
 #[test]
-fn series_may_take_turns_in_a_match() {
+fn series_with_equal_key_at_different_steps_match() {
     let db = load(60, &["a 10 20", "b{x=\"1\"} 1 stale", "b{x=\"2\"} _ 2"]);
     assert_eq!(over(&db, 0, 60, 60, "a / on() b"), ["{} 0:10 60:10"]);
 }
 
 #[test]
-fn comparisons_filter_or_answer() {
+fn comparison_filters_or_returns_bool() {
     let db = load(
         60,
         &[
@@ -107,18 +107,24 @@ fn comparisons_filter_or_answer() {
             "b{x=\"2\"} 2",
         ],
     );
-    assert_eq!(at(&db, 0, "a > 1"), ["a{x=\"2\"} 2"]);
-    assert_eq!(at(&db, 0, "1 < a"), ["a{x=\"2\"} 2"]);
-    assert_eq!(at(&db, 0, "a > bool 1"), ["{x=\"1\"} 0", "{x=\"2\"} 1"]);
-    assert_eq!(at(&db, 0, "a == b"), ["a{x=\"2\"} 2"]);
-    assert_eq!(at(&db, 0, "a == bool b"), ["{x=\"1\"} 0", "{x=\"2\"} 1"]);
-    assert_eq!(at(&db, 0, "a != on(x) b"), ["{x=\"1\"} 1"]);
+    assert_eq!(query_at(&db, 0, "a > 1"), ["a{x=\"2\"} 2"]);
+    assert_eq!(query_at(&db, 0, "1 < a"), ["a{x=\"2\"} 2"]);
+    assert_eq!(
+        query_at(&db, 0, "a > bool 1"),
+        ["{x=\"1\"} 0", "{x=\"2\"} 1"]
+    );
+    assert_eq!(query_at(&db, 0, "a == b"), ["a{x=\"2\"} 2"]);
+    assert_eq!(
+        query_at(&db, 0, "a == bool b"),
+        ["{x=\"1\"} 0", "{x=\"2\"} 1"]
+    );
+    assert_eq!(query_at(&db, 0, "a != on(x) b"), ["{x=\"1\"} 1"]);
     assert_eq!(number(&db, 0, "1 >= bool 1"), 1.0);
     assert!(error_at(&db, 0, "1 > 1").starts_with("bad_data: "));
 }
 
 #[test]
-fn arithmetic_is_that_of_floats() {
+fn arithmetic_follows_ieee_754() {
     let db = load(60, &["a 7"]);
     for (query, expected) in [
         ("a + 1", 8.0),
@@ -135,12 +141,12 @@ fn arithmetic_is_that_of_floats() {
     }
     assert!(number(&db, 0, "0 / 0").is_nan());
     assert!(number(&db, 0, "a % 0").is_nan());
-    assert_eq!(at(&db, 0, "-a"), ["{} -7"]);
-    assert_eq!(at(&db, 0, "a + 1"), ["{} 8"]);
+    assert_eq!(query_at(&db, 0, "-a"), ["{} -7"]);
+    assert_eq!(query_at(&db, 0, "a + 1"), ["{} 8"]);
 }
 
 #[test]
-fn set_operators() {
+fn set_operators_combine_vectors() {
     let db = load(
         60,
         &[
@@ -150,21 +156,21 @@ fn set_operators() {
             "b{x=\"3\"} 4",
         ],
     );
-    assert_eq!(at(&db, 0, "a and b"), ["a{x=\"2\"} 2"]);
-    assert_eq!(at(&db, 0, "a unless b"), ["a{x=\"1\"} 1"]);
+    assert_eq!(query_at(&db, 0, "a and b"), ["a{x=\"2\"} 2"]);
+    assert_eq!(query_at(&db, 0, "a unless b"), ["a{x=\"1\"} 1"]);
     assert_eq!(
-        at(&db, 0, "a or b"),
+        query_at(&db, 0, "a or b"),
         ["a{x=\"1\"} 1", "a{x=\"2\"} 2", "b{x=\"3\"} 4"]
     );
-    assert_eq!(at(&db, 0, "a and on() vector(1)").len(), 2);
-    assert_eq!(at(&db, 0, "a or on() b").len(), 2);
-    assert_eq!(at(&db, 0, "a and nothing").len(), 0);
-    assert_eq!(at(&db, 0, "a unless nothing").len(), 2);
-    assert_eq!(at(&db, 0, "nothing or b").len(), 2);
+    assert_eq!(query_at(&db, 0, "a and on() vector(1)").len(), 2);
+    assert_eq!(query_at(&db, 0, "a or on() b").len(), 2);
+    assert_eq!(query_at(&db, 0, "a and nothing").len(), 0);
+    assert_eq!(query_at(&db, 0, "a unless nothing").len(), 2);
+    assert_eq!(query_at(&db, 0, "nothing or b").len(), 2);
 }
 
 #[test]
-fn set_operators_decide_at_each_step() {
+fn set_operators_decide_per_step() {
     let db = load(60, &["a 1 2 3", "b _ 5 stale"]);
     assert_eq!(over(&db, 0, 120, 60, "a and on() b"), ["a 60:2"]);
     assert_eq!(over(&db, 0, 120, 60, "a unless on() b"), ["a 0:1 120:3"]);
@@ -175,7 +181,7 @@ fn set_operators_decide_at_each_step() {
 }
 
 #[test]
-fn names_that_are_dropped_may_clash() {
+fn dropped_names_that_clash_are_error() {
     let db = load(60, &["a{x=\"1\"} 1", "b{x=\"1\"} 2"]);
     let error = error_at(&db, 0, "-{x=\"1\"}");
     assert_eq!(
@@ -183,7 +189,7 @@ fn names_that_are_dropped_may_clash() {
         "execution: several series of a result have the labels {x=\"1\"}"
     );
     assert!(error_at(&db, 0, "rate({x=\"1\"}[5m]) or abs({x=\"1\"})").contains("the labels"));
-    // Series that take turns don't clash.
+    // Series with values at different steps don't clash.
     let db = load(60, &["a 1 stale", "b _ 2"]);
     assert_eq!(
         over(&db, 0, 60, 60, "-{__name__=~\"a|b\"}"),

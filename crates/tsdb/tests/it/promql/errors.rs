@@ -4,7 +4,7 @@ use crate::support::promql::{error_at, load};
 use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange};
 
 #[test]
-fn what_is_no_query_is_bad_data() {
+fn invalid_query_is_bad_data() {
     let db = load(60, &[]);
     for query in [
         "",
@@ -22,13 +22,13 @@ fn what_is_no_query_is_bad_data() {
 }
 
 #[test]
-fn a_wrong_pattern_is_an_error() {
+fn invalid_pattern_is_error() {
     let db = load(60, &[]);
     assert!(error_at(&db, 0, "up{a=~\"(\"}").contains('('));
 }
 
 #[test]
-fn deep_and_long_texts_are_refused_before_they_are_parsed() {
+fn deep_and_long_queries_are_refused_before_parsing() {
     for text in [
         "(".repeat(100_000),
         format!("{}1{}", "(".repeat(5_000), ")".repeat(5_000)),
@@ -57,7 +57,7 @@ fn deep_and_long_texts_are_refused_before_they_are_parsed() {
 
 /// The parser panics on these.
 #[test]
-fn numbers_that_are_no_durations_are_refused_before_they_are_parsed() {
+fn oversized_durations_are_refused_before_parsing() {
     let digits = "4".repeat(90);
     for text in [
         &*format!("m[{digits}]"),
@@ -95,7 +95,7 @@ fn numbers_that_are_no_durations_are_refused_before_they_are_parsed() {
 }
 
 #[test]
-fn ranges_are_checked() {
+fn range_bounds_and_steps_are_checked() {
     let db = load(60, &[]);
     let query = Query::parse("1").expect("a query");
     let range = |start_ms, end_ms, step_ms| {
@@ -128,7 +128,7 @@ fn ranges_are_checked() {
 }
 
 #[test]
-fn a_query_may_not_need_more_samples_than_allowed() {
+fn query_beyond_sample_budget_fails() {
     let db = load(1, &["g 0+1x1000"]);
     let options = QueryOptions {
         max_samples: 500,
@@ -141,7 +141,19 @@ fn a_query_may_not_need_more_samples_than_allowed() {
         run("sum_over_time(g[600s])"),
         Err(QueryError::TooManySamples { max: 500 })
     ));
-    // Steps count too, before memory is taken for them.
+    // A range query reads each series once: 500 samples for 400 overlapping windows of 100.
+    let range = TimeRange {
+        start_ms: 601_000,
+        end_ms: 1_000_000,
+        step_ms: 1_000,
+    };
+    let options_of_range = QueryOptions {
+        max_samples: 900,
+        ..QueryOptions::default()
+    };
+    let query = Query::parse("sum_over_time(g[100s])").expect("a query");
+    assert!(query.range(&db, range, &options_of_range).is_ok());
+    // Steps count too, before memory is allocated for them.
     for text in [
         "sum_over_time(vector(1)[1000y:1ms])",
         "max_over_time(g[1000s:1s])",
@@ -154,7 +166,7 @@ fn a_query_may_not_need_more_samples_than_allowed() {
 }
 
 #[test]
-fn a_query_may_not_take_longer_than_allowed() {
+fn query_beyond_timeout_fails() {
     let db = load(1, &["g 0+1x10000"]);
     let options = QueryOptions {
         timeout: Duration::ZERO,
@@ -172,7 +184,7 @@ fn a_query_may_not_take_longer_than_allowed() {
 }
 
 #[test]
-fn times_at_the_ends_of_64_bits_are_times() {
+fn extreme_times_are_accepted() {
     let db = load(60, &["up 1"]);
     for time in [i64::MIN, i64::MAX] {
         for text in [

@@ -1,7 +1,7 @@
-use crate::support::promql::{assert_near, at, error_at, load, number, over};
+use crate::support::promql::{assert_near, error_at, load, number, over, query_at};
 
 #[test]
-fn over_time() {
+fn over_time_functions_compute_values() {
     let db = load(60, &["g 1 5 3 2 4"]);
     for (query, expected) in [
         ("avg_over_time(g[5m])", 3.0),
@@ -17,13 +17,13 @@ fn over_time() {
     ] {
         assert_near(&db, 240, query, expected);
     }
-    assert_eq!(at(&db, 240, "last_over_time(g[5m])"), ["g 4"]);
-    assert_eq!(at(&db, 240, "first_over_time(g[5m])"), ["g 1"]);
-    assert!(at(&db, 240, "sum_over_time(nothing[5m])").is_empty());
+    assert_eq!(query_at(&db, 240, "last_over_time(g[5m])"), ["g 4"]);
+    assert_eq!(query_at(&db, 240, "first_over_time(g[5m])"), ["g 1"]);
+    assert!(query_at(&db, 240, "sum_over_time(nothing[5m])").is_empty());
 }
 
 #[test]
-fn of_one_value() {
+fn elementwise_functions_compute_values() {
     let db = load(
         60,
         &[
@@ -44,9 +44,9 @@ fn of_one_value() {
         ("clamp_min(v, 0)", ["{a=\"n\"} 0", "{a=\"p\"} 2.5"]),
         ("clamp_max(v, 0)", ["{a=\"n\"} -2.5", "{a=\"p\"} 0"]),
     ] {
-        assert_eq!(at(&db, 0, query), expected, "{query}");
+        assert_eq!(query_at(&db, 0, query), expected, "{query}");
     }
-    assert!(at(&db, 0, "clamp(v, 1, -1)").is_empty());
+    assert!(query_at(&db, 0, "clamp(v, 1, -1)").is_empty());
     assert!(number(&db, 0, "clamp(n, 0, 1)").is_nan());
     assert!(number(&db, 0, "sgn(n)").is_nan());
     assert_eq!(number(&db, 0, "exp(z)"), 1.0);
@@ -58,7 +58,7 @@ fn of_one_value() {
 }
 
 #[test]
-fn of_time() {
+fn calendar_functions_compute_values() {
     let db = load(60, &["v 7"]);
     // 2024-02-29 12:34:56, a Thursday.
     let leap_day = 1_709_210_096;
@@ -86,49 +86,55 @@ fn of_time() {
 }
 
 #[test]
-fn absent_knows_the_labels_that_were_asked_for() {
+fn absent_returns_labels_fixed_by_selector() {
     let db = load(60, &["up{job=\"a\"} 1"]);
-    assert!(at(&db, 0, "absent(up)").is_empty());
-    assert_eq!(at(&db, 0, "absent(up{job=\"b\"})"), ["{job=\"b\"} 1"]);
+    assert!(query_at(&db, 0, "absent(up)").is_empty());
+    assert_eq!(query_at(&db, 0, "absent(up{job=\"b\"})"), ["{job=\"b\"} 1"]);
     assert_eq!(
-        at(&db, 0, "absent(up{job=\"b\",x=~\"y\",z!=\"1\"})"),
+        query_at(&db, 0, "absent(up{job=\"b\",x=~\"y\",z!=\"1\"})"),
         ["{job=\"b\"} 1"]
     );
-    assert_eq!(at(&db, 0, "absent(up{job=\"b\",job=\"c\"})"), ["{} 1"]);
-    assert_eq!(at(&db, 0, "absent(sum(nothing{job=\"b\"}))"), ["{} 1"]);
+    assert_eq!(
+        query_at(&db, 0, "absent(up{job=\"b\",job=\"c\"})"),
+        ["{} 1"]
+    );
+    assert_eq!(
+        query_at(&db, 0, "absent(sum(nothing{job=\"b\"}))"),
+        ["{} 1"]
+    );
     assert_eq!(over(&db, 240, 360, 60, "absent(up)"), ["{} 300:1 360:1"]);
     assert_eq!(
-        at(&db, 0, "absent_over_time(up{job=\"b\"}[5m])"),
+        query_at(&db, 0, "absent_over_time(up{job=\"b\"}[5m])"),
         ["{job=\"b\"} 1"]
     );
-    assert!(at(&db, 299, "absent_over_time(up[5m])").is_empty());
-    assert_eq!(at(&db, 300, "absent_over_time(up[5m])"), ["{} 1"]);
+    assert!(query_at(&db, 299, "absent_over_time(up[5m])").is_empty());
+    assert_eq!(query_at(&db, 300, "absent_over_time(up[5m])"), ["{} 1"]);
 }
 
 #[test]
-fn scalar_and_vector() {
+fn scalar_and_vector_convert() {
     let db = load(60, &["a{x=\"1\"} 1", "a{x=\"2\"} 2"]);
     assert_eq!(number(&db, 0, "scalar(a{x=\"2\"})"), 2.0);
     assert!(number(&db, 0, "scalar(a)").is_nan());
     assert!(number(&db, 0, "scalar(nothing)").is_nan());
-    assert_eq!(at(&db, 0, "vector(scalar(a{x=\"1\"}) + 1)"), ["{} 2"]);
+    assert_eq!(query_at(&db, 0, "vector(scalar(a{x=\"1\"}) + 1)"), ["{} 2"]);
 }
 
 #[test]
-fn sort_orders_an_instant_with_nan_last() {
+fn sort_orders_instant_with_nan_last() {
     let db = load(60, &["v{a=\"1\"} 2", "v{a=\"2\"} NaN", "v{a=\"3\"} 1"]);
     assert_eq!(
-        at(&db, 0, "sort(v)"),
+        query_at(&db, 0, "sort(v)"),
         ["v{a=\"3\"} 1", "v{a=\"1\"} 2", "v{a=\"2\"} NaN"]
     );
     assert_eq!(
-        at(&db, 0, "sort_desc(v)"),
+        query_at(&db, 0, "sort_desc(v)"),
         ["v{a=\"1\"} 2", "v{a=\"3\"} 1", "v{a=\"2\"} NaN"]
     );
 }
 
 #[test]
-fn what_is_left_out_is_named() {
+fn unsupported_part_is_named() {
     let db = load(60, &["v 1"]);
     for (query, named) in [
         ("histogram_count(v)", "the function histogram_count"),

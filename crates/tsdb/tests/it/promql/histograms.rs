@@ -1,4 +1,4 @@
-use crate::support::promql::{assert_near, at, error_at, load, number};
+use crate::support::promql::{assert_near, error_at, load, number, query_at};
 use tsdb::Db;
 
 fn histogram(counts: &[(&str, &str)]) -> Db {
@@ -11,7 +11,7 @@ fn histogram(counts: &[(&str, &str)]) -> Db {
 }
 
 #[test]
-fn observations_are_spread_evenly_in_a_bucket() {
+fn quantile_interpolates_linearly_in_bucket() {
     let db = histogram(&[("0.1", "10"), ("0.2", "30"), ("0.4", "40"), ("+Inf", "40")]);
     for (quantile, expected) in [
         ("0", 0.0),
@@ -39,20 +39,20 @@ fn observations_are_spread_evenly_in_a_bucket() {
 }
 
 #[test]
-fn beyond_the_last_bound_there_is_only_the_bound() {
+fn quantile_in_infinite_bucket_is_last_bound() {
     let db = histogram(&[("1", "1"), ("2", "2"), ("+Inf", "10")]);
     assert_eq!(number(&db, 0, "histogram_quantile(0.9, h_bucket)"), 2.0);
 }
 
 #[test]
-fn a_first_bucket_below_zero_has_no_lower_bound() {
+fn first_bucket_below_zero_returns_its_bound() {
     let db = histogram(&[("-1", "5"), ("1", "10"), ("+Inf", "10")]);
     assert_eq!(number(&db, 0, "histogram_quantile(0.1, h_bucket)"), -1.0);
     assert_eq!(number(&db, 0, "histogram_quantile(0.75, h_bucket)"), 0.0);
 }
 
 #[test]
-fn without_an_infinite_bucket_or_observations_there_is_no_quantile() {
+fn quantile_without_infinite_bucket_or_observations_is_nan() {
     for counts in [
         &[("1", "1"), ("2", "2")][..],
         &[("1", "0"), ("+Inf", "0")],
@@ -63,13 +63,13 @@ fn without_an_infinite_bucket_or_observations_there_is_no_quantile() {
 }
 
 #[test]
-fn counts_that_fall_are_raised() {
+fn falling_bucket_counts_are_raised() {
     let db = histogram(&[("1", "10"), ("2", "8"), ("3", "20"), ("+Inf", "20")]);
     assert_near(&db, 0, "histogram_quantile(0.75, h_bucket)", 2.5);
 }
 
 #[test]
-fn histograms_are_told_apart_by_their_other_labels() {
+fn histograms_are_grouped_by_other_labels() {
     let db = load(
         60,
         &[
@@ -82,10 +82,10 @@ fn histograms_are_told_apart_by_their_other_labels() {
         ],
     );
     assert_eq!(
-        at(&db, 0, "histogram_quantile(0.5, h_bucket)"),
+        query_at(&db, 0, "histogram_quantile(0.5, h_bucket)"),
         ["{job=\"a\"} 0.5", "{job=\"b\"} 1"],
     );
-    // So they are by their names, which the result drops.
+    // The metric name, which the result drops, also separates histograms.
     let db = load(
         60,
         &[
@@ -99,11 +99,11 @@ fn histograms_are_told_apart_by_their_other_labels() {
     );
     let quantiles = |names: &str| format!("histogram_quantile(0.5, {{__name__=~\"{names}\"}})");
     assert_eq!(
-        at(&db, 0, &quantiles("(a|b)_bucket")),
+        query_at(&db, 0, &quantiles("(a|b)_bucket")),
         ["{} 0.5", "{job=\"b\"} 1"],
     );
     assert!(error_at(&db, 0, &quantiles("(a|c)_bucket")).starts_with("execution: several"));
-    // Bounds that are written differently are one bucket.
+    // Equal bounds in different spellings are one bucket.
     let db = histogram(&[("1", "3"), ("1.0", "3"), ("+Inf", "6")]);
     assert_near(&db, 0, "histogram_quantile(0.5, h_bucket)", 0.5);
 }

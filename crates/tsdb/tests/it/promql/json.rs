@@ -19,7 +19,7 @@ fn success(kind: &str, result: &str) -> String {
 }
 
 #[test]
-fn each_type_has_its_form() {
+fn each_result_type_has_its_form() {
     assert_eq!(json("1.5"), success("scalar", r#"[1,"1.5"]"#));
     assert_eq!(json("\"a\\nb\""), success("string", r#"[1,"a\nb"]"#));
     let series = r#"{"metric":{"__name__":"up","job":"a\\\"b"},"#;
@@ -35,7 +35,7 @@ fn each_type_has_its_form() {
 }
 
 #[test]
-fn numbers_are_printed_as_prometheus_does() {
+fn numbers_print_like_prometheus() {
     for (query, text) in [
         ("0.1 + 0.2", "0.30000000000000004"),
         ("1e20", "100000000000000000000"),
@@ -57,7 +57,7 @@ fn numbers_are_printed_as_prometheus_does() {
 }
 
 #[test]
-fn times_have_a_fraction_where_they_need_one() {
+fn times_have_fraction_only_if_needed() {
     let db = load(60, &[]);
     let query = Query::parse("time()").expect("a query");
     let range = TimeRange {
@@ -71,7 +71,7 @@ fn times_have_a_fraction_where_they_need_one() {
 }
 
 #[test]
-fn errors_say_their_type() {
+fn error_answer_has_error_type() {
     assert_eq!(
         json("histogram_sum(up)"),
         r#"{"status":"error","errorType":"bad_data","error":"the function histogram_sum is not supported"}"#,
@@ -79,7 +79,7 @@ fn errors_say_their_type() {
 }
 
 #[test]
-fn parameters_are_read() {
+fn time_and_duration_parameters_parse() {
     for (text, time) in [
         ("1435781451.781", Some(1_435_781_451_781)),
         ("0", Some(0)),

@@ -1,11 +1,11 @@
-use crate::support::promql::{at, error_at, load};
+use crate::support::promql::{error_at, load, query_at};
 use tsdb::promql::{QueryError, parse_selector};
 
 #[test]
-fn label_replace_captures() {
+fn label_replace_uses_captures() {
     let db = load(60, &["up{instance=\"host1:9090\"} 1"]);
     assert_eq!(
-        at(
+        query_at(
             &db,
             0,
             "label_replace(up, \"host\", \"$1\", \"instance\", \"(.*):.*\")"
@@ -13,7 +13,7 @@ fn label_replace_captures() {
         ["up{host=\"host1\",instance=\"host1:9090\"} 1"],
     );
     assert_eq!(
-        at(
+        query_at(
             &db,
             0,
             "label_replace(up, \"p\", \"${port}!\", \"instance\", \".*:(?P<port>.*)\")"
@@ -23,23 +23,23 @@ fn label_replace_captures() {
 }
 
 #[test]
-fn label_replace_matches_the_whole_value_or_leaves_the_series() {
+fn label_replace_matches_whole_value_or_keeps_series() {
     let db = load(60, &["up{a=\"xyz\"} 1"]);
     assert_eq!(
-        at(&db, 0, "label_replace(up, \"a\", \"n\", \"a\", \"xy\")"),
+        query_at(&db, 0, "label_replace(up, \"a\", \"n\", \"a\", \"xy\")"),
         ["up{a=\"xyz\"} 1"]
     );
     assert_eq!(
-        at(&db, 0, "label_replace(up, \"a\", \"\", \"a\", \".*\")"),
+        query_at(&db, 0, "label_replace(up, \"a\", \"\", \"a\", \".*\")"),
         ["up 1"]
     );
-    // A label that is not there has the empty value.
+    // An absent label has an empty value.
     assert_eq!(
-        at(&db, 0, "label_replace(up, \"b\", \"n\", \"b\", \"\")"),
+        query_at(&db, 0, "label_replace(up, \"b\", \"n\", \"b\", \"\")"),
         ["up{a=\"xyz\",b=\"n\"} 1"]
     );
     assert_eq!(
-        at(
+        query_at(
             &db,
             0,
             "label_replace(up, \"__name__\", \"down\", \"\", \"\")"
@@ -49,7 +49,7 @@ fn label_replace_matches_the_whole_value_or_leaves_the_series() {
 }
 
 #[test]
-fn label_replace_may_not_make_two_series_one() {
+fn label_replace_that_merges_series_is_error() {
     let db = load(60, &["up{a=\"1\"} 1", "up{a=\"2\"} 2"]);
     let error = error_at(&db, 0, "label_replace(up, \"a\", \"same\", \"a\", \".*\")");
     assert_eq!(
@@ -65,10 +65,10 @@ fn label_replace_may_not_make_two_series_one() {
 }
 
 #[test]
-fn label_join_joins_in_order() {
+fn label_join_joins_values_in_order() {
     let db = load(60, &["up{a=\"1\",b=\"2\"} 1"]);
     assert_eq!(
-        at(
+        query_at(
             &db,
             0,
             "label_join(up, \"c\", \"-\", \"b\", \"none\", \"a\")"
@@ -76,13 +76,13 @@ fn label_join_joins_in_order() {
         ["up{a=\"1\",b=\"2\",c=\"2--1\"} 1"],
     );
     assert_eq!(
-        at(&db, 0, "label_join(up, \"a\", \"-\")"),
+        query_at(&db, 0, "label_join(up, \"a\", \"-\")"),
         ["up{b=\"2\"} 1"]
     );
 }
 
 #[test]
-fn a_selector_alone_is_its_matchers() {
+fn parse_selector_returns_matchers() {
     let matchers = parse_selector(r#"up{job="node",host=~"a|b"}"#).expect("a selector");
     let texts: Vec<String> = matchers.iter().map(ToString::to_string).collect();
     assert_eq!(

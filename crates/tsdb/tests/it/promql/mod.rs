@@ -1,4 +1,4 @@
-//! PromQL against cases computed by hand from Prometheus' documentation.
+//! PromQL, tested with cases computed by hand from Prometheus' documentation.
 
 mod aggregations;
 mod binary;

@@ -1,9 +1,9 @@
-use crate::support::promql::{assert_near, at, load, number};
+use crate::support::promql::{assert_near, load, number, query_at};
 
 #[test]
-fn a_rate_reaches_the_ends_of_its_range_when_samples_are_near_them() {
-    // After 0 and up to 300: samples at 60, 120, 180, 240, 300. 40 in 240 s, stretched by the 60 s
-    // before the first sample, which lies within 1.1 distances of the start.
+fn rate_extrapolates_to_range_ends_near_samples() {
+    // The range (0, 300] has samples at 60, 120, 180, 240 and 300: 40 in 240 s. The factor extends
+    // to the start, because the first sample is within 1.1 intervals of it.
     let db = load(60, &["c 100+10x10"]);
     assert_near(&db, 300, "increase(c[5m])", 50.0);
     assert_near(&db, 300, "rate(c[5m])", 50.0 / 300.0);
@@ -11,19 +11,20 @@ fn a_rate_reaches_the_ends_of_its_range_when_samples_are_near_them() {
 }
 
 #[test]
-fn a_counter_is_not_stretched_to_before_its_zero() {
-    // Samples 5 at 60 s … 25 at 300 s: at this slope it was zero at 0 s, where the range begins.
+fn counter_is_not_extrapolated_below_zero() {
+    // From 5 at 60 s to 25 at 300 s: with this slope the counter was zero at the start of the
+    // range.
     let db = load(60, &["c _ 5+5x4"]);
     assert_near(&db, 300, "increase(c[5m])", 25.0);
-    // 1 at 60 s, 41 at 300 s: it was zero 6 s before the first sample.
+    // 1 at 60 s, 41 at 300 s: the counter was zero 6 s before the first sample.
     let db = load(60, &["c _ 1+10x4"]);
     assert_near(&db, 300, "increase(c[5m])", 41.0);
     assert_near(&db, 300, "delta(c[5m])", 50.0);
 }
 
 #[test]
-fn a_rate_goes_half_a_distance_beyond_samples_that_end_early() {
-    // Samples at 60 and 120 only: the range ends 180 s later, more than 1.1 distances.
+fn rate_extrapolates_half_interval_beyond_early_end() {
+    // Samples only at 60 and 120: the range ends 180 s later, which is more than 1.1 intervals.
     let db = load(60, &["c _ 100 110"]);
     assert_near(
         &db,
@@ -34,7 +35,7 @@ fn a_rate_goes_half_a_distance_beyond_samples_that_end_early() {
 }
 
 #[test]
-fn a_counter_that_falls_was_reset() {
+fn falling_counter_is_reset() {
     // 10 -> 20, reset, 5 -> 15: 10 + 5 + 10 in 180 s.
     let db = load(60, &["c _ 10 20 5 15"]);
     assert_near(&db, 240, "increase(c[4m])", 25.0 * (180.0 + 60.0) / 180.0);
@@ -44,7 +45,7 @@ fn a_counter_that_falls_was_reset() {
 }
 
 #[test]
-fn one_sample_has_no_rate() {
+fn rate_of_one_sample_is_absent() {
     let db = load(60, &["c 1 _ _ _ _ 6"]);
     for query in [
         "rate(c[1m])",
@@ -53,24 +54,24 @@ fn one_sample_has_no_rate() {
         "idelta(c[1m])",
         "deriv(c[1m])",
     ] {
-        assert!(at(&db, 300, query).is_empty(), "{query}");
+        assert!(query_at(&db, 300, query).is_empty(), "{query}");
     }
-    assert_eq!(at(&db, 300, "resets(c[1m])"), ["{} 0"]);
-    assert_eq!(at(&db, 300, "changes(c[1m])"), ["{} 0"]);
+    assert_eq!(query_at(&db, 300, "resets(c[1m])"), ["{} 0"]);
+    assert_eq!(query_at(&db, 300, "changes(c[1m])"), ["{} 0"]);
 }
 
 #[test]
-fn irate_and_idelta_look_at_the_last_two() {
+fn irate_and_idelta_use_last_two_samples() {
     let db = load(60, &["c 0 100 130", "r 50 100 40"]);
     assert_eq!(number(&db, 120, "irate(c[5m])"), 0.5);
     assert_eq!(number(&db, 120, "idelta(c[5m])"), 30.0);
-    // After a reset all of the last value is increase.
+    // After a reset, the last value is the increase.
     assert_near(&db, 120, "irate(r[5m])", 40.0 / 60.0);
     assert_eq!(number(&db, 120, "idelta(r[5m])"), -60.0);
 }
 
 #[test]
-fn a_line_is_fitted() {
+fn deriv_and_predict_linear_fit_line() {
     let db = load(10, &["g 5+3x30", "flat 7+0x30", "big Inf Inf Inf"]);
     assert_near(&db, 300, "deriv(g[2m])", 0.3);
     // 95 at 300 s, 0.3 a second.
@@ -81,7 +82,7 @@ fn a_line_is_fitted() {
 }
 
 #[test]
-fn nan_in_a_range_is_a_value() {
+fn nan_in_range_is_value() {
     let db = load(60, &["c 1 NaN NaN 2"]);
     assert_eq!(number(&db, 180, "changes(c[4m])"), 2.0);
     assert_eq!(number(&db, 180, "resets(c[4m])"), 0.0);

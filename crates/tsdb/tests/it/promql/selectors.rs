@@ -1,44 +1,44 @@
-use crate::support::promql::{at, load, number, over};
+use crate::support::promql::{load, number, over, query_at};
 
 #[test]
-fn a_selector_looks_back_five_minutes_and_not_a_moment_longer() {
+fn selector_looks_back_exactly_five_minutes() {
     let db = load(60, &["up 1"]);
-    assert_eq!(at(&db, 0, "up"), ["up 1"]);
-    assert_eq!(at(&db, 299, "up"), ["up 1"]);
-    assert!(at(&db, 300, "up").is_empty());
-    assert!(at(&db, -1, "up").is_empty());
+    assert_eq!(query_at(&db, 0, "up"), ["up 1"]);
+    assert_eq!(query_at(&db, 299, "up"), ["up 1"]);
+    assert!(query_at(&db, 300, "up").is_empty());
+    assert!(query_at(&db, -1, "up").is_empty());
 }
 
 #[test]
-fn a_stale_marker_ends_a_series_until_its_next_sample() {
+fn stale_marker_ends_series_until_next_sample() {
     let db = load(60, &["up 1 stale _ 2"]);
-    assert_eq!(at(&db, 59, "up"), ["up 1"]);
-    assert!(at(&db, 60, "up").is_empty());
-    assert!(at(&db, 179, "up").is_empty());
-    assert!(at(&db, 179, "timestamp(up)").is_empty());
-    assert_eq!(at(&db, 180, "up"), ["up 2"]);
+    assert_eq!(query_at(&db, 59, "up"), ["up 1"]);
+    assert!(query_at(&db, 60, "up").is_empty());
+    assert!(query_at(&db, 179, "up").is_empty());
+    assert!(query_at(&db, 179, "timestamp(up)").is_empty());
+    assert_eq!(query_at(&db, 180, "up"), ["up 2"]);
     assert_eq!(over(&db, 0, 180, 60, "up"), ["up 0:1 180:2"]);
 }
 
 #[test]
-fn a_range_leaves_stale_markers_out() {
+fn range_omits_stale_markers() {
     let db = load(60, &["up 1 stale 3"]);
-    assert_eq!(at(&db, 120, "count_over_time(up[5m])"), ["{} 2"]);
-    assert_eq!(at(&db, 120, "up[5m]"), ["up 0:1 120:3"]);
+    assert_eq!(query_at(&db, 120, "count_over_time(up[5m])"), ["{} 2"]);
+    assert_eq!(query_at(&db, 120, "up[5m]"), ["up 0:1 120:3"]);
 }
 
 #[test]
-fn a_value_that_is_another_nan_is_a_value() {
+fn other_nan_is_value() {
     let db = load(60, &["up NaN"]);
-    assert_eq!(at(&db, 0, "up"), ["up NaN"]);
+    assert_eq!(query_at(&db, 0, "up"), ["up NaN"]);
 }
 
 #[test]
-fn a_range_is_open_on_its_left() {
+fn range_is_open_on_left() {
     let db = load(60, &["up 0 1 2 3 4 5"]);
-    assert_eq!(at(&db, 300, "up[2m]"), ["up 240:4 300:5"]);
-    assert_eq!(at(&db, 299, "up[2m]"), ["up 180:3 240:4"]);
-    // At later steps too, whose ranges begin at samples that were read.
+    assert_eq!(query_at(&db, 300, "up[2m]"), ["up 240:4 300:5"]);
+    assert_eq!(query_at(&db, 299, "up[2m]"), ["up 180:3 240:4"]);
+    // Also at later steps, whose ranges begin at samples that were already read.
     assert_eq!(
         over(&db, 240, 300, 60, "sum_over_time(up[2m])"),
         ["{} 240:7 300:9"]
@@ -46,7 +46,7 @@ fn a_range_is_open_on_its_left() {
 }
 
 #[test]
-fn matchers_select() {
+fn matchers_select_series() {
     let db = load(
         60,
         &[
@@ -56,26 +56,35 @@ fn matchers_select() {
             "down{job=\"a\"} 4",
         ],
     );
-    assert_eq!(at(&db, 0, "up{job=\"a\"}"), ["up{job=\"a\"} 1"]);
-    assert_eq!(at(&db, 0, "up{job!=\"a\"}"), ["up 3", "up{job=\"b\"} 2"]);
-    assert_eq!(at(&db, 0, "up{job=\"\"}"), ["up 3"]);
-    assert_eq!(at(&db, 0, "up{job=~\"a|b\"}").len(), 2);
-    assert_eq!(at(&db, 0, "up{job=~\"a.\"}").len(), 0);
-    assert_eq!(at(&db, 0, "up{job!~\"a|b\"}"), ["up 3"]);
-    assert_eq!(at(&db, 0, "{__name__=~\"up|down\",job=\"a\"}").len(), 2);
+    assert_eq!(query_at(&db, 0, "up{job=\"a\"}"), ["up{job=\"a\"} 1"]);
+    assert_eq!(
+        query_at(&db, 0, "up{job!=\"a\"}"),
+        ["up 3", "up{job=\"b\"} 2"]
+    );
+    assert_eq!(query_at(&db, 0, "up{job=\"\"}"), ["up 3"]);
+    assert_eq!(query_at(&db, 0, "up{job=~\"a|b\"}").len(), 2);
+    assert_eq!(query_at(&db, 0, "up{job=~\"a.\"}").len(), 0);
+    assert_eq!(query_at(&db, 0, "up{job!~\"a|b\"}"), ["up 3"]);
+    assert_eq!(
+        query_at(&db, 0, "{__name__=~\"up|down\",job=\"a\"}").len(),
+        2
+    );
 }
 
 #[test]
-fn an_offset_moves_the_time_either_way() {
+fn offset_moves_time_both_ways() {
     let db = load(60, &["up 0 1 2 3 4 5"]);
-    assert_eq!(at(&db, 180, "up offset 1m"), ["up 2"]);
-    assert_eq!(at(&db, 180, "up offset -1m"), ["up 4"]);
-    assert_eq!(at(&db, 180, "sum_over_time(up[2m] offset 1m)"), ["{} 3"]);
+    assert_eq!(query_at(&db, 180, "up offset 1m"), ["up 2"]);
+    assert_eq!(query_at(&db, 180, "up offset -1m"), ["up 4"]);
+    assert_eq!(
+        query_at(&db, 180, "sum_over_time(up[2m] offset 1m)"),
+        ["{} 3"]
+    );
     assert_eq!(over(&db, 120, 180, 60, "up offset 1m"), ["up 120:1 180:2"]);
 }
 
 #[test]
-fn an_at_modifier_pins_the_time() {
+fn at_modifier_pins_time() {
     let db = load(60, &["up 0 1 2 3 4 5"]);
     assert_eq!(over(&db, 0, 120, 60, "up @ 240"), ["up 0:4 60:4 120:4"]);
     assert_eq!(over(&db, 60, 120, 60, "up @ start()"), ["up 60:1 120:1"]);
@@ -91,7 +100,7 @@ fn an_at_modifier_pins_the_time() {
 }
 
 #[test]
-fn a_range_query_answers_as_instant_queries_at_its_steps() {
+fn range_query_equals_instant_queries_at_steps() {
     let db = load(
         15,
         &["a{x=\"1\"} 0+7x40", "a{x=\"2\"} 5 _ _ 1 stale 2+1x30"],
@@ -106,7 +115,7 @@ fn a_range_query_answers_as_instant_queries_at_its_steps() {
     ] {
         let ranged = over(&db, 0, 700, 35, query);
         for step in (0..=700).step_by(35) {
-            let instant = at(&db, step, query).len();
+            let instant = query_at(&db, step, query).len();
             let marker = format!(" {step}:");
             let at_step = ranged.iter().filter(|line| line.contains(&marker)).count();
             assert_eq!(at_step, instant, "{query} at {step}");
@@ -115,11 +124,11 @@ fn a_range_query_answers_as_instant_queries_at_its_steps() {
 }
 
 #[test]
-fn scalars_and_strings_are_queries() {
+fn scalars_and_strings_are_valid_queries() {
     let db = load(60, &[]);
     assert_eq!(number(&db, 90, "time()"), 90.0);
-    assert_eq!(at(&db, 0, "\"text\""), ["text"]);
+    assert_eq!(query_at(&db, 0, "\"text\""), ["text"]);
     assert_eq!(over(&db, 0, 60, 30, "time() * 2"), ["{} 0:0 30:60 60:120"]);
-    assert!(at(&db, 0, "nothing").is_empty());
-    assert!(at(&db, 0, "sum(nothing)").is_empty());
+    assert!(query_at(&db, 0, "nothing").is_empty());
+    assert!(query_at(&db, 0, "sum(nothing)").is_empty());
 }

@@ -1,4 +1,4 @@
-//! A disk in memory that can lose what was not synced, run full, and fail.
+//! An in-memory disk that can lose unsynced data, run full and fail.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tsdb::storage::{Storage, StorageFile, StoredFile};
 
-/// A handle; clones show the same disk.
+/// A handle to a disk. Clones share the disk.
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
     state: Arc<Mutex<State>>,
@@ -18,18 +18,18 @@ pub(crate) struct Disk {
 #[derive(Clone, Default)]
 struct State {
     contents: Vec<Content>,
-    /// The folder as the running system sees it: which content has which name.
+    /// The folder as the running system sees it: the index of the content by name.
     names: BTreeMap<String, usize>,
-    /// As it is after a crash.
+    /// The folder as it is after a crash.
     durable_names: BTreeMap<String, usize>,
-    /// How many bytes still fit.
+    /// The free space in bytes, if it is limited.
     space: Option<usize>,
     fails_syncs: bool,
     fails_creates: bool,
     holds_renames: bool,
     renames: usize,
     syncs: usize,
-    /// The disk as it was before each change, once that is asked for.
+    /// The states of the disk before each change, if they are recorded.
     history: Option<Vec<State>>,
 }
 
@@ -39,15 +39,15 @@ struct Content {
     durable: usize,
 }
 
-/// What a crash leaves of what was not synced.
+/// The part of the unsynced data that survives a crash.
 pub(crate) enum Survivors {
     None,
     All,
-    /// Bytes up to some place, and other pages or none, by this seed.
+    /// Bytes up to a random length, with random pages zeroed, by this seed.
     Some(u64),
 }
 
-/// What a power failure writes as a whole.
+/// The unit of a torn write.
 const PAGE: usize = 512;
 
 impl Disk {
@@ -59,7 +59,7 @@ impl Disk {
         self.state.lock().expect("no test panics under the lock")
     }
 
-    /// The disk as it is found after a crash now. The database that runs on `self` goes on.
+    /// The disk as it would be after a crash now. A database on `self` keeps running.
     pub(crate) fn after_crash(&self, survivors: &Survivors) -> Self {
         let mut state = self.state().clone();
         state.history = None;
@@ -69,12 +69,12 @@ impl Disk {
         }
     }
 
-    /// Keeps from now on what [`Disk::history`] returns.
+    /// Starts to record the states for [`Disk::history`].
     pub(crate) fn keep_history(&self) {
         self.state().history = Some(Vec::new());
     }
 
-    /// The disk as it was before each change.
+    /// The recorded states of the disk, one before each change.
     pub(crate) fn history(&self) -> Vec<Self> {
         let history = self.state().history.clone().unwrap_or_default();
         let disk = |state| Self {
@@ -92,7 +92,7 @@ impl Disk {
         state
     }
 
-    /// A copy that is independent from now on.
+    /// An independent copy.
     pub(crate) fn copy(&self) -> Self {
         self.after_crash(&Survivors::All)
     }
@@ -109,12 +109,12 @@ impl Disk {
         self.state().fails_creates = fails;
     }
 
-    /// Whether who renames waits.
+    /// Makes renames block while `holds` is true.
     pub(crate) fn hold_renames(&self, holds: bool) {
         self.state().holds_renames = holds;
     }
 
-    /// How many were begun.
+    /// The number of renames that have begun.
     pub(crate) fn renames(&self) -> usize {
         self.state().renames
     }
@@ -132,14 +132,14 @@ impl Disk {
         state.contents[state.names[name]].bytes.clone()
     }
 
-    /// Puts a file there, as durable as can be.
+    /// Puts a durable file on the disk.
     pub(crate) fn put(&self, name: &str, bytes: Vec<u8>) {
         let mut state = self.state();
         let durable = bytes.len();
-        let place = state.contents.len();
+        let index = state.contents.len();
         state.contents.push(Content { bytes, durable });
-        state.names.insert(name.to_owned(), place);
-        state.durable_names.insert(name.to_owned(), place);
+        state.names.insert(name.to_owned(), index);
+        state.durable_names.insert(name.to_owned(), index);
     }
 }
 
@@ -177,7 +177,7 @@ impl State {
         }
     }
 
-    fn place(&self, name: &str) -> io::Result<usize> {
+    fn index(&self, name: &str) -> io::Result<usize> {
         self.names
             .get(name)
             .copied()
@@ -188,16 +188,16 @@ impl State {
 impl Storage for Disk {
     fn list(&self) -> io::Result<Vec<StoredFile>> {
         let state = self.state();
-        let file = |(name, place): (&String, &usize)| StoredFile {
+        let file = |(name, index): (&String, &usize)| StoredFile {
             name: name.clone(),
-            length: state.contents[*place].bytes.len() as u64,
+            length: state.contents[*index].bytes.len() as u64,
         };
         Ok(state.names.iter().map(file).collect())
     }
 
     fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()> {
         let state = self.state();
-        into.clone_from(&state.contents[state.place(name)?].bytes);
+        into.clone_from(&state.contents[state.index(name)?].bytes);
         Ok(())
     }
 
@@ -206,11 +206,11 @@ impl Storage for Disk {
         if state.fails_creates {
             return Err(io::Error::other("the disk has failed"));
         }
-        let place = state.contents.len();
+        let index = state.contents.len();
         state.contents.push(Content::default());
-        state.names.insert(name.to_owned(), place);
+        state.names.insert(name.to_owned(), index);
         let disk = self.clone();
-        Ok(Box::new(DiskFile { disk, place }))
+        Ok(Box::new(DiskFile { disk, index }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -219,15 +219,15 @@ impl Storage for Disk {
             std::thread::sleep(Duration::from_millis(1));
         }
         let mut state = self.change();
-        let place = state.place(from)?;
+        let index = state.index(from)?;
         state.names.remove(from);
-        state.names.insert(to.to_owned(), place);
+        state.names.insert(to.to_owned(), index);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut state = self.change();
-        state.place(name)?;
+        state.index(name)?;
         state.names.remove(name);
         Ok(())
     }
@@ -241,7 +241,7 @@ impl Storage for Disk {
 
 struct DiskFile {
     disk: Disk,
-    place: usize,
+    index: usize,
 }
 
 impl StorageFile for DiskFile {
@@ -249,7 +249,7 @@ impl StorageFile for DiskFile {
         let mut state = self.disk.change();
         let fitting = state.space.map_or(bytes.len(), |s| s.min(bytes.len()));
         state.space = state.space.map(|space| space - fitting);
-        let content = &mut state.contents[self.place].bytes;
+        let content = &mut state.contents[self.index].bytes;
         content.extend_from_slice(&bytes[..fitting]);
         match fitting == bytes.len() {
             true => Ok(()),
@@ -263,7 +263,7 @@ impl StorageFile for DiskFile {
             return Err(io::Error::other("the disk has failed"));
         }
         state.syncs += 1;
-        let content = &mut state.contents[self.place];
+        let content = &mut state.contents[self.index];
         content.durable = content.bytes.len();
         Ok(())
     }

@@ -6,7 +6,7 @@ use tsdb::{Batch, Db, Matcher, Metadata, MetricKind, Sample};
 
 use super::labels;
 
-/// A database's user who does a bit of everything.
+/// A random user of a database.
 pub(crate) struct Load {
     random: StdRng,
     now_ms: i64,
@@ -22,7 +22,7 @@ impl Load {
         }
     }
 
-    /// Does something; returns how many samples were written.
+    /// Runs a random operation and returns the number of samples that it wrote.
     pub(crate) fn step(&mut self, db: &Db) -> usize {
         match self.random.random_range(0..100) {
             0..50 => self.append(db),
@@ -89,7 +89,7 @@ impl Load {
         0
     }
 
-    /// Mostly later than the last; decimals, other numbers, and those that are special.
+    /// A sample that is mostly later than the last, with a decimal, random or special value.
     fn sample(&mut self) -> Sample {
         let step = match self.random.random_range(0..10) {
             0 => -self.random.random_range(0..20_000),

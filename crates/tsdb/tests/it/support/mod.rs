@@ -1,4 +1,4 @@
-//! What the tests of the files share.
+//! Helpers of all tests; those of one area are in its module.
 
 pub(crate) mod disk;
 pub(crate) mod load;
@@ -12,7 +12,7 @@ use tsdb::{Db, DbOptions, DuplicatePolicy, Durability, Error, Labels, OpenOption
 pub(crate) use disk::{Disk, Survivors};
 pub(crate) use load::Load;
 
-/// All that a database holds: for each series its samples, values by their bits.
+/// The contents of a database: the samples of each series, with values as bits.
 pub(crate) type Dump = BTreeMap<String, Vec<(i64, u64)>>;
 
 pub(crate) fn labels(host: usize) -> Labels {
@@ -23,7 +23,7 @@ pub(crate) fn labels(host: usize) -> Labels {
     .expect("the labels are good")
 }
 
-/// Options that keep every sample, so that one restored twice shows.
+/// Options that keep duplicates, so that a sample restored twice shows.
 pub(crate) fn options(durability: Durability) -> OpenOptions {
     OpenOptions {
         db: DbOptions {
@@ -60,4 +60,14 @@ pub(crate) fn segments(disk: &Disk) -> Vec<String> {
     let mut names = disk.names();
     names.retain(|name| name.starts_with("log-"));
     names
+}
+
+/// Whether to run the large form of a test.
+pub(crate) fn is_thorough() -> bool {
+    std::env::var_os("REGISTRAR_EFFORT").is_some()
+}
+
+/// The distance between the positions that a test tries: `usual`, or 1 under `REGISTRAR_EFFORT`.
+pub(crate) fn stride(usual: usize) -> usize {
+    if is_thorough() { 1 } else { usual }
 }

@@ -1,4 +1,4 @@
-//! Series in Prometheus' notation for tests, and answers as lines of text.
+//! Loads series in Prometheus' test notation, and shows answers as lines of text.
 
 use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value};
 use tsdb::{Db, DbOptions, Labels, STALE_MARKER, Sample};
@@ -38,10 +38,10 @@ fn parse_labels(text: &str) -> Labels {
 
 fn expand(text: &str) -> Vec<Option<f64>> {
     if let Some((start, rest)) = text.split_once('x') {
-        let at = 1 + start[1..].find(['+', '-']).expect("a+bxn");
+        let sign = 1 + start[1..].find(['+', '-']).expect("a+bxn");
         let (first, step): (f64, f64) = (
-            start[..at].parse().expect("a number"),
-            start[at..].parse().expect("a number"),
+            start[..sign].parse().expect("a number"),
+            start[sign..].parse().expect("a number"),
         );
         let count: usize = rest.parse().expect("a count");
         return (0..=count)
@@ -56,7 +56,7 @@ fn expand(text: &str) -> Vec<Option<f64>> {
 }
 
 /// The answer at a time in seconds, a line for each series: `name{label="value"} 1.5`.
-pub(crate) fn at(db: &Db, seconds: i64, query: &str) -> Vec<String> {
+pub(crate) fn query_at(db: &Db, seconds: i64, query: &str) -> Vec<String> {
     lines(try_at(db, seconds, query).unwrap_or_else(|error| panic!("{query}: {error}")))
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn number(db: &Db, seconds: i64, query: &str) -> f64 {
     }
 }
 
-/// The value, but for rounding.
+/// Asserts the only value of an answer, up to rounding.
 pub(crate) fn assert_near(db: &Db, seconds: i64, query: &str, expected: f64) {
     let actual = number(db, seconds, query);
     let near = (actual - expected).abs() <= expected.abs() * 1e-12;

@@ -1,4 +1,4 @@
-//! What the tests of all formats need.
+//! Helpers of the tests of all formats.
 
 use tsdb::wire::Ingested;
 use tsdb::{Db, DbOptions, DuplicatePolicy};

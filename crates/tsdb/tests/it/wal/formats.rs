@@ -3,7 +3,8 @@ use tsdb::{Db, Durability, Error, OpenOptions, Sample};
 
 use crate::support::{Disk, labels, open, options, segments};
 
-/// The checksum of a file's header is that of its bytes but its own.
+/// Sets the version in a file header. The header's checksum covers all of its bytes except the
+/// checksum.
 fn with_version(mut bytes: Vec<u8>, version: u32) -> Vec<u8> {
     bytes[8..12].copy_from_slice(&version.to_le_bytes());
     let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..32]);
@@ -12,7 +13,7 @@ fn with_version(mut bytes: Vec<u8>, version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_newer_format_is_refused() -> Result<(), Error> {
+fn newer_format_is_refused() -> Result<(), Error> {
     let disk = Disk::new();
     let db = open(&disk, &options(Durability::Commit))?;
     db.append(&labels(1), Sample::new(1, 1.0))?;
@@ -38,7 +39,7 @@ fn a_newer_format_is_refused() -> Result<(), Error> {
 }
 
 #[test]
-fn a_folder_has_one_database_at_a_time() -> Result<(), Error> {
+fn folder_opens_one_database_at_a_time() -> Result<(), Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a").join("b");
     let db = Db::open(&path, OpenOptions::default())?;
@@ -54,10 +55,10 @@ fn a_folder_has_one_database_at_a_time() -> Result<(), Error> {
     Ok(())
 }
 
-/// A process that is being started has all files for a moment, the lock too.
+/// Between fork and exec a child process has all open files, including the lock.
 #[cfg(unix)]
 #[test]
-fn a_folder_is_free_at_once_though_processes_are_started() -> Result<(), Error> {
+fn folder_lock_is_not_inherited_by_child_processes() -> Result<(), Error> {
     use std::os::unix::{fs::MetadataExt as _, process::CommandExt as _};
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +69,7 @@ fn a_folder_is_free_at_once_though_processes_are_started() -> Result<(), Error> 
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                // To be another user, though it is the same, takes a fork and then an exec.
+                // Setting a user, even the same, forces a fork and an exec.
                 let started = Command::new("true").uid(user).status();
                 assert!(started.expect("a process").success());
             }
@@ -79,9 +80,9 @@ fn a_folder_is_free_at_once_though_processes_are_started() -> Result<(), Error> 
     })
 }
 
-/// Files of other programs are left alone.
+/// Only the unfinished snapshot is removed.
 #[test]
-fn other_files_stay() -> Result<(), Error> {
+fn opening_keeps_foreign_files_and_removes_unfinished_snapshot() -> Result<(), Error> {
     let disk = Disk::new();
     disk.put("README", b"not ours".to_vec());
     disk.put("snapshot-0000000000000009.tmp", b"half".to_vec());

@@ -9,7 +9,7 @@ fn count(dump: &Dump) -> i64 {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_leaves_reads_and_recovers_by_itself() -> Result<(), Error> {
+fn full_disk_refuses_writes_until_space_returns() -> Result<(), Error> {
     for mode in [
         Durability::Unsynced,
         Durability::Periodic(Duration::from_millis(1)),
@@ -18,12 +18,12 @@ fn a_full_disk_refuses_writes_leaves_reads_and_recovers_by_itself() -> Result<()
         let disk = Disk::new();
         let options = options(mode);
         let db = open(&disk, &options)?;
-        let append = |at| db.append(&labels(1), Sample::new(at, at as f64));
+        let append = |time| db.append(&labels(1), Sample::new(time, time as f64));
         append(0)?;
         db.sync()?;
         disk.set_space(Some(10));
 
-        // The write that is under way is applied; in one mode its writer waits for it.
+        // The current write is applied. Only commit mode waits for the disk and fails.
         match append(1) {
             Ok(()) => assert_ne!(mode, Durability::Commit),
             Err(Error::NotDurable(failure)) => {
@@ -34,15 +34,11 @@ fn a_full_disk_refuses_writes_leaves_reads_and_recovers_by_itself() -> Result<()
         }
         let synced = db.sync();
         assert!(matches!(synced, Err(Error::DiskFull(_))), "{synced:?}");
-        for at in 2..5 {
-            let refused = append(at);
+        for time in 2..5 {
+            let refused = append(time);
             assert!(matches!(refused, Err(Error::DiskFull(_))), "{refused:?}");
         }
-        assert_eq!(
-            count(&dump(&db)),
-            2,
-            "refused writes are not there, the others are"
-        );
+        assert_eq!(count(&dump(&db)), 2, "only accepted writes are present");
 
         disk.set_space(None);
         until_accepted(&db);
@@ -54,7 +50,7 @@ fn a_full_disk_refuses_writes_leaves_reads_and_recovers_by_itself() -> Result<()
     Ok(())
 }
 
-/// The log finds by itself that there is room, or that the disk works again.
+/// Retries until the log has noticed by itself that the disk works again.
 fn until_accepted(db: &Db) {
     while let Err(error) = db.append(&labels(1), Sample::new(9, 9.0)) {
         let expected = matches!(error, Error::DiskFull(_) | Error::Storage(_));
@@ -63,9 +59,9 @@ fn until_accepted(db: &Db) {
     }
 }
 
-/// A failed sync may have dropped what it should have made durable, so it is written again.
+/// A failed sync may have dropped the data, so the log writes it again.
 #[test]
-fn a_failed_sync_loses_and_doubles_nothing() -> Result<(), Error> {
+fn failed_sync_neither_loses_nor_duplicates() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Commit);
     let db = open(&disk, &options)?;
@@ -88,7 +84,7 @@ fn a_failed_sync_loses_and_doubles_nothing() -> Result<(), Error> {
 }
 
 #[test]
-fn a_close_that_fails_can_be_repeated() -> Result<(), Error> {
+fn failed_close_can_be_repeated() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Periodic(Duration::from_secs(3600)));
     let db = open(&disk, &options)?;
@@ -103,10 +99,10 @@ fn a_close_that_fails_can_be_repeated() -> Result<(), Error> {
     Ok(())
 }
 
-/// A second *closed* after the first would be a frame after the last: the database once didn't open
-/// any more.
+/// A second *closed* entry would be a frame after the last one. The database once did not open any
+/// more.
 #[test]
-fn a_close_that_fails_at_its_last_frame_can_be_repeated() -> Result<(), Error> {
+fn close_that_fails_at_last_frame_can_be_repeated() -> Result<(), Error> {
     for mode in [
         Durability::Unsynced,
         Durability::Periodic(Duration::from_secs(3600)),
@@ -132,23 +128,23 @@ fn a_close_that_fails_at_its_last_frame_can_be_repeated() -> Result<(), Error> {
     Ok(())
 }
 
-/// Of a segment that was never synced all must be written again, not only what was written last.
+/// The whole segment must be written again if it was never synced, not only the last write.
 #[test]
-fn a_failed_sync_of_what_was_unsynced_loses_nothing() -> Result<(), Error> {
+fn failed_sync_of_unsynced_log_loses_nothing() -> Result<(), Error> {
     for by_snapshot in [false, true] {
         let disk = Disk::new();
         let options = options(Durability::Unsynced);
         let db = open(&disk, &options)?;
         let mut series = db.series(&labels(1))?;
-        let mut at = 0;
-        // Until the log is written before its interval is over.
+        let mut time = 0;
+        // Until the buffer is full, so that the log is written before its interval ends.
         while disk.bytes("log-0000000000000001").len() == 32 {
-            let sample = |at| Sample::new(at, (at as f64).sqrt());
-            series.append_batch(&(at..at + 1_000).map(sample).collect::<Vec<_>>())?;
-            at += 1_000;
+            let sample = |time| Sample::new(time, (time as f64).sqrt());
+            series.append_batch(&(time..time + 1_000).map(sample).collect::<Vec<_>>())?;
+            time += 1_000;
         }
         disk.fail_syncs(true);
-        series.append(Sample::new(at, 1.0))?;
+        series.append(Sample::new(time, 1.0))?;
         let failed = match by_snapshot {
             false => db.sync(),
             true => db.write_snapshot(),
@@ -170,9 +166,9 @@ fn a_failed_sync_of_what_was_unsynced_loses_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-/// A point that was refused is not written and not durable: its own error says so.
+/// A point that breaks a rule reports that error, not the failure of the disk.
 #[test]
-fn what_was_refused_is_not_said_to_wait_for_the_disk() -> Result<(), Error> {
+fn refused_point_reports_its_own_error_on_failing_disk() -> Result<(), Error> {
     let disk = Disk::new();
     let mut options = options(Durability::Commit);
     options.db.out_of_order_window_ms = Some(0);
@@ -180,8 +176,8 @@ fn what_was_refused_is_not_said_to_wait_for_the_disk() -> Result<(), Error> {
     db.append(&labels(1), Sample::new(10, 1.0))?;
     disk.fail_syncs(true);
     let mut batch = Batch::new();
-    for (host, at) in [(1, 11), (2, 5), (1, 5), (3, 5)] {
-        batch.push(&labels(host), Sample::new(at, 1.0));
+    for (host, time) in [(1, 11), (2, 5), (1, 5), (3, 5)] {
+        batch.push(&labels(host), Sample::new(time, 1.0));
     }
     let report = db.write(&mut batch);
     assert_eq!(report.written, 0);

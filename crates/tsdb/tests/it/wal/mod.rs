@@ -1,4 +1,4 @@
-//! The log: what it keeps, what a crash leaves of it, what it refuses.
+//! The log: its guarantees by mode, recovery after crashes and damage, and failing disks.
 
 mod damage;
 mod formats;

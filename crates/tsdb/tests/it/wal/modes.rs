@@ -7,7 +7,7 @@ use crate::support::{Disk, Dump, Load, Survivors, dump, labels, open, options, s
 
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// How many bytes a crash leaves must not matter.
+/// Crashes that leave none, all or some of the unsynced bytes.
 fn crashes() -> impl Iterator<Item = Survivors> {
     let seeds = (0..20).map(|_| {
         let seed = rand::rng().random();
@@ -18,7 +18,7 @@ fn crashes() -> impl Iterator<Item = Survivors> {
 }
 
 #[test]
-fn commit_keeps_each_write_that_returned() -> Result<(), Error> {
+fn commit_mode_keeps_every_returned_write() -> Result<(), Error> {
     let disk = Disk::new();
     let mut options = options(Durability::Commit);
     options.segment_bytes = 10_000;
@@ -36,7 +36,7 @@ fn commit_keeps_each_write_that_returned() -> Result<(), Error> {
 }
 
 #[test]
-fn periodic_keeps_what_was_written_before_the_last_sync() -> Result<(), Error> {
+fn periodic_mode_keeps_writes_before_last_sync() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Periodic(NEVER));
     let db = open(&disk, &options)?;
@@ -55,7 +55,7 @@ fn periodic_keeps_what_was_written_before_the_last_sync() -> Result<(), Error> {
 }
 
 #[test]
-fn periodic_syncs_by_itself() -> Result<(), Error> {
+fn periodic_mode_syncs_in_background() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Periodic(Duration::from_millis(1)));
     let db = open(&disk, &options)?;
@@ -69,14 +69,14 @@ fn periodic_syncs_by_itself() -> Result<(), Error> {
     }
 }
 
-/// Without a sync a crash leaves the writes up to some point, in their order, and nothing else.
+/// Without a sync, a crash leaves the writes up to some point in their order.
 #[test]
-fn unsynced_keeps_a_beginning() -> Result<(), Error> {
+fn unsynced_mode_keeps_prefix() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Unsynced);
     let db = open(&disk, &options)?;
     let mut series = db.series(&labels(1))?;
-    // Enough for the log to be written before the interval is over.
+    // Enough to fill the buffer, so that the log is written before the interval ends.
     for batch in 0_i64.. {
         let numbers = batch * 1_000..(batch + 1) * 1_000;
         let sample = |i| Sample::new(i, f64::from_bits(0x3ff1_2345_6789_abcd + i as u64));
@@ -91,21 +91,21 @@ fn unsynced_keeps_a_beginning() -> Result<(), Error> {
         let crashed = open(&disk.after_crash(&survivors), &options)?;
         assert!(is_beginning(&dump(&crashed), &before));
     }
-    assert_eq!(disk.syncs(), syncs, "a copy has syncs of its own");
+    assert_eq!(disk.syncs(), syncs, "a copy counts its own syncs");
     drop((series, db));
     let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
-    assert!(dump(&crashed) == before, "a clean end loses nothing");
+    assert!(dump(&crashed) == before, "a clean close loses nothing");
     Ok(())
 }
 
-/// Each sync once ended the file, however short it was.
+/// Each sync once ended the segment, even a short one.
 #[test]
-fn an_unsynced_log_that_is_synced_goes_on_in_its_file() -> Result<(), Error> {
+fn sync_of_unsynced_log_continues_same_segment() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Unsynced);
     let db = open(&disk, &options)?;
-    for at in 0..20 {
-        db.append(&labels(1), Sample::new(at, 1.0))?;
+    for time in 0..20 {
+        db.append(&labels(1), Sample::new(time, 1.0))?;
         db.sync()?;
         let crashed = open(&disk.after_crash(&Survivors::None), &options)?;
         assert!(dump(&crashed) == dump(&db));
@@ -119,9 +119,9 @@ fn is_beginning(part: &Dump, whole: &Dump) -> bool {
         .all(|(labels, samples)| whole[labels].starts_with(samples))
 }
 
-/// Reopened after a crash, a database goes on and can crash again.
+/// A database that was reopened after a crash can crash again.
 #[test]
-fn a_chain_of_crashes_loses_only_what_each_may() -> Result<(), Error> {
+fn repeated_crashes_keep_committed_writes() -> Result<(), Error> {
     let seed: u64 = rand::rng().random();
     println!("seed {seed}");
     let mut options = options(Durability::Commit);
@@ -140,7 +140,7 @@ fn a_chain_of_crashes_loses_only_what_each_may() -> Result<(), Error> {
 }
 
 #[test]
-fn writers_that_wait_together_share_a_sync() -> Result<(), Error> {
+fn concurrent_commits_share_syncs() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Commit);
     let db = open(&disk, &options)?;
@@ -150,8 +150,8 @@ fn writers_that_wait_together_share_a_sync() -> Result<(), Error> {
             let db = &db;
             scope.spawn(move || {
                 let mut series = db.series(&labels(host)).expect("a series");
-                for at in 0..200 {
-                    series.append(Sample::new(at, 1.0)).expect("a write");
+                for time in 0..200 {
+                    series.append(Sample::new(time, 1.0)).expect("a write");
                 }
             });
         }

@@ -14,17 +14,17 @@ const MODES: [Durability; 3] = [
     Durability::Commit,
 ];
 
-/// A clean close and reopen once lost all of a million.
+/// A clean close and reopen once lost a million samples.
 #[test]
-fn a_million_of_a_million_are_there_after_close_and_reopen() -> Result<(), Error> {
+fn reopen_restores_million_samples() -> Result<(), Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let db = Db::open(folder.path(), OpenOptions::default())?;
     let mut batch = Batch::new();
-    for at in 0..1_000 {
+    for time in 0..1_000 {
         for host in 0..1_000 {
             batch.push(
                 &labels(host),
-                Sample::new(at * 10_000, (at + host as i64) as f64 / 100.0),
+                Sample::new(time * 10_000, (time + host as i64) as f64 / 100.0),
             );
         }
         let report = db.write(&mut batch);
@@ -42,13 +42,13 @@ fn a_million_of_a_million_are_there_after_close_and_reopen() -> Result<(), Error
     Ok(())
 }
 
-/// The series, the metadata, and what that occupies.
+/// The series, the metadata, and the memory of the metadata.
 fn state(db: &Db) -> (Dump, BTreeMap<String, Metadata>, usize) {
     (dump(db), db.all_metadata(), db.stats().metadata_bytes)
 }
 
 #[test]
-fn whatever_was_done_is_there_after_each_of_several_reopenings() -> Result<(), Error> {
+fn repeated_reopening_keeps_every_operation() -> Result<(), Error> {
     for mode in MODES {
         for duplicates in [
             DuplicatePolicy::KeepAll,
@@ -71,7 +71,7 @@ fn whatever_was_done_is_there_after_each_of_several_reopenings() -> Result<(), E
             }
             assert!(
                 segments(&disk).len() > 5,
-                "there is more than one segment an opening"
+                "each opening wrote more than one segment"
             );
         }
     }
@@ -79,7 +79,7 @@ fn whatever_was_done_is_there_after_each_of_several_reopenings() -> Result<(), E
 }
 
 #[test]
-fn dropping_the_last_clone_closes() -> Result<(), Error> {
+fn dropping_last_clone_closes_log() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Periodic(Duration::from_secs(3600)));
     let db = open(&disk, &options)?;
@@ -94,7 +94,7 @@ fn dropping_the_last_clone_closes() -> Result<(), Error> {
 }
 
 #[test]
-fn a_closed_database_refuses_writes_and_answers_reads() -> Result<(), Error> {
+fn closed_database_refuses_writes_and_serves_reads() -> Result<(), Error> {
     let disk = Disk::new();
     let db = open(&disk, &options(Durability::Commit))?;
     db.append(&labels(1), Sample::new(1, 1.0))?;
@@ -106,13 +106,13 @@ fn a_closed_database_refuses_writes_and_answers_reads() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is accepted by the rules of one day is there under those of another.
+/// Samples that were accepted stay when the database is reopened with stricter options.
 #[test]
-fn narrower_options_lose_nothing_that_was_accepted() -> Result<(), Error> {
+fn reopening_with_narrower_options_keeps_samples() -> Result<(), Error> {
     let disk = Disk::new();
     let db = open(&disk, &options(Durability::Commit))?;
-    for at in [10_000, 1, 5_000, 5_000] {
-        db.append(&labels(1), Sample::new(at, 1.0))?;
+    for time in [10_000, 1, 5_000, 5_000] {
+        db.append(&labels(1), Sample::new(time, 1.0))?;
     }
     db.append(&labels(2), Sample::new(1, 1.0))?;
     let before = dump(&db);
@@ -134,17 +134,17 @@ fn narrower_options_lose_nothing_that_was_accepted() -> Result<(), Error> {
     Ok(())
 }
 
-/// The log says that such a series ended, not that its samples were deleted: once they were counted
-/// for as long as the database was open.
+/// The log records the end of such a series, not the deletion of its samples. The samples were once
+/// counted until the next restart.
 #[test]
-fn a_series_that_retention_ended_leaves_no_byte_behind() -> Result<(), Error> {
+fn series_removed_by_retention_leaves_no_bytes() -> Result<(), Error> {
     let disk = Disk::new();
     let mut options = options(Durability::Commit);
     options.db.retention.bytes = Some(20_000);
     let db = open(&disk, &options)?;
     let samples = |from: i64| {
         let numbers = from..from + 3_000;
-        let samples = numbers.map(|at| Sample::new(at, (at as f64).sqrt()));
+        let samples = numbers.map(|time| Sample::new(time, (time as f64).sqrt()));
         samples.collect::<Vec<_>>()
     };
     for host in 0..5 {
@@ -166,7 +166,7 @@ fn a_series_that_retention_ended_leaves_no_byte_behind() -> Result<(), Error> {
 }
 
 #[test]
-fn files_of_other_names_are_left_alone() -> Result<(), Error> {
+fn files_with_other_names_are_left_alone() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Commit);
     let names = [
@@ -179,9 +179,9 @@ fn files_of_other_names_are_left_alone() -> Result<(), Error> {
         disk.put(name, vec![7; 100]);
     }
     disk.put("snapshot-0000000000000009.tmp", vec![7; 100]);
-    for at in 0..3 {
+    for time in 0..3 {
         let db = open(&disk, &options)?;
-        db.append(&labels(1), Sample::new(at, 1.0))?;
+        db.append(&labels(1), Sample::new(time, 1.0))?;
         db.write_snapshot()?;
     }
     let mut others = disk.names();
@@ -194,7 +194,7 @@ fn files_of_other_names_are_left_alone() -> Result<(), Error> {
 }
 
 #[test]
-fn a_snapshot_of_a_closed_database_leaves_it_closed() -> Result<(), Error> {
+fn snapshot_of_closed_database_keeps_it_closed() -> Result<(), Error> {
     let disk = Disk::new();
     let options = options(Durability::Commit);
     let db = open(&disk, &options)?;
@@ -210,7 +210,7 @@ fn a_snapshot_of_a_closed_database_leaves_it_closed() -> Result<(), Error> {
 }
 
 #[test]
-fn progress_grows_to_the_whole() -> Result<(), Error> {
+fn recovery_progress_reaches_total() -> Result<(), Error> {
     let disk = Disk::new();
     let mut options = options(Durability::Commit);
     options.segment_bytes = 10_000;

@@ -57,18 +57,18 @@ fn quoted_names_are_read() {
 }
 
 #[test]
-fn bad_lines_dont_hinder_good_ones() {
+fn bad_line_does_not_affect_others() {
     for (line, reason) in [
         ("up", "the line has no value"),
         ("up ", "the line has no value"),
         ("up{} ", "the line has no value"),
-        ("up one", "the value is no number"),
-        ("up 1 soon", "the timestamp is no integer of 64 bits"),
-        ("up 1 2 3", "there is something after the timestamp"),
-        ("{a=\"b\"} 1", "the line names no metric"),
+        ("up one", "the value is not a number"),
+        ("up 1 soon", "the timestamp is not a 64-bit integer"),
+        ("up 1 2 3", "unexpected text after the timestamp"),
+        ("{a=\"b\"} 1", "the line has no metric name"),
         ("up{a} 1", "a label must be name=\"value\""),
         ("up{a=b} 1", "a label's value must be quoted"),
-        ("up{a=\"b} 1", "a quoted text is not closed"),
+        ("up{a=\"b} 1", "a quoted string is not closed"),
         (
             "up{a=\"b\" c=\"d\"} 1",
             "a comma or a closing brace is missing after a label",
@@ -81,7 +81,7 @@ fn bad_lines_dont_hinder_good_ones() {
         ("up{a=\"1\",a=\"2\"} 1", "label a occurs twice"),
         (
             "# TYPE up speed",
-            "the type is none of counter, gauge, histogram, summary, untyped",
+            "the type must be counter, gauge, histogram, summary or untyped",
         ),
     ] {
         let db = db();
@@ -106,7 +106,7 @@ fn bad_lines_dont_hinder_good_ones() {
 }
 
 #[test]
-fn what_is_written_reads_the_same() {
+fn written_text_reads_back_equal() {
     let first = db();
     let _ = write(&first, TEXT.as_bytes(), NOW);
     let mut out = Exposition::new();
@@ -128,7 +128,7 @@ fn what_is_written_reads_the_same() {
 }
 
 #[test]
-fn families_stand_together_after_what_is_known_of_them() {
+fn samples_are_grouped_after_their_metadata() {
     let labels = |name: &str, pairs: &[(&str, &str)]| {
         Labels::new(name, pairs.iter().copied()).expect("labels")
     };
@@ -153,7 +153,7 @@ fn families_stand_together_after_what_is_known_of_them() {
 }
 
 #[test]
-fn federation_shows_the_last_sample_of_living_series() {
+fn federation_shows_last_sample_of_live_series() {
     let db = db();
     let none: [(&str, &str); 0] = [];
     for (name, samples) in [

@@ -11,7 +11,7 @@ use crate::support::wire::{contents, db};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Another server in this process: it takes requests into a database, unless a reply is prepared.
+/// A server in this process. It writes requests to a database, unless a reply is queued.
 #[derive(Clone)]
 struct Server(Arc<(Mutex<Inside>, Condvar)>);
 
@@ -19,7 +19,7 @@ struct Inside {
     db: Db,
     replies: VecDeque<SendError>,
     requests: usize,
-    /// No request is answered while it is set.
+    /// Blocks all requests while it is set.
     held: bool,
 }
 
@@ -90,7 +90,7 @@ fn options() -> ForwarderOptions {
 }
 
 fn samples(range: std::ops::Range<i64>) -> Vec<Sample> {
-    range.map(|at| Sample::new(at, at as f64)).collect()
+    range.map(|time| Sample::new(time, time as f64)).collect()
 }
 
 #[test]
@@ -101,17 +101,17 @@ fn samples_arrive_in_order() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), options).expect("a thread");
-    for at in 0..100 {
+    for time in 0..100 {
         forwarder
-            .offer(&labels("a"), &samples(at..at + 1))
-            .expect("room");
+            .offer(&labels("a"), &samples(time..time + 1))
+            .expect("the queue has space");
         forwarder
-            .offer(&labels("b"), &samples(at..at + 1))
-            .expect("room");
+            .offer(&labels("b"), &samples(time..time + 1))
+            .expect("the queue has space");
     }
     let stats = forwarder.close(LONG);
     assert_eq!((stats.sent, stats.queued, stats.rejected), (200, 0, 0));
-    let line: String = (0..100).map(|at| format!(" {at}:{at}")).collect();
+    let line: String = (0..100).map(|time| format!(" {time}:{time}")).collect();
     assert_eq!(
         server.inside(|inside| contents(&inside.db)),
         [format!("a{line}"), format!("b{line}")]
@@ -119,7 +119,7 @@ fn samples_arrive_in_order() {
 }
 
 #[test]
-fn a_request_is_sent_again_until_it_is_taken() {
+fn failed_request_is_retried_until_accepted() {
     let after = Some(Duration::from_millis(3));
     let server = Server::new([
         retry(),
@@ -130,7 +130,9 @@ fn a_request_is_sent_again_until_it_is_taken() {
         retry(),
     ]);
     let forwarder = Forwarder::start(server.clone(), options()).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..3)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..3))
+        .expect("the queue has space");
     let stats = forwarder.close(LONG);
     assert_eq!((stats.sent, stats.retries, stats.rejected), (3, 3, 0));
     assert_eq!(stats.last_error, Some(retry()));
@@ -141,7 +143,7 @@ fn a_request_is_sent_again_until_it_is_taken() {
 }
 
 #[test]
-fn a_rejected_request_is_given_up_and_the_next_is_sent() {
+fn rejected_request_is_dropped_and_next_is_sent() {
     let rejected = SendError::Rejected {
         reason: "400".into(),
     };
@@ -151,7 +153,9 @@ fn a_rejected_request_is_given_up_and_the_next_is_sent() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), options).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..4)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..4))
+        .expect("the queue has space");
     let stats = forwarder.close(LONG);
     assert_eq!((stats.sent, stats.rejected, stats.retries), (2, 2, 0));
     assert_eq!(stats.last_error, Some(rejected));
@@ -159,7 +163,7 @@ fn a_rejected_request_is_given_up_and_the_next_is_sent() {
 }
 
 #[test]
-fn a_full_queue_refuses_samples_whole() {
+fn full_queue_refuses_whole_offer() {
     let server = Server::new([]);
     server.inside(|inside| inside.held = true);
     let options = ForwarderOptions {
@@ -168,16 +172,18 @@ fn a_full_queue_refuses_samples_whole() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), options).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..8)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..8))
+        .expect("the queue has space");
     server.wait_until(|inside| inside.requests == 1);
-    // What is being sent still takes room: it may have to be sent again.
+    // Samples being sent still take space, because they may have to be sent again.
     let full = forwarder
         .offer(&labels("a"), &samples(8..11))
-        .expect_err("no room");
+        .expect_err("the queue is full");
     assert_eq!(full, QueueFull { max: 10, queued: 8 });
     forwarder
         .offer(&labels("a"), &samples(8..10))
-        .expect("room");
+        .expect("the queue has space");
     assert_eq!(
         (forwarder.stats().queued, forwarder.stats().refused),
         (10, 3)
@@ -188,7 +194,7 @@ fn a_full_queue_refuses_samples_whole() {
 }
 
 #[test]
-fn closing_gives_up_in_time_what_cannot_be_sent() {
+fn close_drops_unsent_samples_after_timeout() {
     let server = Server::new(std::iter::repeat_n(retry(), 10_000));
     let patient = ForwarderOptions {
         min_backoff: LONG,
@@ -196,14 +202,16 @@ fn closing_gives_up_in_time_what_cannot_be_sent() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), patient).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..5)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..5))
+        .expect("the queue has space");
     server.wait_until(|inside| inside.requests == 1);
     let stats = forwarder.close(Duration::from_millis(10));
     assert_eq!((stats.sent, stats.queued), (0, 5));
 }
 
 #[test]
-fn a_request_waits_to_be_filled() {
+fn request_waits_until_full() {
     let server = Server::new([]);
     let slow = ForwarderOptions {
         max_delay: LONG,
@@ -211,10 +219,10 @@ fn a_request_waits_to_be_filled() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), slow).expect("a thread");
-    for at in 0..12 {
+    for time in 0..12 {
         forwarder
-            .offer(&labels("a"), &samples(at..at + 1))
-            .expect("room");
+            .offer(&labels("a"), &samples(time..time + 1))
+            .expect("the queue has space");
     }
     server.wait_until(|inside| inside.requests == 2);
     assert_eq!(forwarder.close(LONG).sent, 12);
@@ -222,7 +230,7 @@ fn a_request_waits_to_be_filled() {
 }
 
 #[test]
-fn a_duration_beyond_every_clock_is_for_ever() {
+fn maximum_delay_never_expires() {
     let server = Server::new([]);
     let patient = ForwarderOptions {
         max_delay: Duration::MAX,
@@ -230,16 +238,20 @@ fn a_duration_beyond_every_clock_is_for_ever() {
         ..options()
     };
     let forwarder = Forwarder::start(server.clone(), patient).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..8)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..8))
+        .expect("the queue has space");
     server.wait_until(|inside| inside.requests == 1);
     assert_eq!(forwarder.close(Duration::MAX).sent, 8);
 }
 
 #[test]
-fn dropping_a_forwarder_ends_its_thread() {
+fn dropping_forwarder_ends_its_thread() {
     let server = Server::new(std::iter::repeat_n(retry(), 10_000));
     let forwarder = Forwarder::start(server.clone(), options()).expect("a thread");
-    forwarder.offer(&labels("a"), &samples(0..5)).expect("room");
+    forwarder
+        .offer(&labels("a"), &samples(0..5))
+        .expect("the queue has space");
     server.wait_until(|inside| inside.requests > 0);
     drop(forwarder);
     // The thread held the only other reference.

@@ -1,4 +1,5 @@
-//! Bytes that nobody meant: no parser panics, and what is no JSON for others is none here.
+//! Damaged and random input: no parser panics, and JSON is accepted if and only if serde_json
+//! accepts it.
 
 use proptest::prelude::*;
 use tsdb::promql::{Query, QueryOptions};
@@ -7,7 +8,7 @@ use tsdb::wire::{exposition, json, line_protocol, remote_write};
 
 use crate::support::wire::db;
 
-/// The cases of each test: `REGISTRAR_EFFORT`, or 2,000.
+/// The number of cases per test: `REGISTRAR_EFFORT`, or 2,000.
 fn effort() -> u32 {
     match std::env::var("REGISTRAR_EFFORT") {
         Ok(effort) => effort.parse().expect("REGISTRAR_EFFORT is a number"),
@@ -15,7 +16,7 @@ fn effort() -> u32 {
     }
 }
 
-/// Good input with some bytes replaced, removed or repeated.
+/// Valid input with up to three bytes replaced or inserted, or cut short.
 fn damaged(good: &'static [u8], alphabet: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let change = (
         any::<prop::sample::Index>(),
@@ -24,15 +25,15 @@ fn damaged(good: &'static [u8], alphabet: &'static [u8]) -> impl Strategy<Value 
     );
     prop::collection::vec(change, 0..4).prop_map(move |changes| {
         let mut bytes = good.to_vec();
-        for (at, kind, byte) in changes {
+        for (index, kind, byte) in changes {
             if bytes.is_empty() {
                 break;
             }
-            let at = at.index(bytes.len());
+            let index = index.index(bytes.len());
             match kind {
-                0 => bytes[at] = byte,
-                1 => bytes.truncate(at),
-                _ => bytes.insert(at, byte),
+                0 => bytes[index] = byte,
+                1 => bytes.truncate(index),
+                _ => bytes.insert(index, byte),
             }
         }
         bytes
@@ -48,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(effort()))]
 
     #[test]
-    fn json_is_judged_as_others_judge_it(bytes in damaged(JSON, b"[]{}\",:0123456789.-+eE \\tfnab\x01\x7f\xff")) {
+    fn damaged_json_is_judged_like_serde_json(bytes in damaged(JSON, b"[]{}\",:0123456789.-+eE \\tfnab\x01\x7f\xff")) {
         let answer = json::write(&db(), &bytes);
         let malformed = answer.body.starts_with(r#"{"error":"malformed JSON"#);
         prop_assert!([200, 206, 400].contains(&answer.status));
@@ -62,17 +63,17 @@ proptest! {
     }
 
     #[test]
-    fn no_line_panics(bytes in damaged(LINES, b", =\\\"\n#1ti.e-\xff")) {
+    fn damaged_line_protocol_does_not_panic(bytes in damaged(LINES, b", =\\\"\n#1ti.e-\xff")) {
         let _ = line_protocol::write(&db(), &bytes, Precision::Seconds, 0);
     }
 
     #[test]
-    fn no_exposition_panics(bytes in damaged(TEXT, b"{}\",=\\# \n1a\xff")) {
+    fn damaged_exposition_does_not_panic(bytes in damaged(TEXT, b"{}\",=\\# \n1a\xff")) {
         let _ = exposition::write(&db(), &bytes, 0);
     }
 
     #[test]
-    fn no_query_panics(bytes in damaged(QUERY, b"(){}[]\"',=~@+-*/ 1m:abon\\")) {
+    fn damaged_query_does_not_panic(bytes in damaged(QUERY, b"(){}[]\"',=~@+-*/ 1m:abon\\")) {
         if let Ok(text) = std::str::from_utf8(&bytes)
             && let Ok(query) = Query::parse(text)
         {
@@ -81,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_answered(bytes: Vec<u8>) {
+    fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
         let _ = json::write(&db(), &bytes);
         let _ = line_protocol::write(&db(), &bytes, Precision::Nanoseconds, 0);
         let _ = exposition::write(&db(), &bytes, 0);

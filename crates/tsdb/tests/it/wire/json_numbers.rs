@@ -1,11 +1,11 @@
-//! Every number goes in as the nearest f64 and comes out as the shortest text of it.
+//! A number is stored as the nearest f64 and answered as its shortest text.
 
 use proptest::prelude::*;
 use tsdb::wire::json::{query, write};
 
 use crate::support::wire::db;
 
-/// Writes a value as this text, reads it, and gives the text that comes out.
+/// Writes a value in this form and returns the text of the answer.
 fn through(text: &str) -> String {
     let db = db();
     let body = format!(r#"{{"metric":"m","timestamp":1,"value":{text}}}"#);
@@ -24,7 +24,7 @@ fn assert_exact(value: f64, text: &str) {
     assert_eq!(read.to_bits(), value.to_bits(), "{text} came out as {out}");
 }
 
-/// Of two texts as short as each other, and as near, either will do.
+/// Two texts may be equally short and near; either is accepted.
 fn assert_shortest(value: f64) {
     let text = value.to_string();
     assert_exact(value, &text);
@@ -33,7 +33,7 @@ fn assert_shortest(value: f64) {
 
 proptest! {
     #[test]
-    fn any_finite_value_is_exact(bits: u64) {
+    fn finite_value_round_trips_exactly(bits: u64) {
         let value = f64::from_bits(bits);
         if value.is_finite() {
             assert_exact(value, &format!("{value:e}").replace('e', "e+").replace("+-", "-"));
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn decimals_of_more_digits_than_an_f64_has_are_shortest(
+    fn decimals_beyond_f64_precision_are_shortest(
         units in 1_000_000_000_000_000_i64..1_000_000_000_000_000_000,
         decimals in 3..6_i32,
     ) {
@@ -61,14 +61,14 @@ proptest! {
     }
 
     #[test]
-    fn digits_without_an_exponent_are_rounded_to_the_nearest(text in "[1-9][0-9]{0,12}\\.[0-9]{1,12}") {
+    fn digits_without_exponent_round_to_nearest(text in "[1-9][0-9]{0,12}\\.[0-9]{1,12}") {
         let value: f64 = text.parse().expect("a number");
         let read: f64 = through(&text).parse().expect("a number");
         prop_assert_eq!(read.to_bits(), value.to_bits());
     }
 
     #[test]
-    fn long_decimals_are_rounded_to_the_nearest(digits in "[0-9]{1,40}", fraction in "[0-9]{1,40}", exponent in -320..320_i32) {
+    fn long_decimals_round_to_nearest(digits in "[0-9]{1,40}", fraction in "[0-9]{1,40}", exponent in -320..320_i32) {
         let digits = digits.trim_start_matches('0');
         let whole = if digits.is_empty() { "0" } else { digits };
         let text = format!("{whole}.{fraction}e{exponent}");
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn particular_numbers() {
+fn listed_numbers_round_trip() {
     for (text, out) in [
         ("0", "0"),
         ("-0", "-0"),

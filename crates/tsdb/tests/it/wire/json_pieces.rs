@@ -1,4 +1,4 @@
-//! An answer in pieces is the answer, and no piece is longer than it may be.
+//! An answer in pieces equals the whole answer, and no piece exceeds its limit.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -22,7 +22,7 @@ fn append(db: &Db, host: &str, timestamp_ms: i64, value: f64) {
         .expect("accepted");
 }
 
-/// The pieces, each in a buffer that has room for one and must not grow.
+/// Reads the pieces into a buffer with capacity for one, which must not grow.
 fn read(mut pieces: Pieces) -> Vec<String> {
     let mut all = Vec::new();
     let mut more = true;
@@ -40,7 +40,7 @@ fn read(mut pieces: Pieces) -> Vec<String> {
     all
 }
 
-/// The times and hosts of an answer's points.
+/// The time and host of each point of an answer.
 fn points(answer: &str) -> Vec<(i64, String)> {
     let answer: serde_json::Value = serde_json::from_str(answer).expect("JSON");
     let points = answer["points"].as_array().expect("points");
@@ -54,14 +54,14 @@ fn points(answer: &str) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn a_million_points_are_in_even_pieces() {
+fn million_points_come_in_even_pieces() {
     const COUNT: i64 = 1_000_000;
     let db = db();
     let none: [(&str, &str); 0] = [];
     let mut series = db.series(&Labels::new("m", none).expect("labels"));
     let series = series.as_mut().expect("a series");
-    for at in 0..COUNT {
-        let sample = Sample::new(1_700_000_000_000 + at, (at % 1000) as f64 / 10.0);
+    for time in 0..COUNT {
+        let sample = Sample::new(1_700_000_000_000 + time, (time % 1000) as f64 / 10.0);
         series.append(sample).expect("accepted");
     }
     let query = all("m");
@@ -81,7 +81,7 @@ fn a_million_points_are_in_even_pieces() {
 }
 
 #[test]
-fn an_answer_without_points_is_one_piece() {
+fn answer_without_points_is_one_piece() {
     let (db, query) = (db(), all("m"));
     let pieces = read(query.pieces(&query.select(&db)));
     let [piece] = &pieces[..] else {
@@ -90,9 +90,9 @@ fn an_answer_without_points_is_one_piece() {
     assert!(piece.ends_with(r#""points":[],"count":0}"#), "{piece}");
 }
 
-/// A point is never split, and its tags may be longer than a piece.
+/// A point is never split, even if its tags are longer than a piece.
 #[test]
-fn a_point_longer_than_a_piece_is_one_of_its_own() {
+fn point_longer_than_piece_is_not_split() {
     let limits = Limits {
         label_value_bytes: Pieces::BYTES,
         ..Limits::default()
@@ -102,9 +102,9 @@ fn a_point_longer_than_a_piece_is_one_of_its_own() {
         ..DbOptions::default()
     });
     let long = "\u{1}".repeat(Pieces::BYTES / 6 + 1);
-    for at in 0..3 {
-        append(&db, &long, at, 1.0);
-        append(&db, "b", at, 1.0);
+    for time in 0..3 {
+        append(&db, &long, time, 1.0);
+        append(&db, "b", time, 1.0);
     }
     let query = all("m");
     let selection = query.select(&db);
@@ -120,7 +120,7 @@ fn a_point_longer_than_a_piece_is_one_of_its_own() {
     assert_eq!(whole, query.answer(&selection).body.as_bytes());
 }
 
-/// A merge against a sort that keeps the order of what is equal.
+/// Compares the merge with a stable sort.
 #[test]
 fn several_series_are_merged_by_time() {
     let mut random = StdRng::seed_from_u64(7);
@@ -128,7 +128,7 @@ fn several_series_are_merged_by_time() {
         let db = db();
         for value in 0..count {
             let host = format!("h{}", random.random_range(0..hosts));
-            // Times come again, and out of order.
+            // Times repeat and are out of order.
             append(&db, &host, random.random_range(0..times), f64::from(value));
         }
         let query = all("m");
@@ -160,9 +160,9 @@ fn several_series_are_merged_by_time() {
 #[test]
 fn later_writes_and_deletions_do_not_show() {
     let db = db();
-    for at in 0..5_000 {
-        append(&db, "a", at, 1.0);
-        append(&db, "b", at, 2.0);
+    for time in 0..5_000 {
+        append(&db, "a", time, 1.0);
+        append(&db, "b", time, 2.0);
     }
     let query = all("m");
     let selection = query.select(&db);
@@ -178,7 +178,7 @@ fn later_writes_and_deletions_do_not_show() {
 }
 
 #[test]
-fn a_series_deleted_after_it_was_found_has_no_points() {
+fn series_deleted_after_selection_has_no_points() {
     let db = db();
     append(&db, "a", 1, 1.0);
     append(&db, "b", 2, 1.0);
@@ -194,9 +194,9 @@ fn a_series_deleted_after_it_was_found_has_no_points() {
     assert!(whole.ends_with(r#""points":[],"count":0}"#), "{whole}");
 }
 
-/// Many series of few points: no series takes more than its points need.
+/// A series of few points takes no more memory than these points need.
 #[test]
-fn what_is_held_grows_with_points_and_not_with_series_alone() {
+fn memory_grows_with_points_not_series() {
     let db = db();
     for host in 0..2_000 {
         append(&db, &format!("h{host}"), host, 1.0);

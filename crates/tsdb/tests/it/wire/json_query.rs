@@ -29,9 +29,9 @@ fn answer(body: &str) -> (u16, String) {
     (status, body.into_owned())
 }
 
-/// Times and values are written over those of the point before.
+/// The writer overwrites the time and the value of the point before in place.
 #[test]
-fn each_point_has_its_own_time_and_value() {
+fn points_keep_their_own_time_and_value() {
     let points = [
         (-100_000_001, "-0.5"),
         (-1, "0"),
@@ -83,7 +83,7 @@ fn points_ascend_by_time() {
 }
 
 #[test]
-fn tags_pick_series() {
+fn tags_select_series() {
     let (_, body) = answer(r#"{"metric":"cpu","start":0,"end":9,"tags":{"host":"a"}}"#);
     assert!(
         body.ends_with(r#""tags":{"dc":"x\"y","host":"a"}}],"count":1}"#),
@@ -94,7 +94,7 @@ fn tags_pick_series() {
 }
 
 #[test]
-fn values_that_json_lacks_are_texts() {
+fn values_without_json_number_are_strings() {
     let (_, body) = answer(r#"{"metric":"cpu","start":4,"end":6,"tags":null}"#);
     for text in [
         r#""value":"NaN"}"#,
@@ -107,7 +107,7 @@ fn values_that_json_lacks_are_texts() {
 }
 
 #[test]
-fn an_unknown_metric_has_no_points() {
+fn unknown_metric_has_no_points() {
     assert_eq!(
         answer(r#"{"metric":"no\tne","start":-1,"end":1}"#),
         (
@@ -118,7 +118,7 @@ fn an_unknown_metric_has_no_points() {
 }
 
 #[test]
-fn wrong_requests_are_refused() {
+fn invalid_query_is_bad_request() {
     for (body, error) in [
         ("{}", "metric is missing"),
         (r#"{"metric":"","start":1,"end":2}"#, "metric is missing"),
@@ -134,7 +134,7 @@ fn wrong_requests_are_refused() {
         ),
         (
             r#"{"metric":"cpu","start":1.5,"end":2}"#,
-            "start and end must be integers of 64 bits",
+            "start and end must be 64-bit integers",
         ),
         (
             r#"{"metric":"cpu","start":3,"end":2}"#,
@@ -169,7 +169,7 @@ fn wrong_requests_are_refused() {
 }
 
 #[test]
-fn a_server_says_how_it_is() {
+fn health_and_counters_are_formatted() {
     assert_eq!(
         health(),
         Answer {
@@ -197,7 +197,7 @@ fn a_server_says_how_it_is() {
 }
 
 #[test]
-fn a_query_shows_its_series_before_it_reads_them() {
+fn selection_is_available_before_reading() {
     let db = filled();
     let body = br#"{"metric":"cpu","start":0,"end":9,"tags":{"host":"a"}}"#;
     let read = Query::read(body).expect("a query");
@@ -206,18 +206,18 @@ fn a_query_shows_its_series_before_it_reads_them() {
     assert_eq!(read.answer(&selection), query(&db, body));
 }
 
-/// Points leave a buffer when it is full, whatever they are like.
+/// A full buffer is flushed correctly at points of any length.
 #[test]
-fn points_of_every_length_follow_each_other() {
+fn points_of_every_length_are_complete() {
     let times = (-3..3).chain([99_999_999, 100_000_000, 9_999_999_999, i64::MIN, i64::MAX]);
     let times: Vec<i64> = times.chain(1_700_000_000_000..1_700_000_001_000).collect();
     for tag in [0, 1, 300, 4_000] {
         let tag = "\"".repeat(tag);
         let labels = Labels::new("m", [("a", &tag), ("b", &tag)]).expect("labels");
         let db = db();
-        for at in &times {
-            let value = 1.5 / (at % 7) as f64;
-            db.append(&labels, Sample::new(*at, value))
+        for time in &times {
+            let value = 1.5 / (time % 7) as f64;
+            db.append(&labels, Sample::new(*time, value))
                 .expect("appended");
         }
         let body = format!(
@@ -235,8 +235,8 @@ fn points_of_every_length_follow_each_other() {
             .collect();
         assert_eq!(found, sorted);
         for point in points {
-            let at = point["timestamp"].as_i64().expect("a time");
-            let value = 1.5 / (at % 7) as f64;
+            let time = point["timestamp"].as_i64().expect("a time");
+            let value = 1.5 / (time % 7) as f64;
             let read = match &point["value"] {
                 Value::String(text) => text.parse().expect("a number"),
                 number => number.as_f64().expect("a number"),

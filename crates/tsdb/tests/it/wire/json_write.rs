@@ -9,7 +9,7 @@ fn answer(body: &str) -> (u16, String) {
 }
 
 #[test]
-fn one_point_or_an_array_is_written() {
+fn point_or_array_is_written() {
     let db = db();
     let one = br#"{"metric":"cpu","timestamp":1700000000000,"value":42.5,"tags":{"host":"a"}}"#;
     assert_eq!(
@@ -34,7 +34,7 @@ fn one_point_or_an_array_is_written() {
 }
 
 #[test]
-fn texts_are_unescaped() {
+fn strings_are_unescaped() {
     let db = db();
     let body = r#"{"m\u0065tric":"a\"\\\/\n\u00e9","timestamp":1,"value":1,"tags":{"\ud83d\ude00":"\ud800"}}"#;
     assert_eq!(write(&db, body.as_bytes()).status, 200);
@@ -44,7 +44,7 @@ fn texts_are_unescaped() {
 }
 
 #[test]
-fn the_last_of_two_fields_counts() {
+fn last_of_repeated_fields_counts() {
     let db = db();
     let body = br#"[{"metric":"a","timestamp":1,"value":1},
         {"metric":"b","metric":"a","timestamp":3,"timestamp":2,"value":1,"value":2,"tags":{"x":"1"},"tags":{}},
@@ -53,9 +53,9 @@ fn the_last_of_two_fields_counts() {
     assert_eq!(contents(&db), ["a 1:1 2:2", "a{x=\"1\"} 1:1"]);
 }
 
-/// A point that is written as the one before is read by its numbers alone.
+/// Only the numbers are parsed of a point with the same form as the one before.
 #[test]
-fn points_may_be_written_alike_or_not() {
+fn points_in_equal_and_different_forms_are_read() {
     let db = db();
     let body = br#"[{"metric":"a","timestamp":1,"value":1.5},{"metric":"a","timestamp":2,"value":-2e1},
         {"metric":"a","timestamp":1700000000003,"value":0.25} ,
@@ -75,7 +75,7 @@ fn points_may_be_written_alike_or_not() {
 }
 
 #[test]
-fn after_a_point_a_wrong_one_like_it_is_still_wrong() {
+fn wrong_point_after_similar_point_is_refused() {
     let good = r#"{"metric":"m","timestamp":1,"value":1}"#;
     for wrong in [
         r#"{"metric":"m","timestamp":1.5,"value":1}"#,
@@ -99,7 +99,7 @@ fn after_a_point_a_wrong_one_like_it_is_still_wrong() {
 }
 
 #[test]
-fn a_wrong_element_is_a_failed_point() {
+fn wrong_element_is_failed_point() {
     let good = r#"{"metric":"m","timestamp":1,"value":1}"#;
     for (element, error) in [
         ("1", "a point must be an object"),
@@ -122,15 +122,15 @@ fn a_wrong_element_is_a_failed_point() {
         ),
         (
             r#"{"metric":"m","timestamp":1.5,"value":1}"#,
-            "timestamp must be an integer of 64 bits",
+            "timestamp must be a 64-bit integer",
         ),
         (
             r#"{"metric":"m","timestamp":1e3,"value":1}"#,
-            "timestamp must be an integer of 64 bits",
+            "timestamp must be a 64-bit integer",
         ),
         (
             r#"{"metric":"m","timestamp":9223372036854775808,"value":1}"#,
-            "timestamp must be an integer of 64 bits",
+            "timestamp must be a 64-bit integer",
         ),
         (r#"{"metric":"m","timestamp":1}"#, "value is missing"),
         (
@@ -143,7 +143,7 @@ fn a_wrong_element_is_a_failed_point() {
         ),
         (
             r#"{"metric":"m","timestamp":1,"value":1e999}"#,
-            "value is beyond the greatest number",
+            "value is too large for a 64-bit float",
         ),
         (
             r#"{"metric":"m","timestamp":1,"value":1,"tags":[]}"#,
@@ -180,7 +180,7 @@ fn a_wrong_element_is_a_failed_point() {
 }
 
 #[test]
-fn what_the_engine_refuses_is_a_failed_point_with_its_index() {
+fn point_refused_by_engine_is_reported_with_index() {
     let db = Db::new(DbOptions {
         duplicates: DuplicatePolicy::Reject,
         ..DbOptions::default()
@@ -200,7 +200,7 @@ fn what_the_engine_refuses_is_a_failed_point_with_its_index() {
 }
 
 #[test]
-fn a_malformed_body_writes_nothing() {
+fn malformed_body_writes_nothing() {
     let good = r#"{"metric":"m","timestamp":1,"value":1}"#;
     for tail in [
         "",
@@ -271,9 +271,9 @@ fn nesting_is_bounded() {
     assert_eq!(answer(&"{\"a\":".repeat(1_000_000)).0, 400);
 }
 
-/// An error takes a hundred times the bytes of an element that is no point.
+/// An error takes a hundred times the bytes of a malformed element.
 #[test]
-fn of_many_errors_the_first_are_told() {
+fn only_first_errors_are_listed() {
     let count = Ingested::MAX_ERRORS + 5;
     let body = format!(
         r#"[{}{{"metric":"a","timestamp":1,"value":1}}]"#,

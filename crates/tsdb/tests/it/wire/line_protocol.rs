@@ -14,7 +14,7 @@ fn ingest(body: &str) -> (Db, Ingested) {
 }
 
 #[test]
-fn each_field_is_a_metric() {
+fn each_field_becomes_metric() {
     let (db, ingested) = ingest(
         "cpu,host=a,dc=x usage=1.5,idle=98i,cores=4u,up=t,down=FALSE 1700000000123456789\n\
          # a comment\n\
@@ -46,32 +46,35 @@ fn separators_can_be_escaped() {
 }
 
 #[test]
-fn texts_are_faults_and_may_hold_separators_and_line_breaks() {
+fn string_field_is_fault_and_may_contain_separators() {
     let (db, ingested) =
         ingest("a s=\"x, y=1 \\\" \n z\",v=1 5000000\nb v=2\nc s=\"never closed\nd v=3");
     assert_eq!(
         errors(&ingested),
         [
-            "0: a text is no value of a series",
-            "3: a text is no value of a series"
+            "0: a string cannot be stored as a value",
+            "3: a string cannot be stored as a value"
         ],
     );
     assert_eq!(contents(&db), ["a_v 5:1", "b_v 1000:2", "d_v 1000:3"]);
 }
 
-/// Each of these lines closes a text and begins another. Looked for anew from every line, the end of
-/// the last would cost some hundred thousand million steps.
+/// Each of these lines closes a string and opens another. Searching for the end of the last one
+/// from every line would take some hundred thousand million steps.
 #[test]
-fn a_text_that_is_never_closed_is_looked_for_once() {
+fn unclosed_string_is_scanned_once() {
     let lines = 500_000;
     let (db, ingested) = ingest(&format!("{}\ngood v=1", "m \"=\"\n".repeat(lines)));
-    assert_eq!(errors(&ingested), ["0: a text is no value of a series"]);
+    assert_eq!(
+        errors(&ingested),
+        ["0: a string cannot be stored as a value"]
+    );
     assert_eq!(contents(&db), ["good_v 1000:1"]);
 }
 
-/// Each field has the tags of its line: what a short body names can be far longer than any memory.
+/// Each field repeats the tags of its line, so the labels of a short body can exceed any memory.
 #[test]
-fn fields_are_refused_that_repeat_too_many_tags() {
+fn fields_beyond_line_label_limit_are_refused() {
     let tag = "t".repeat(4_000);
     let tags: String = (0..25).map(|number| format!(",{number}={tag}")).collect();
     let fields: Vec<String> = (0..1_000).map(|number| format!("f{number}=1")).collect();
@@ -83,7 +86,7 @@ fn fields_are_refused_that_repeat_too_many_tags() {
     let fitting = MAX_LINE_LABELS / tags.len();
     assert_eq!(ingested.written, 4 * fitting + 1);
     assert_eq!(db.stats().series, 4 * fitting + 1);
-    let too_long = "the line has too many fields for tags of this length";
+    let too_long = "the line has too many fields for the length of its tags";
     let mut expected: Vec<String> = (0..4).map(|line| format!("{line}: {too_long}")).collect();
     expected.push("4: the line has no fields".into());
     assert_eq!((ingested.refused, errors(&ingested)), (5, expected));
@@ -108,11 +111,11 @@ fn precision_scales_timestamps() {
     }
     assert_eq!(Precision::parse("d"), None);
     let too_great = write(&db(), b"a v=1 9223372036854775807", Precision::Seconds, NOW);
-    assert_eq!(errors(&too_great), ["0: the timestamp is too great"]);
+    assert_eq!(errors(&too_great), ["0: the timestamp is out of range"]);
 }
 
 #[test]
-fn bad_lines_dont_hinder_good_ones() {
+fn bad_line_does_not_affect_others() {
     for (line, reason) in [
         ("cpu", "the line has no fields"),
         (",a=b v=1", "the line has no measurement"),
@@ -121,16 +124,16 @@ fn bad_lines_dont_hinder_good_ones() {
         ("cpu,=b v=1", "a tag must be name=value"),
         ("cpu v", "a field must be name=value"),
         ("cpu =1", "a field must be name=value"),
-        ("cpu v=", "the value is no number"),
-        ("cpu v=1x", "the value is no number"),
-        ("cpu v=1.5i", "the value is no number"),
-        ("cpu v=-1u", "the value is no number"),
-        ("cpu v=nan", "the value is no number"),
-        ("cpu v=inf", "the value is no number"),
-        ("cpu v=1e999", "the value is no number"),
-        ("cpu v=9223372036854775808i", "the value is no number"),
-        ("cpu v=1 now", "the timestamp is no integer of 64 bits"),
-        ("cpu v=1 1 2", "the timestamp is no integer of 64 bits"),
+        ("cpu v=", "the value is not a number"),
+        ("cpu v=1x", "the value is not a number"),
+        ("cpu v=1.5i", "the value is not a number"),
+        ("cpu v=-1u", "the value is not a number"),
+        ("cpu v=nan", "the value is not a number"),
+        ("cpu v=inf", "the value is not a number"),
+        ("cpu v=1e999", "the value is not a number"),
+        ("cpu v=9223372036854775808i", "the value is not a number"),
+        ("cpu v=1 now", "the timestamp is not a 64-bit integer"),
+        ("cpu v=1 1 2", "the timestamp is not a 64-bit integer"),
         ("cpu,a=1,a=2 v=1", "label a occurs twice"),
     ] {
         let (db, ingested) = ingest(&format!("\n{line}\ngood v=1"));

@@ -1,4 +1,4 @@
-//! The wire formats against tables of good and bad input, and against bytes that nobody meant.
+//! The wire formats, tested with tables of valid and invalid input and with random damage.
 
 mod aliases;
 mod exposition;

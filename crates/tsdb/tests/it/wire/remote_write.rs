@@ -5,7 +5,7 @@ use tsdb::{Labels, Metadata, MetricKind, Sample};
 
 use crate::support::wire::{contents, db, errors};
 
-/// The protocol's messages as a well-known implementation reads and writes them.
+/// The messages of the protocol, encoded and decoded by prost.
 mod messages {
     #[derive(Clone, PartialEq, prost::Message)]
     pub(super) struct WriteRequest {
@@ -70,7 +70,7 @@ fn body(request: &WriteRequest) -> Vec<u8> {
 }
 
 #[test]
-fn a_request_is_written() {
+fn request_is_written() {
     let series = |host: &str, samples: &[(i64, f64)]| TimeSeries {
         labels: vec![label("host", host), label("__name__", "up")],
         samples: samples
@@ -106,7 +106,7 @@ fn a_request_is_written() {
 }
 
 #[test]
-fn wrong_series_dont_hinder_others() {
+fn wrong_series_does_not_affect_others() {
     let samples = vec![
         Point {
             value: 1.0,
@@ -151,7 +151,7 @@ fn wrong_series_dont_hinder_others() {
 }
 
 #[test]
-fn bodies_that_are_no_requests_write_nothing() {
+fn malformed_request_writes_nothing() {
     let compress = |bytes: &[u8]| {
         snap::raw::Encoder::new()
             .compress_vec(bytes)
@@ -175,7 +175,7 @@ fn bodies_that_are_no_requests_write_nothing() {
         write(&db(), &compress(&not_utf8)).expect_err("malformed"),
         Malformed::Message
     );
-    // The first part says something of a metric, the second is cut off.
+    // The first part is the metadata of a metric, the second is cut off.
     let half_right = [0x1a, 6, 8, 1, 0x12, 2, b'u', b'p', 0x1a, 2, 0x12, 9];
     let db_of_half = db();
     assert_eq!(
@@ -194,8 +194,8 @@ fn bodies_that_are_no_requests_write_nothing() {
 }
 
 #[test]
-fn memory_is_not_taken_on_the_word_of_a_length() {
-    // Says 4 GiB, and 20 MiB, in a few bytes.
+fn claimed_length_allocates_no_memory() {
+    // Bodies of a few bytes that claim 4 GiB and 20 MiB.
     let huge = write(&db(), &[0xff, 0xff, 0xff, 0xff, 0x0f, 0]).expect_err("malformed");
     assert!(matches!(
         huge,
@@ -218,7 +218,7 @@ fn memory_is_not_taken_on_the_word_of_a_length() {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_what_others_read(
+    fn encoded_request_is_decoded_by_prost(
         series in prop::collection::vec(
             (prop::collection::btree_map("[a-z]{1,6}", "\\PC{1,20}", 0..4), prop::collection::vec((any::<i64>(), any::<u64>()), 0..5)),
             0..5,
