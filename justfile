@@ -1,10 +1,10 @@
-# The front door: every line is a plain cargo command.
+# The workspace's tasks. Every line is a plain cargo command.
 
 # List the tasks.
 default:
     @just --list
 
-# Format, lint, document: what is checked before the tests.
+# Format, lint, document: the checks before the tests.
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets --all-features -- -D warnings
@@ -14,7 +14,7 @@ check:
 test *args:
     cargo test --workspace {{args}}
 
-# The tests with many more crashes and random histories.
+# The tests in their large form: many more crashes, random histories and rows.
 torture effort="1000":
     REGISTRAR_EFFORT={{effort}} cargo test --workspace
 
@@ -34,12 +34,12 @@ report run:
 compare *args:
     cargo run --release -p bench --bin compare -- {{args}}
 
-# A flame graph and a heap profile of the rows of a bench target that match.
+# A flame graph and a heap profile of the matching rows of a bench target.
 profile target filter:
     cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
     cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
 
-# The demo server, on port 8080 unless the arguments say otherwise.
+# The demo server, by default on port 8080.
 serve *args:
     cargo run --release -p demo-server -- {{args}}
 
@@ -47,14 +47,14 @@ serve *args:
 load dataset url:
     cargo run --release -p course-enrollment --features load-dataset --bin load-dataset -- {{dataset}} --database-url {{url}}
 
-# A PostgreSQL to play with, until Ctrl-C.
+# A PostgreSQL for experiments, until Ctrl-C.
 postgres:
     cargo run -p local-postgres --example serve
 
-# The demo server's page in Chromium; needs Node and Chromium.
+# The tests of the demo server's page in Chromium. Needs Node and Chromium.
 browser:
     crates/demo-server/browser/run
 
-# The whole gate, from formatting to packages; the workflow on GitHub runs its parts as jobs.
+# The whole gate, from formatting to packages. The workflow on GitHub runs its parts as jobs.
 ci:
     bash .ci/run

@@ -1,0 +1,4 @@
+//! The rules of the workspace that no compiler checks.
+
+mod prose;
+mod results;
