@@ -30,5 +30,6 @@ fn push_scientific(out: &mut String, value: f64) {
         Some(exponent) => ('-', exponent),
         None => ('+', exponent),
     };
+    // At least two digits, as Go prints an exponent.
     let _ = write!(out, "{digits}e{sign}{exponent:0>2}");
 }

@@ -20,6 +20,7 @@ impl Steps {
     /// The times from `start` to `end`. `end` is included if a step falls on it. If there are more
     /// than `max` times, the error is their number.
     pub(super) fn between(start: i64, end: i64, step: i64, max: u64) -> Result<Self, u64> {
+        // A sub-query whose first aligned step is past its end has no steps.
         if end < start {
             return Ok(Self {
                 start,

@@ -93,6 +93,7 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
         number += lines;
         // Written in parts, which bounds the memory for labels.
         if points.label_bytes() > 2 * MAX_LINE_LABELS {
+            // Points are numbered by line, so a new batch keeps counting correctly.
             ingested.extend(std::mem::take(&mut points).write(db));
         }
     }

@@ -98,6 +98,7 @@ impl Points {
         show(&self.batch);
         self.refused += report.refused.len();
         for refused in report.refused {
+            // The list is empty while the batch has all points of the body.
             let index = self
                 .body_indexes
                 .get(refused.index)

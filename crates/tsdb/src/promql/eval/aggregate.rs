@@ -100,6 +100,7 @@ impl Evaluation<'_> {
                 }
                 self.budget.visit(series.len())?;
             }
+            // An instant query keeps this order; a range query sorts by labels.
             let last = |series: &Stepped| series.values.last().copied().unwrap_or(ABSENT);
             series.sort_by(|one, other| compare(last(one), last(other), descending));
             out.append(&mut series);
@@ -126,6 +127,8 @@ impl Evaluation<'_> {
                     let counted = match by_value.entry(value_text(value)) {
                         Entry::Occupied(counted) => counted.into_mut(),
                         Entry::Vacant(vacant) => {
+                            // Every distinct value makes a series, so this is where random values
+                            // get expensive.
                             self.budget.hold(steps.count())?;
                             let labels = with_label(&group.labels, label, vacant.key())?;
                             vacant.insert(Stepped::absent(labels, steps.count()))

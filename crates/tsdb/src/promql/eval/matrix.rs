@@ -11,6 +11,7 @@ use crate::promql::time::whole_milliseconds;
 
 /// Called with each series of a range vector: its labels, timestamps and values, without stale
 /// markers.
+// A trait object, because sub-queries nest and a generic visitor would nest its type with them.
 pub(super) type Visitor<'v> = &'v mut dyn FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {

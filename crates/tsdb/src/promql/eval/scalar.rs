@@ -43,6 +43,7 @@ impl Evaluation<'_> {
             .iter()
             .map(|parameter| self.scalar(parameter, steps))
             .collect::<Result<Vec<_>, _>>()?;
+        // Transposed, because functions take their parameters step by step.
         let row = |step: usize| columns.iter().map(|column| column[step]).collect();
         Ok((0..steps.count()).map(row).collect())
     }

@@ -41,7 +41,7 @@ impl Evaluation<'_> {
                 Ok(())
             },
         )?;
-        // A series can have samples in the range of which no step sees one.
+        // A series can have samples in the range that no step sees.
         out.retain(|series| !series.is_empty());
         Ok(out)
     }
@@ -65,6 +65,7 @@ impl Evaluation<'_> {
             values.clear();
             let mut cursor = series.cursor();
             while let Some(block) = cursor.next_block() {
+                // Charged block by block, so that a selection over budget stops early.
                 self.budget.hold(block.values.len())?;
                 timestamps.extend_from_slice(block.timestamps_ms);
                 values.extend_from_slice(block.values);

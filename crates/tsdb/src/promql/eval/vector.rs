@@ -143,7 +143,7 @@ impl Evaluation<'_> {
         for series in &mut series {
             series.map(|step, value| sides.apply(value, scalar[step]));
         }
-        // `merged` drops the series of which the filter left no value.
+        // `merged` drops the series that the filter left empty.
         if sides.keeps_name() {
             merged(series)
         } else {

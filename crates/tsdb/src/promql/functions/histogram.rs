@@ -36,6 +36,7 @@ pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f
 }
 
 fn merge_equal_bounds(buckets: &mut Vec<Bucket>) {
+    // For example `le="1"` and `le="1.0"`.
     buckets.dedup_by(|later, first| {
         let equal = later.upper_bound == first.upper_bound;
         if equal {

@@ -136,6 +136,7 @@ fn fixed_labels(argument: &Expr) -> Result<Labels, QueryError> {
         Expr::Paren(inner) => fixed_labels(&inner.expr),
         Expr::VectorSelector(selector) => selector::fixed_labels(selector),
         Expr::MatrixSelector(range) => selector::fixed_labels(&range.vs),
+        // Any other expression fixes no labels.
         _ => Ok(Labels::default()),
     }
 }

@@ -43,6 +43,7 @@ fn is_word_char(char: char) -> bool {
 /// The length of the word at the start, including the sign of an exponent.
 fn word(text: &str) -> usize {
     let mut before = ' ';
+    // `1e+3` is one word, but `a+3` is three tokens.
     let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
     let end = text.find(|char| {
         let is_exponent_sign =

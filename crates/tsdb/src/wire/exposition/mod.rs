@@ -27,6 +27,7 @@ pub fn write(db: &Db, body: &[u8], now_ms: i64) -> Ingested {
             Ok(Line::Nothing) => {}
             Ok(Line::Help { metric, help }) => {
                 let metadata = Metadata {
+                    // HELP and TYPE are separate lines, so each keeps the value of the other.
                     help,
                     ..db.metadata(metric).unwrap_or_default()
                 };

@@ -44,6 +44,7 @@ impl Exposition {
             let find = |name: &str| metadata.get(name);
             family_of(labels.metric(), find).to_owned()
         };
+        // The format requires the samples of a family to be consecutive.
         self.samples.sort_by_cached_key(|(labels, _, timestamp)| {
             (family(labels), labels.clone(), *timestamp)
         });

@@ -115,6 +115,7 @@ impl Number<'_> {
         }
         let size = self.digits;
         if self.negative {
+            // Reaches `i64::MIN`, whose magnitude does not fit into an i64.
             0_i64.checked_sub_unsigned(size)
         } else {
             i64::try_from(size).ok()

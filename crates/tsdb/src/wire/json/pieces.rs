@@ -61,6 +61,7 @@ impl Pieces {
         let mut points = Merge::new();
         let mut after_values = Vec::new();
         for series in selection.iter() {
+            // A series that was deleted since the selection has no points.
             if points.add(series.snapshot()) {
                 after_values.push(after_value(series.labels()));
             }
@@ -94,6 +95,7 @@ impl Pieces {
             }
             match self.points.next_run(fitting.max(1)) {
                 Some((series, points)) => {
+                    // Once per run, so that no point reallocates.
                     out.reserve(points.len() * self.max_point_bytes + END_BYTES);
                     let after_value = &self.after_values[series];
                     for point in points {

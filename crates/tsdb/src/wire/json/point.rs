@@ -112,6 +112,7 @@ impl Field {
     /// Passes the name of a field and its colon. Compares with the usual texts before it parses a
     /// name.
     fn next(scanner: &mut Scanner<'_>) -> Result<Self, Malformed> {
+        // Skips white space, which `accept_text` does not.
         scanner.peek();
         for (text, field) in [
             (r#""metric":"#, Self::Metric),
@@ -159,6 +160,7 @@ impl<'a> PointReader<'a> {
         }
         let fields = self.fields(scanner)?;
         let point = self.point(&fields);
+        // Only a valid point has a form that later points may repeat.
         Ok(point.map(|sample| {
             self.form = fields.form(start, scanner);
             (self.builder.built(), sample)
@@ -266,6 +268,7 @@ impl<'a> PointReader<'a> {
             fields.series.tags = self.series.tags;
             return Ok(None);
         }
+        // The last of two fields with the same name counts, even if it has no tags.
         fields.series.tags = "";
         if !is_object {
             // `null` counts as no tags.

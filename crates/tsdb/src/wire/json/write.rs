@@ -61,6 +61,7 @@ fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     let point = reader.read(scanner).map_err(|error| error.to_string())?;
     scanner.end().map_err(|error| error.to_string())?;
     let (labels, sample) = point.map_err(|fault| fault.to_string())?;
+    // A single point needs no batch.
     Ok(match db.append_by_labels(labels, sample) {
         Ok(()) => Ingested {
             written: 1,

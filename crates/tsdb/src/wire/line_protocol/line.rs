@@ -50,6 +50,7 @@ fn end_of_line(body: &[u8]) -> usize {
         }
         index += 1;
     }
+    // The string never closes: the line ends at the first break inside it.
     first_break.unwrap_or(body.len())
 }
 

@@ -133,6 +133,7 @@ impl Forwarder {
     }
 
     fn stop(&mut self, timeout: Duration) {
+        // Taken, so that the drop after `close` does nothing.
         let Some(thread) = self.thread.take() else {
             return;
         };
@@ -206,6 +207,7 @@ impl Shared {
     fn send(&self, transport: &mut impl Transport, body: &[u8]) -> Option<Result<(), SendError>> {
         let mut backoff = self.options.min_backoff;
         loop {
+            // Without the lock: a request can take long, and `offer` must not wait for it.
             let error = match transport.send(body) {
                 Ok(()) => return Some(Ok(())),
                 Err(error) => error,
@@ -213,6 +215,7 @@ impl Shared {
             let SendError::Retry { after, .. } = &error else {
                 return Some(Err(error));
             };
+            // The server can lengthen the pause, but not shorten it.
             let pause = backoff.max(after.unwrap_or_default());
             backoff = backoff.saturating_mul(2).min(self.options.max_backoff);
             let mut state = self.state.lock();

@@ -31,6 +31,7 @@ pub(super) fn read_request<'a>(
 /// Splits a series after the labels that it begins with, without decoding them.
 pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> {
     let mut fields = Fields::new(message);
+    // Labels come first in practice. Any that follow are found among the samples.
     while let [LABEL, ..] = fields.rest() {
         fields.next()?;
     }

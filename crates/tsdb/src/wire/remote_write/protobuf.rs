@@ -101,5 +101,6 @@ pub(super) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
 
 /// The bytes that [`push_varint`] appends.
 pub(super) fn varint_length(value: u64) -> usize {
+    // Seven bits per byte, rounded up, and one byte for 0.
     (70 - (value | 1).leading_zeros() as usize) / 7
 }

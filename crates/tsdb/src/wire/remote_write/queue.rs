@@ -50,6 +50,7 @@ impl Queue {
         let mut indexes: HashMap<&Labels, usize> = HashMap::new();
         let mut series: Vec<(Labels, Vec<Sample>)> = Vec::new();
         for (labels, sample) in self.samples.iter().take(max) {
+            // A request names each series once, however its samples are interleaved.
             let index = *indexes.entry(labels).or_insert(series.len());
             if index == series.len() {
                 series.push((labels.clone(), Vec::new()));
