@@ -1,4 +1,4 @@
-"""The client message-db-py, used as its documentation shows; the argument is the URL."""
+"""Tests the client message-db-py as its documentation uses it. The argument is the URL."""
 
 import sys
 
@@ -14,9 +14,9 @@ store.write("account-2", "Opened", {"owner": "Grace"})
 
 try:
     store.write("account-1", "Opened", {}, expected_version=7)
-except ValueError as refused:
+except ValueError as error:
     expected = "P0001-ERROR:  Wrong expected version: 7 (Stream: account-1, Stream Version: 3)"
-    assert str(refused) == expected, refused
+    assert str(error) == expected, error
 else:
     raise AssertionError("a wrong expected version was accepted")
 
@@ -35,7 +35,7 @@ assert sorted(message["id"] for member in members for message in member) == sort
 )
 assert store.read_last_message("account-1")["type"] == "Withdrawn"
 
-# The traces of the settings, which this driver collects.
+# The notices that the debug settings turn on.
 connection = store.connection_pool.get_connection()
 with connection, connection.cursor() as cursor:
     for setting, call in [

@@ -1,4 +1,4 @@
-// The client @doughtnerd/message-store-connector; the argument is the URL.
+// Tests the client @doughtnerd/message-store-connector. The argument is the URL.
 const assert = require('node:assert/strict');
 const { randomUUID } = require('node:crypto');
 const { Client } = require('pg');
@@ -41,15 +41,15 @@ async function main() {
     { pollingInterval: 10, positionUpdateInterval: 1 },
   );
   await store.writeMessage('cart-3', message('Added', { item: 'e' }));
-  const patience = Date.now() + 20_000;
-  while (seen.length < 5 && Date.now() < patience) {
+  const deadline = Date.now() + 20_000;
+  while (seen.length < 5 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   subscription.unsubscribe();
   assert.deepEqual(seen, ['a', 'b', 'c', 'd', 'e']);
 }
 
-main().then(() => process.exit(0), (failure) => {
-  console.error(failure);
+main().then(() => process.exit(0), (error) => {
+  console.error(error);
   process.exit(1);
 });

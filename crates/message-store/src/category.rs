@@ -10,11 +10,11 @@ use crate::text::{check, invalid, malformed};
 pub struct Category(Box<str>);
 
 impl Category {
-    /// Checks a name; the empty one stands for all messages.
+    /// Validates a name. The empty name stands for all messages.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `category` where it has a hyphen or a NUL, or is longer than
-    /// [`StreamName::MAX_BYTES`].
+    /// [`Error::Invalid`] with field `category` if the name contains a hyphen or a NUL, or is
+    /// longer than [`StreamName::MAX_BYTES`].
     pub fn new(name: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         if name.is_empty() {
@@ -47,7 +47,7 @@ impl Category {
         &self.0
     }
 
-    /// Whether a stream of this name belongs to it.
+    /// Whether the stream belongs to this category.
     pub fn includes(&self, stream_name: &str) -> bool {
         self.is_all() || crate::stream_name::category_of(stream_name) == self.as_str()
     }

@@ -2,8 +2,8 @@ use crate::stream_name::cardinal_id_of;
 use crate::text::invalid;
 use crate::{Error, Problem, hash_64};
 
-/// One member of a group of consumers that share a category: each stream is read by exactly one of
-/// them, and so are all streams with the same cardinal id.
+/// One member of a group of consumers that share a category. Exactly one member reads each stream,
+/// and one member reads all streams with the same cardinal id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsumerGroup {
     member: u32,
@@ -11,10 +11,12 @@ pub struct ConsumerGroup {
 }
 
 impl ConsumerGroup {
-    /// Member `member`, counted from 0, of a group of `size`.
+    /// Member number `member`, from 0, of a group of `size`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer_group.size` or `consumer_group.member`.
+    /// [`Error::Invalid`] with field `consumer_group.size` if `size` is not within 1 and
+    /// `u32::MAX`, or with field `consumer_group.member` if `member` is not within 0 and `size -
+    /// 1`.
     pub fn new(member: i64, size: i64) -> Result<Self, Error> {
         let size = in_range("consumer_group.size", size, 1, u32::MAX.into())?;
         let member = in_range("consumer_group.member", member, 0, i64::from(size) - 1)?;
@@ -26,12 +28,12 @@ impl ConsumerGroup {
         self.member
     }
 
-    /// How many members the group has.
+    /// The number of members.
     pub fn size(self) -> u32 {
         self.size
     }
 
-    /// Whether this member reads the stream of this name.
+    /// Whether this member reads the stream.
     pub fn includes(self, stream_name: &str) -> bool {
         let hash = hash_64(cardinal_id_of(stream_name)).unsigned_abs();
         hash % u64::from(self.size) == u64::from(self.member)
@@ -47,7 +49,7 @@ fn in_range(field: &str, actual: i64, min: i64, max: i64) -> Result<u32, Error> 
             actual: actual.unsigned_abs(),
         }
     } else {
-        // The bounds of both fields lie within 32 bits.
+        // Callers pass bounds within 32 bits, so the cast is lossless.
         return Ok(actual as u32);
     };
     Err(invalid(field)(problem))

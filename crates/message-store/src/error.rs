@@ -5,11 +5,11 @@ use uuid::Uuid;
 
 use crate::{ExpectedVersion, GlobalPosition, Position};
 
-/// Why a call to a store did not do what was asked.
+/// Why a call to a store failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument is not acceptable; nothing was written. Correct the named field.
+    /// An argument is invalid; nothing was written. Correct the named field.
     #[error("{field} {problem}")]
     Invalid {
         /// The field, as a path: `stream`, `data`, `messages[3]`, `consumer_group`.
@@ -17,87 +17,88 @@ pub enum Error {
         /// What is wrong with it.
         problem: Problem,
     },
-    /// The stream is not where the caller expects it; nothing was written. Read it again, decide
-    /// again.
+    /// The stream has another version than the caller expected; nothing was written. Read the
+    /// stream again and repeat the decision.
     #[error("wrong expected version: {expected} (stream {stream}, at {})", Position::number_or_minus_one(*.actual))]
     WrongExpectedVersion {
         /// The stream.
         stream: String,
-        /// What the caller expected.
+        /// The version that the caller expected.
         expected: ExpectedVersion,
-        /// The position of the stream's last message, `None` where there is no stream.
+        /// The position of the stream's last message, `None` if the stream has no messages.
         actual: Option<Position>,
     },
-    /// The id is taken: by a message with other content or in another stream, by some of the
-    /// messages of the write only, or twice in the write. Nothing was written. Give the messages
-    /// new ids.
+    /// The id is already used: by a message with other content, by a message of another stream, by
+    /// only some of the messages of the write, or twice within the write. Nothing was written. Give
+    /// the messages new ids.
     #[error("message id {id} is taken")]
     IdConflict {
         /// The first such id of the write.
         id: Uuid,
     },
-    /// An imported message does not continue what is stored; nothing of its part was written.
-    /// Import into an empty store, or what comes after its head.
-    #[error("message {global_position} does not continue what is stored: {reason}")]
+    /// An imported message does not continue the stored ones; nothing of its call was written.
+    /// Import into an empty store, or only messages after the store's head.
+    #[error("message {global_position} does not continue the stored messages: {reason}")]
     ImportConflict {
         /// The message's global position.
         global_position: GlobalPosition,
-        /// What it does not fit to.
+        /// The reason.
         reason: Arc<str>,
     },
-    /// A line of an import is not a message; what came before it may be stored. Correct the line,
-    /// and import again: what is stored is skipped.
+    /// A line of an import is not a message; earlier lines may be stored. Correct the line and
+    /// import again: stored messages are skipped.
     #[error("line {line} is not a message: {reason}")]
     InvalidLine {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The reason.
         reason: Arc<str>,
     },
-    /// There is a namespace of this name. Open it, or choose another name.
+    /// A namespace with this name exists. Open it or choose another name.
     #[error("namespace {name} exists")]
     NamespaceExists {
         /// The name.
         name: String,
     },
-    /// There is no namespace of this name. Create it.
+    /// No namespace has this name. Create it.
     #[error("there is no namespace {name}")]
     NamespaceNotFound {
         /// The name.
         name: String,
     },
-    /// The time allowed for the call ran out. Of a write nothing was written; try again.
+    /// The call's time limit expired. A write that timed out wrote nothing; try again.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
-        /// `write`, `read`, or what else was asked.
+        /// `write`, `read` or `open`.
         operation: &'static str,
-        /// The time allowed.
+        /// The time limit.
         limit: Duration,
     },
-    /// It can't be told whether the write was committed. Write the same messages with these ids
-    /// again: what was stored is found, and the first positions are returned.
+    /// The store does not know whether the write was committed. Write the same messages again with
+    /// these ids: if they were stored, the store returns their positions.
     #[error("the outcome of the write is unknown")]
     OutcomeUnknown {
-        /// The ids of the messages, those that the store made included; none of a call that writes no
-        /// messages of its own, as an import or a deletion: look what became of it.
+        /// The ids of the messages, including generated ones. Empty for calls other than writes,
+        /// such as a deletion: read the store to learn the outcome.
         ids: Vec<Uuid>,
     },
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
-    /// The database can't be reached; of a write nothing was stored. Try again later.
+    /// The database can't be reached; nothing was written. Try again later.
     #[error("the database can't be reached: {reason}")]
     Unavailable {
-        /// What the driver reported.
+        /// The driver's message.
         reason: Arc<str>,
     },
-    /// What is in the database is not what this version works with. Restore it, or install anew.
+    /// The database's schema differs from the one that this version installs. Restore it, or
+    /// install into an empty database.
     #[error("the schema is not as installed: {}", differences.join("; "))]
     SchemaMismatch {
         /// A line for each object that is missing or differs.
         differences: Vec<String>,
     },
-    /// The schema was installed by a newer version. Update this one.
+    /// A newer version of this library installed the schema. Update this library.
     #[error("the schema has version {found}, this library knows up to {supported}")]
     SchemaTooNew {
         /// The version found.
@@ -108,33 +109,33 @@ pub enum Error {
     /// The data or metadata of a message is not JSON of the expected shape.
     #[error("not the expected JSON: {reason}")]
     Json {
-        /// What serde reported.
+        /// The message of `serde_json`.
         reason: Arc<str>,
     },
-    /// A file or a stream of an export, an import or a backup failed.
+    /// Reading or writing a file failed, in an export, an import or a backup.
     #[error("input or output failed: {reason}")]
     Io {
-        /// What the system reported.
+        /// The operating system's message.
         reason: Arc<str>,
     },
-    /// The database refused or failed the statement; of a write nothing was stored.
+    /// The database rejected the statement or failed; nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
     Database {
-        /// The SQLSTATE or the name of SQLite's result code, where there is one.
+        /// The SQLSTATE or the name of SQLite's result code, if there is one.
         code: Option<Arc<str>>,
         /// The database's message.
         message: Arc<str>,
     },
-    /// The code that commits writes panicked; whether this write was stored is unknown. Report it,
-    /// and write the same ids again.
+    /// The code that commits writes panicked; this write may or may not be stored. Report the bug
+    /// and write again with the same ids.
     #[error("the committing code panicked")]
     Panicked,
 }
 
 impl Error {
-    /// Whether the same call may succeed later though nobody changes anything: the database was
-    /// away, busy, or chose this transaction to give way to another. A wrong expected version is
-    /// none of these: read again, and decide anew.
+    /// Whether the same call may succeed later, unchanged: the database was unreachable or busy, or
+    /// it rolled this transaction back in favor of another. A wrong expected version is not
+    /// transient: read the stream again and repeat the decision.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
@@ -156,14 +157,14 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// What is wrong with a field.
+/// Why a field is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It has nothing in it.
+    /// The field is empty.
     #[error("is empty")]
     Empty,
-    /// A text has a NUL character, or JSON an escaped one that the database can't store.
+    /// The text contains a NUL character, or JSON an escaped one, which the database can't store.
     #[error("contains a NUL character")]
     ContainsNul,
     /// A number, a count, or a size in bytes is too large.
@@ -182,16 +183,16 @@ pub enum Problem {
         /// The value.
         actual: i64,
     },
-    /// What must be there once is there twice.
+    /// A list contains an entry twice.
     #[error("has {key} twice")]
     Duplicate {
-        /// What is repeated.
+        /// The repeated entry.
         key: String,
     },
-    /// A text does not have the expected form.
+    /// The text does not have the expected form.
     #[error("is malformed: {reason}")]
     Malformed {
-        /// What was expected.
+        /// The expected form, or the parser's message.
         reason: String,
     },
 }

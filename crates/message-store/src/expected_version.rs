@@ -3,28 +3,29 @@ use std::fmt;
 use crate::text::invalid;
 use crate::{Error, Position, Problem};
 
-/// Where a stream must be for a write to it.
+/// The version that a stream must have for a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// Anywhere.
+    /// Any version.
     #[default]
     Any,
-    /// It has no message yet.
+    /// The stream has no messages yet.
     NoStream,
-    /// Its last message is at this position.
+    /// The stream's last message is at this position.
     Exact(Position),
 }
 
 impl ExpectedVersion {
-    /// The version of the last read, so that nothing has come between it and the write.
+    /// The version that a read returned. A write with it fails if another message was written since
+    /// that read.
     pub fn from_version(version: Option<Position>) -> Self {
         version.map_or(Self::NoStream, Self::Exact)
     }
 
-    /// The form of Message DB: none for any, -1 for no stream.
+    /// Converts from Message DB's form: `None` for any version, -1 for no stream.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `expected_version` below -1.
+    /// [`Error::Invalid`] with field `expected_version` if `number` is below -1.
     pub fn from_number(number: Option<i64>) -> Result<Self, Error> {
         match number {
             None => Ok(Self::Any),
@@ -39,7 +40,7 @@ impl ExpectedVersion {
         }
     }
 
-    /// The form of Message DB.
+    /// Converts to Message DB's form: `None` for any version, -1 for no stream.
     pub fn number(self) -> Option<i64> {
         match self {
             Self::Any => None,
@@ -48,7 +49,7 @@ impl ExpectedVersion {
         }
     }
 
-    /// Whether a stream of this version is where it must be.
+    /// Whether a write to a stream of this version may proceed.
     pub fn allows(self, version: Option<Position>) -> bool {
         match self {
             Self::Any => true,

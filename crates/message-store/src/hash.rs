@@ -1,7 +1,7 @@
 use md5::{Digest, Md5};
 
-/// The first eight bytes of the MD5 of a text, big-endian and signed: the hash that Message DB
-/// divides streams among consumers by.
+/// The first eight bytes of the MD5 of a text, as a signed big-endian number. Message DB uses this
+/// hash to assign streams to the members of a consumer group.
 ///
 /// ```
 /// assert_eq!(message_store::hash_64(""), -3162216497309240828);

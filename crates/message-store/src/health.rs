@@ -1,4 +1,4 @@
-/// What a store's connections answered.
+/// The result of a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
@@ -6,14 +6,15 @@ pub struct Health {
     pub backend: &'static str,
     /// The version of the database, for example `15.18`.
     pub version: String,
-    /// The settings that decide what a commit survives, as the writer's connection sees them.
+    /// The settings that decide whether a commit survives a crash or power loss, as the writer's
+    /// connection sees them.
     pub durability: Vec<(&'static str, String)>,
-    /// Whether a write that was acknowledged survives the loss of power.
+    /// Whether an acknowledged write survives power loss.
     pub is_durable: bool,
 }
 
 impl Health {
-    /// What a backend of this name and version answers. For stores.
+    /// Builds a result. For stores.
     pub fn new(
         backend: &'static str,
         version: impl Into<String>,

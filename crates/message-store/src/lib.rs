@@ -1,5 +1,5 @@
 #![cfg_attr(feature = "sqlite", doc = include_str!("../README.md"))]
-// The README's example runs on SQLite.
+// Without SQLite the README's example would not compile as a doctest.
 #![cfg_attr(
     not(feature = "sqlite"),
     doc = "A message store: streams, categories and consumer groups on SQLite and PostgreSQL."

@@ -3,14 +3,14 @@ use uuid::Uuid;
 use crate::text::{check_size, invalid};
 use crate::{Error, Message, Problem, StreamWrite};
 
-/// How large a write may be. What exceeds a limit is refused before anything else is looked at.
+/// Size limits for writes. Stores check them before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most messages of one write, all its streams together.
+    /// Maximum number of messages in one write, over all its streams.
     pub max_messages_per_write: usize,
-    /// The most bytes of one message: type, data and metadata together.
+    /// Maximum size of one message in bytes: type, data and metadata together.
     pub max_message_bytes: usize,
-    /// The most bytes of all messages of one write.
+    /// Maximum size of all messages of one write in bytes.
     pub max_write_bytes: usize,
 }
 
@@ -26,14 +26,14 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks all that can be told of a write to several streams without looking at the store. For
-    /// stores.
+    /// Makes all checks of a write to several streams that need no access to the store. For stores.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `streams` where there are none, or one is there twice; with
-    /// the path of the field from there on, as in `streams[1].messages[3]`; with field `messages`
-    /// where they are too many or too large together. Then [`Error::IdConflict`] with the first id
-    /// that is in the write twice.
+    /// - [`Error::Invalid`] with field `streams` if there is no stream, or one is listed twice;
+    ///   with a path such as `streams[1].messages[3]` for a message that is too large, or a stream
+    ///   without messages; with field `messages` if the messages are too many or too large
+    ///   together.
+    /// - [`Error::IdConflict`] with the first id that occurs twice.
     pub fn check_streams(&self, writes: &[StreamWrite]) -> Result<(), Error> {
         if writes.is_empty() {
             return Err(invalid("streams")(Problem::Empty));
@@ -51,12 +51,12 @@ impl Limits {
         check_ids(messages)
     }
 
-    /// As [`Limits::check_streams`], for the messages of one stream. For stores.
+    /// Makes the same checks for a write to one stream. For stores.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `messages` where there are none, too many or too large
-    /// together, with field `messages[i]` of the first that is too large; [`Error::IdConflict`]
-    /// with the first id that is in the write twice.
+    /// - [`Error::Invalid`] with field `messages` if there are no messages, or they are too many or
+    ///   too large together; with field `messages[i]` for the first message that is too large.
+    /// - [`Error::IdConflict`] with the first id that occurs twice.
     pub fn check_batch(&self, messages: &[Message]) -> Result<(), Error> {
         check_size(messages.len(), self.max_messages_per_write).map_err(invalid("messages"))?;
         let bytes = self.check_messages("messages", messages)?;
@@ -64,16 +64,16 @@ impl Limits {
         check_ids(|| messages.iter())
     }
 
-    /// As [`Limits::check_batch`], for one message. For stores.
+    /// Makes the same checks for one message. For stores.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `message` where it is too large.
+    /// [`Error::Invalid`] with field `message` if the message is too large.
     pub fn check_message(&self, message: &Message) -> Result<(), Error> {
         let max = self.max_message_bytes.min(self.max_write_bytes);
         check_size(message.size_bytes(), max).map_err(invalid("message"))
     }
 
-    /// Returns the size of all messages.
+    /// Returns the total size of the messages.
     fn check_messages(&self, path: &str, messages: &[Message]) -> Result<usize, Error> {
         if messages.is_empty() {
             return Err(invalid(path)(Problem::Empty));
@@ -102,6 +102,8 @@ where
     I: Iterator<Item = &'a Message>,
 {
     let given = || messages().filter_map(Message::id);
+    // A sorted copy finds duplicates without quadratic cost; the search below runs over the
+    // original order, because the error names the first duplicate of the write.
     let mut sorted: Vec<Uuid> = given().collect();
     sorted.sort_unstable();
     let is_repeated = |id: &Uuid| {

@@ -3,14 +3,15 @@ use std::time::SystemTime;
 use crate::Position;
 use crate::read::DEFAULT_BATCH_SIZE;
 
-/// Which streams to list. They come in the order of the bytes of their names.
+/// Which streams to list. They are ordered by the bytes of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListStreams {
-    /// Only names that begin with this text. Default: every name.
+    /// Only names with this prefix. Default: all names.
     pub prefix: String,
-    /// Only names after this one: the last name of the page before. Default: from the first.
+    /// Only names after this one, usually the last name of the previous page. Default: from the
+    /// first.
     pub after: Option<String>,
-    /// The most streams. Default: 1,000.
+    /// Maximum number of streams. Default: 1,000.
     pub limit: u64,
 }
 
@@ -30,7 +31,7 @@ impl ListStreams {
         Self::default()
     }
 
-    /// Only names that begin with this text.
+    /// Only names with this prefix.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
@@ -44,7 +45,7 @@ impl ListStreams {
         self
     }
 
-    /// At most so many.
+    /// At most this number of streams.
     #[must_use]
     pub fn limit(mut self, limit: u64) -> Self {
         self.limit = limit;
@@ -55,32 +56,32 @@ impl ListStreams {
 /// A stream of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamInfo {
-    /// Its name.
+    /// The name.
     pub stream_name: String,
-    /// The position of its last message.
+    /// The position of the last message.
     pub version: Position,
-    /// When its last message was written.
+    /// When the last message was written.
     pub last_activity: SystemTime,
 }
 
 /// A category of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategoryInfo {
-    /// Its name.
+    /// The name.
     pub category: String,
-    /// How many streams it has.
+    /// The number of streams.
     pub stream_count: u64,
-    /// How many messages these have.
+    /// The number of messages in these streams.
     pub message_count: u64,
 }
 
-/// What is in the store.
+/// The size of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreInfo {
-    /// How many streams there are.
+    /// The number of streams.
     pub stream_count: u64,
-    /// How many messages there are.
+    /// The number of messages.
     pub message_count: u64,
-    /// When the last message was written, `None` of an empty store.
+    /// When the last message was written, `None` for an empty store.
     pub last_activity: Option<SystemTime>,
 }

@@ -7,10 +7,10 @@ use uuid::Uuid;
 use crate::text::{check, invalid};
 use crate::{Error, Problem, json};
 
-/// A message that is to be written.
+/// A message to write.
 ///
-/// Type, data and metadata are kept in one buffer. Data and metadata are JSON texts: checked here,
-/// never parsed again on their way.
+/// Data and metadata are JSON texts. The builder validates them once; the stores pass them on
+/// without parsing them again. Type, data and metadata share one buffer.
 ///
 /// ```
 /// # fn main() -> Result<(), message_store::Error> {
@@ -27,14 +27,14 @@ use crate::{Error, Problem, json};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     id: Option<Uuid>,
-    /// `type data metadata`, one after the other.
+    /// Type, data and metadata, concatenated.
     buffer: Box<str>,
-    data_at: usize,
-    metadata_at: Option<usize>,
+    data_start: usize,
+    metadata_start: Option<usize>,
 }
 
 impl Message {
-    /// The most bytes of a type.
+    /// Maximum length of a type in bytes.
     pub const MAX_TYPE_BYTES: usize = 1024;
 
     /// Builds a message of this type.
@@ -48,7 +48,7 @@ impl Message {
         }
     }
 
-    /// The id, where one was given; a store makes one where there is none.
+    /// The id, if the caller gave one. Otherwise the store generates one.
     pub fn id(&self) -> Option<Uuid> {
         self.id
     }
@@ -60,19 +60,19 @@ impl Message {
         self
     }
 
-    /// What kind of message it is.
+    /// The message's type, such as `Deposited`.
     pub fn message_type(&self) -> &str {
-        &self.buffer[..self.data_at]
+        &self.buffer[..self.data_start]
     }
 
-    /// The data as the JSON text that was given.
+    /// The data, the JSON text that the builder was given.
     pub fn data_json(&self) -> &str {
-        &self.buffer[self.data_at..self.metadata_at.unwrap_or(self.buffer.len())]
+        &self.buffer[self.data_start..self.metadata_start.unwrap_or(self.buffer.len())]
     }
 
-    /// The metadata as the JSON text that was given, where there is some.
+    /// The metadata, the JSON text that the builder was given, if any.
     pub fn metadata_json(&self) -> Option<&str> {
-        self.metadata_at.map(|at| &self.buffer[at..])
+        self.metadata_start.map(|start| &self.buffer[start..])
     }
 
     /// The size of type, data and metadata in bytes.
@@ -99,7 +99,7 @@ impl fmt::Debug for Message {
     }
 }
 
-/// Builds a [`Message`]; the first problem is reported by [`MessageBuilder::build`].
+/// Builds a [`Message`]. [`MessageBuilder::build`] reports the first problem.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct MessageBuilder {
@@ -111,14 +111,14 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Sets the id. Writing the same ids with the same content again changes nothing.
+    /// Sets the id. A repeated write with the same ids and the same content changes nothing.
     pub fn id(mut self, id: Uuid) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Sets the data to the JSON form of `value`. Without data it is `null`. A text becomes a JSON
-    /// string: what is JSON already is for [`MessageBuilder::data_json`].
+    /// Sets the data to the JSON form of `value`. The default is `null`. A string is encoded as a
+    /// JSON string; for text that is already JSON, use [`MessageBuilder::data_json`].
     pub fn data<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         self.data = self.encoded("data", value);
         self
@@ -130,23 +130,23 @@ impl MessageBuilder {
         self
     }
 
-    /// Sets the data to a JSON text, which is stored as it is.
+    /// Sets the data to a JSON text, which is stored unchanged.
     pub fn data_json(mut self, text: impl Into<String>) -> Self {
         self.data = self.checked("data", text.into());
         self
     }
 
-    /// Sets the metadata to a JSON text, which is stored as it is; none where there is none.
+    /// Sets the metadata to a JSON text, which is stored unchanged. By default a message has none.
     pub fn metadata_json(mut self, text: impl Into<String>) -> Self {
         self.metadata = self.checked("metadata", text.into());
         self
     }
 
-    /// The checked message.
+    /// Validates the fields and builds the message.
     ///
     /// # Errors
-    /// [`Error::Invalid`] that names the first field that is not valid: `data` or `metadata` in
-    /// the order in which they were set, then `type`.
+    /// [`Error::Invalid`] with the first invalid field: `data` and `metadata` in the order in which
+    /// they were set, then `type`.
     pub fn build(self) -> Result<Message, Error> {
         if let Some(problem) = self.problem {
             return Err(problem);
@@ -154,29 +154,31 @@ impl MessageBuilder {
         check(&self.message_type, Message::MAX_TYPE_BYTES).map_err(invalid("type"))?;
         let data = self.data.as_deref().unwrap_or("null");
         let metadata = self.metadata.as_deref();
-        let data_at = self.message_type.len();
-        let end_of_data = data_at + data.len();
-        let mut buffer = String::with_capacity(end_of_data + metadata.map_or(0, str::len));
+        let data_start = self.message_type.len();
+        let data_end = data_start + data.len();
+        // The exact size, so that `into_boxed_str` below does not reallocate.
+        let mut buffer = String::with_capacity(data_end + metadata.map_or(0, str::len));
         buffer.push_str(&self.message_type);
         buffer.push_str(data);
         buffer.push_str(metadata.unwrap_or_default());
         Ok(Message {
             id: self.id,
             buffer: buffer.into_boxed_str(),
-            data_at,
-            metadata_at: metadata.map(|_| end_of_data),
+            data_start,
+            metadata_start: metadata.map(|_| data_end),
         })
     }
 
     fn encoded<T: Serialize + ?Sized>(&mut self, field: &str, value: &T) -> Option<String> {
-        self.keep(field, json::encode(value).and_then(check_json))
+        self.text_or_problem(field, json::encode(value).and_then(check_json))
     }
 
     fn checked(&mut self, field: &str, text: String) -> Option<String> {
-        self.keep(field, check_json(text))
+        self.text_or_problem(field, check_json(text))
     }
 
-    fn keep(&mut self, field: &str, text: Result<String, Problem>) -> Option<String> {
+    /// Keeps the first problem for [`MessageBuilder::build`], so that the setters can be chained.
+    fn text_or_problem(&mut self, field: &str, text: Result<String, Problem>) -> Option<String> {
         match text {
             Ok(text) => Some(text),
             Err(problem) => {
@@ -192,22 +194,22 @@ fn check_json(text: String) -> Result<String, Problem> {
     Ok(text)
 }
 
-/// What a message and a recorded message both decode.
+/// The decoding methods of [`Message`] and [`RecordedMessage`](crate::RecordedMessage).
 macro_rules! decoders {
     ($message:ty) => {
         impl $message {
-            /// The data, decoded.
+            /// Decodes the data.
             ///
             /// # Errors
-            /// [`Error::Json`] where it is not JSON of this shape.
+            /// [`Error::Json`] if the data does not fit `T`.
             pub fn data<T: DeserializeOwned>(&self) -> Result<T, Error> {
                 json::decode(self.data_json())
             }
 
-            /// The metadata, decoded; `null` where there is none.
+            /// Decodes the metadata. Missing metadata is decoded as `null`.
             ///
             /// # Errors
-            /// [`Error::Json`] where it is not JSON of this shape.
+            /// [`Error::Json`] if the metadata does not fit `T`.
             pub fn metadata<T: DeserializeOwned>(&self) -> Result<T, Error> {
                 json::decode(self.metadata_json().unwrap_or("null"))
             }

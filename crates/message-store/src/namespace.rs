@@ -6,21 +6,21 @@ use std::time::SystemTime;
 use crate::text::{check, invalid};
 use crate::{Error, MessageStore};
 
-/// The name of a namespace: 1 to 64 bytes of any characters but NUL.
+/// The name of a namespace: 1 to 64 bytes without NUL.
 ///
-/// Names are compared byte for byte. What a backend makes of them, a file or a schema, is its own:
-/// two names never share one, and none reaches beyond its place.
+/// Names are compared byte for byte. Each backend maps a name to a file or a schema. Two names
+/// never map to the same one, and no name reaches a file outside the folder of the namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceName(Box<str>);
 
 impl NamespaceName {
-    /// The most bytes of a name.
+    /// Maximum length of a name in bytes.
     pub const MAX_BYTES: usize = 64;
 
-    /// Checks a name.
+    /// Validates a name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `namespace`.
+    /// [`Error::Invalid`] with field `namespace` if the name is empty, too long, or contains a NUL.
     pub fn new(name: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check(&name, Self::MAX_BYTES).map_err(invalid("namespace"))?;
@@ -50,57 +50,63 @@ impl fmt::Display for NamespaceName {
 /// A namespace that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its name.
+    /// The name.
     pub name: NamespaceName,
     /// When it was created, in whole microseconds.
     pub created_at: SystemTime,
-    /// What its creator keeps with it, a JSON text.
+    /// The creator's own data about the namespace, a JSON text.
     pub attributes: Option<String>,
 }
 
-/// Message stores that are physically apart: a file each in SQLite, a schema each in PostgreSQL.
+/// Message stores that are physically separate: one file each in SQLite, one schema each in
+/// PostgreSQL.
 pub trait Namespaces: Send + Sync + 'static {
     /// The store of one namespace.
     type Store: MessageStore;
 
-    /// Makes an empty namespace. Of several callers at once, one succeeds.
+    /// Creates an empty namespace. If several callers create the same one at once, one succeeds.
     ///
     /// # Errors
-    /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` where they are not
-    /// JSON.
+    /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` if `attributes` is
+    /// not JSON; [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`] if the backend fails.
     fn create(
         &self,
         name: &NamespaceName,
         attributes: Option<&str>,
     ) -> impl Future<Output = Result<Namespace, Error>> + Send;
 
-    /// The store of a namespace. Opened once: further calls share it, until it is closed. On PostgreSQL each call looks
-    /// whether another process deleted it, and closes its store then.
+    /// Opens the store of a namespace. Later calls return the same store until it is closed. On
+    /// PostgreSQL each call checks whether another process deleted the namespace, and closes the
+    /// store if so.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`].
+    /// [`Error::NamespaceNotFound`]; [`Error::SchemaMismatch`] or [`Error::SchemaTooNew`] if the
+    /// namespace was changed by something else; [`Error::Unavailable`], [`Error::Timeout`] or
+    /// [`Error::Database`] if the backend fails.
     fn open(&self, name: &NamespaceName)
     -> impl Future<Output = Result<Self::Store, Error>> + Send;
 
-    /// What is known of a namespace; [`MessageStore::info`] of its store says what is in it.
+    /// Describes a namespace. For its content, see [`MessageStore::info`] of its store.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`].
+    /// [`Error::NamespaceNotFound`]; [`Error::Unavailable`] or [`Error::Database`] if the backend
+    /// fails.
     fn get(&self, name: &NamespaceName) -> impl Future<Output = Result<Namespace, Error>> + Send;
 
-    /// All namespaces, in the order of the bytes of their names.
+    /// Lists all namespaces, ordered by the bytes of their names.
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`] if the backend fails.
     fn list(&self) -> impl Future<Output = Result<Vec<Namespace>, Error>> + Send;
 
-    /// Closes the store of a namespace and deletes it with all its messages. Returns how many
-    /// there were.
+    /// Closes the store of a namespace and deletes it with all its messages. Returns the number of
+    /// deleted messages.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`].
+    /// [`Error::NamespaceNotFound`]; [`Error::Unavailable`], [`Error::Database`] or [`Error::Io`]
+    /// if the backend fails.
     fn delete(&self, name: &NamespaceName) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Closes every store that was opened.
+    /// Closes all open stores.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }

@@ -1,8 +1,12 @@
+//! Hints that messages may have been written.
+//!
+//! A hint carries no data. Hints may be merged, and hints of other processes may be lost, so a
+//! reader must also poll now and then. A lost hint delays a message but never loses it (tests:
+//! `sqlite/subscriptions.rs`).
+
 use tokio::sync::watch;
 
-/// A store's side of a hint that messages may have been written.
-///
-/// Hints carry nothing and may be merged or lost: the truth is what a read returns.
+/// The sending side, owned by a store. A hint only says that a read may return new messages.
 #[derive(Debug)]
 pub struct Notifier(watch::Sender<()>);
 
@@ -13,25 +17,26 @@ impl Default for Notifier {
 }
 
 impl Notifier {
-    /// Wakes everybody who waits.
+    /// Wakes all waiting readers.
     pub fn notify(&self) {
         self.0.send_replace(());
     }
 
-    /// A waiter that learns of every hint from now on.
+    /// A receiver of all hints from now on.
     pub fn notifications(&self) -> Notifications {
         Notifications(self.0.subscribe())
     }
 }
 
-/// A reader's side of a [`Notifier`].
+/// The receiving side of a [`Notifier`].
 #[derive(Clone, Debug)]
 pub struct Notifications(watch::Receiver<()>);
 
 impl Notifications {
-    /// Waits for a hint that came after this was made or after the last call returned; hints
-    /// that came meanwhile count as one. Never returns once the store is gone.
+    /// Waits for a hint sent since the last call returned, or since this receiver was created.
+    /// Several such hints count as one. After the store is dropped, it never returns.
     pub async fn changed(&mut self) {
+        // The sender is gone. Returning would make a polling loop spin.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,20 +1,23 @@
 use std::fmt;
 
-/// A message's place in its stream: 0, 1, 2 … without gaps but before the first that is kept.
+/// A message's position in its stream: 0, 1, 2 … without gaps. Retention may have deleted the first
+/// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(u64);
 
-/// A message's place among all messages of the store, from 1. Within a stream and within a category
-/// it increases in commit order. Readers of all messages see them in its order too: what a smaller
-/// position may still come before is held back from them. It need not be dense.
+/// A message's position among all messages of the store, from 1. There may be gaps.
+///
+/// Within a stream and within a category it increases in commit order. Reads of all messages return
+/// them in this order too: they stop before the first position that an open transaction may still
+/// fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlobalPosition(u64);
 
 impl Position {
-    /// Where a stream begins.
+    /// The first position of a stream.
     pub const START: Self = Self(0);
 
-    /// The position of this number.
+    /// The position with this number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
@@ -30,17 +33,17 @@ impl Position {
         Self(self.0.saturating_add(1))
     }
 
-    /// A stream's version as Message DB writes it: -1 where there is no stream.
+    /// A stream's version in Message DB's form: -1 if there is no stream.
     pub fn number_or_minus_one(version: Option<Self>) -> i64 {
         version.map_or(-1, |position| i64::try_from(position.0).unwrap_or(i64::MAX))
     }
 }
 
 impl GlobalPosition {
-    /// Where the store begins.
+    /// The first position of a store.
     pub const START: Self = Self(1);
 
-    /// The position of this number; 0 stands before every message.
+    /// The position with this number. 0 comes before every message.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
@@ -50,7 +53,7 @@ impl GlobalPosition {
         self.0
     }
 
-    /// The position after this one: where a reader goes on that has read up to here.
+    /// The position after this one, where a reader that has read this one continues.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))

@@ -1,6 +1,6 @@
 use crate::{Category, ConsumerGroup, GlobalPosition, Position};
 
-/// How many messages a read returns where nothing else is asked.
+/// The default limit of reads and listings.
 pub(crate) const DEFAULT_BATCH_SIZE: u64 = 1000;
 
 /// Which messages of a stream to read.
@@ -8,7 +8,7 @@ pub(crate) const DEFAULT_BATCH_SIZE: u64 = 1000;
 pub struct StreamRead {
     /// The first position, inclusive. Default: 0.
     pub position: Position,
-    /// The most messages, `None` for all of them. Default: 1,000.
+    /// The maximum number of messages, `None` for no limit. Default: 1,000.
     pub batch_size: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ impl Default for StreamRead {
 }
 
 impl StreamRead {
-    /// From the start, up to 1,000 messages.
+    /// Up to 1,000 messages from the start.
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,7 +34,7 @@ impl StreamRead {
         self
     }
 
-    /// At most so many messages; `None` for all of them, in memory.
+    /// At most this number of messages. `None` loads all of them into memory.
     #[must_use]
     pub fn batch_size(mut self, batch_size: impl Into<Option<u64>>) -> Self {
         self.batch_size = batch_size.into();
@@ -47,12 +47,12 @@ impl StreamRead {
 pub struct CategoryRead {
     /// The first global position, inclusive. Default: 1.
     pub position: GlobalPosition,
-    /// The most messages, `None` for all of them. Default: 1,000.
+    /// The maximum number of messages, `None` for no limit. Default: 1,000.
     pub batch_size: Option<u64>,
-    /// Only messages whose metadata has a `correlationStreamName` of exactly this category; the
-    /// category of all messages asks for nothing.
+    /// Only messages whose metadata has a `correlationStreamName` in exactly this category.
+    /// [`Category::all`] means no filter.
     pub correlation: Category,
-    /// Only the streams of this member of a group.
+    /// Only streams assigned to this member of a consumer group.
     pub consumer_group: Option<ConsumerGroup>,
 }
 
@@ -68,7 +68,7 @@ impl Default for CategoryRead {
 }
 
 impl CategoryRead {
-    /// From the start, up to 1,000 messages.
+    /// Up to 1,000 messages from the start.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,21 +80,22 @@ impl CategoryRead {
         self
     }
 
-    /// At most so many messages; `None` for all of them, in memory.
+    /// At most this number of messages. `None` loads all of them into memory.
     #[must_use]
     pub fn batch_size(mut self, batch_size: impl Into<Option<u64>>) -> Self {
         self.batch_size = batch_size.into();
         self
     }
 
-    /// Only what was written in answer to a stream of this category.
+    /// Only messages whose metadata has a `correlationStreamName` in this category: answers to
+    /// commands sent from there.
     #[must_use]
     pub fn correlation(mut self, category: Category) -> Self {
         self.correlation = category;
         self
     }
 
-    /// Only the streams of this member of a group.
+    /// Only streams assigned to this member of a consumer group.
     #[must_use]
     pub fn consumer_group(mut self, group: ConsumerGroup) -> Self {
         self.consumer_group = Some(group);

@@ -7,21 +7,21 @@ use crate::stream_name::category_of;
 use crate::time::from_us;
 use crate::{GlobalPosition, Message, Position, same_json};
 
-/// A message of the store.
+/// A stored message.
 ///
-/// Stream name, type, data and metadata are kept in one buffer: a message read costs one
-/// allocation.
+/// Stream name, type, data and metadata share one buffer, so a message costs one allocation to
+/// read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordedMessage {
     id: Uuid,
     position: Position,
     global_position: GlobalPosition,
     time_us: i64,
-    /// `stream name, type, data, metadata`, one after the other.
+    /// Stream name, type, data and metadata, concatenated.
     buffer: Box<str>,
-    type_at: usize,
-    data_at: usize,
-    metadata_at: Option<usize>,
+    type_start: usize,
+    data_start: usize,
+    metadata_start: Option<usize>,
 }
 
 /// The parts of a recorded message, as a store reads them.
@@ -31,28 +31,29 @@ pub struct RecordedParts<'a> {
     pub id: Uuid,
     /// The name of the stream.
     pub stream_name: &'a str,
-    /// What kind of message it is.
+    /// The message's type.
     pub message_type: &'a str,
-    /// The place in the stream.
+    /// The position in the stream.
     pub position: Position,
-    /// The place in the store.
+    /// The position in the store.
     pub global_position: GlobalPosition,
     /// The data, a JSON text.
     pub data: &'a str,
-    /// The metadata, a JSON text, where there is some.
+    /// The metadata, a JSON text, if any.
     pub metadata: Option<&'a str>,
     /// When it was written, in microseconds since 1970-01-01 UTC.
     pub time_us: i64,
 }
 
 impl RecordedMessage {
-    /// The message of these parts. For stores.
+    /// Builds a message from its parts. For stores.
     pub fn new(parts: RecordedParts<'_>) -> Self {
-        let type_at = parts.stream_name.len();
-        let data_at = type_at + parts.message_type.len();
-        let end_of_data = data_at + parts.data.len();
+        let type_start = parts.stream_name.len();
+        let data_start = type_start + parts.message_type.len();
+        let data_end = data_start + parts.data.len();
         let metadata = parts.metadata.unwrap_or_default();
-        let mut buffer = String::with_capacity(end_of_data + metadata.len());
+        // The exact size, so that `into_boxed_str` below does not reallocate.
+        let mut buffer = String::with_capacity(data_end + metadata.len());
         buffer.push_str(parts.stream_name);
         buffer.push_str(parts.message_type);
         buffer.push_str(parts.data);
@@ -63,9 +64,9 @@ impl RecordedMessage {
             global_position: parts.global_position,
             time_us: parts.time_us,
             buffer: buffer.into_boxed_str(),
-            type_at,
-            data_at,
-            metadata_at: parts.metadata.map(|_| end_of_data),
+            type_start,
+            data_start,
+            metadata_start: parts.metadata.map(|_| data_end),
         }
     }
 
@@ -74,9 +75,10 @@ impl RecordedMessage {
         self.id
     }
 
-    /// The name of the stream. A plain text: those who write by SQL name streams as they like.
+    /// The name of the stream. Not a [`StreamName`](crate::StreamName), because SQL clients can
+    /// write to streams with other names.
     pub fn stream_name(&self) -> &str {
-        &self.buffer[..self.type_at]
+        &self.buffer[..self.type_start]
     }
 
     /// The category of the stream.
@@ -84,33 +86,33 @@ impl RecordedMessage {
         category_of(self.stream_name())
     }
 
-    /// What kind of message it is.
+    /// The message's type.
     pub fn message_type(&self) -> &str {
-        &self.buffer[self.type_at..self.data_at]
+        &self.buffer[self.type_start..self.data_start]
     }
 
-    /// The place in the stream.
+    /// The position in the stream.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// The place in the store.
+    /// The position in the store.
     pub fn global_position(&self) -> GlobalPosition {
         self.global_position
     }
 
-    /// The data as a JSON text; `null` where one who writes by SQL gave none.
+    /// The data as a JSON text; `null` if a SQL client wrote the message without data.
     pub fn data_json(&self) -> &str {
-        &self.buffer[self.data_at..self.metadata_at.unwrap_or(self.buffer.len())]
+        &self.buffer[self.data_start..self.metadata_start.unwrap_or(self.buffer.len())]
     }
 
-    /// The metadata as a JSON text, where there is some.
+    /// The metadata as a JSON text, if any.
     pub fn metadata_json(&self) -> Option<&str> {
-        self.metadata_at.map(|at| &self.buffer[at..])
+        self.metadata_start.map(|start| &self.buffer[start..])
     }
 
-    /// When it was written, by the store's clock, in whole microseconds. It need not increase with
-    /// the position.
+    /// When the message was written, by the store's clock, in whole microseconds. Times need not
+    /// increase with positions: clocks can be set back.
     pub fn time(&self) -> SystemTime {
         from_us(self.time_us)
     }
@@ -125,15 +127,15 @@ impl RecordedMessage {
         self.buffer.len()
     }
 
-    /// Whether `message`, written to the stream of this name, would be this message: same stream,
-    /// same type, same JSON values as [`same_json`] compares them.
+    /// Whether `message`, written to the stream `stream_name`, has the content of this message: the
+    /// same stream, the same type and equal JSON as [`same_json`] compares it.
     pub fn has_content_of(&self, stream_name: &str, message: &Message) -> bool {
         self.stream_name() == stream_name
             && self.message_type() == message.message_type()
             && same_json(self.data_json(), message.data_json())
             && match (self.metadata_json(), message.metadata_json()) {
-                (Some(own), Some(other)) => same_json(own, other),
-                (own, other) => own == other,
+                (Some(stored), Some(new)) => same_json(stored, new),
+                (stored, new) => stored == new,
             }
     }
 }

@@ -1,29 +1,29 @@
-/// What a store has done since it was opened, for a host to export.
+/// Counters of a store since it was opened, for export as metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Transactions that committed a batch of writes.
     pub commits: u64,
-    /// Writes that were stored; those found to be stored already are not counted.
+    /// Writes that were stored, without repeated writes of stored messages.
     pub writes: u64,
-    /// Messages of these writes.
+    /// Messages of those writes.
     pub messages_written: u64,
     /// Writes refused because of their expected version.
     pub conflicts: u64,
     /// Reads of streams, categories and single messages.
     pub reads: u64,
-    /// Messages that these returned.
+    /// Messages that those reads returned.
     pub messages_read: u64,
-    /// How often the connection was lost while a commit was under way.
+    /// Connections lost during a commit.
     pub lost_connections: u64,
-    /// The most writes that one commit took.
+    /// The largest number of writes in one commit.
     pub largest_batch: u64,
-    /// Writes that wait for a commit now.
+    /// Writes waiting for a commit now.
     pub queued_writes: u64,
 }
 
 impl Stats {
-    /// Those of two stores together.
+    /// Adds the counters of two stores.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -10,39 +10,81 @@ use crate::{
 
 /// Streams of messages, read one by one or by category.
 ///
-/// Positions of a stream are 0, 1, 2 … without gaps but before the first that is kept: retention takes
-/// from the front, and an imported stream may begin anywhere. Global positions increase in the order
-/// in which readers see the messages: whoever pages a category, or all messages, by global position
-/// misses nothing that is committed later. `&self` everywhere: share a store by reference, clone
-/// or `Arc`.
+/// Positions of a stream are 0, 1, 2 … without gaps. Retention deletes from the front, and an
+/// imported stream may start at any position. Global positions increase in the order in which
+/// readers see the messages: a reader that pages a category, or all messages, by global position
+/// never misses one that is committed later.
+///
+/// All methods take `&self`. Share a store by reference, as a clone or in an `Arc`.
 pub trait MessageStore: Send + Sync + 'static {
-    /// Writes to several streams atomically: all the messages or none. Returns the positions in the
-    /// order of the messages, a list for each stream.
+    /// Writes to several streams atomically: all messages or none. Returns the positions in the
+    /// order of the messages, one list per stream.
     ///
-    /// Writing the same ids with the same content again returns the first positions, whatever the
-    /// expected version. Content is the stream, the type, and data and metadata compared as JSON
-    /// values ([`same_json`](crate::same_json)).
+    /// Writing is idempotent by id. A repeated write with the same ids and the same content returns
+    /// the first positions, whether or not the expected version still matches. Content is the
+    /// stream, the type, the data and the metadata; the latter two are compared as JSON values
+    /// ([`same_json`](crate::same_json)).
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore};
+    /// # use message_store::{Position, StreamName, StreamWrite};
+    /// # use serde_json::json;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let payer = StreamName::new("account-123")?;
+    /// let payee = StreamName::new("account-456")?;
+    /// let withdrawn = Message::builder("Withdrawn").data(&json!({"amount": 5})).build()?;
+    /// let deposited = Message::builder("Deposited").data(&json!({"amount": 5})).build()?;
+    /// let written = store
+    ///     .write_streams(vec![
+    ///         StreamWrite::new(payer, withdrawn),
+    ///         StreamWrite::new(payee, deposited).expected_version(ExpectedVersion::NoStream),
+    ///     ])
+    ///     .await?;
+    /// assert_eq!(written[1][0].position, Position::START);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// The first of these that holds, in every backend in this order; nothing was written:
-    /// 1. [`Error::Invalid`] and, for an id twice in the write, [`Error::IdConflict`], as
-    ///    [`Limits::check_streams`](crate::Limits::check_streams) says;
-    /// 2. [`Error::IdConflict`] for an id in the store: where the store has only some of the
-    ///    messages, the first that it has; where it has all, the first with other content. A
-    ///    message without an id is one that the store does not have;
-    /// 3. [`Error::WrongExpectedVersion`] of the first stream that is elsewhere.
+    /// Nothing was written if one of these holds. Every backend checks them in this order:
+    /// 1. [`Error::Invalid`] and, for an id that occurs twice in the write, [`Error::IdConflict`],
+    ///    as for [`Limits::check_streams`](crate::Limits::check_streams);
+    /// 2. [`Error::IdConflict`] for an id in the store. If only some of the messages are stored, it
+    ///    names the first of these; if all are stored, the first with other content. A message
+    ///    without an id counts as not stored;
+    /// 3. [`Error::WrongExpectedVersion`] for the first stream with another version.
     ///
-    /// [`Error::OutcomeUnknown`]: write the same ids again. Others as the backend says.
+    /// [`Error::OutcomeUnknown`] if the connection or the commit broke: write again with the same
+    /// ids. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database
+    /// fails; [`Error::Closed`] after [`MessageStore::close`]; [`Error::Panicked`] for a bug in the
+    /// store.
     fn write_streams(
         &self,
         writes: Vec<StreamWrite>,
     ) -> impl Future<Output = Result<Vec<Vec<Written>>, Error>> + Send;
 
-    /// Writes to one stream atomically.
+    /// Writes messages to one stream atomically.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let order = StreamName::new("order-7")?;
+    /// let placed = Message::builder("Placed").build()?;
+    /// let paid = Message::builder("Paid").build()?;
+    /// let messages = vec![placed, paid];
+    /// let written = store.write_batch(&order, messages, ExpectedVersion::NoStream).await?;
+    /// assert_eq!(written[1].position, Position::new(1));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`MessageStore::write_streams`]; the limits as
-    /// [`Limits::check_batch`](crate::Limits::check_batch) says.
+    /// [`Error::Invalid`] as for [`Limits::check_batch`](crate::Limits::check_batch); otherwise the
+    /// errors of [`MessageStore::write_streams`].
     fn write_batch(
         &self,
         stream: &StreamName,
@@ -52,9 +94,26 @@ pub trait MessageStore: Send + Sync + 'static {
 
     /// Writes one message.
     ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let account = StreamName::new("account-123")?;
+    /// let opened = Message::builder("Opened").build()?;
+    /// let written = store.write_message(&account, opened, ExpectedVersion::NoStream).await?;
+    ///
+    /// // Only if no other message was written since.
+    /// let closed = Message::builder("Closed").build()?;
+    /// let expected = ExpectedVersion::Exact(written.position);
+    /// store.write_message(&account, closed, expected).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
-    /// As [`MessageStore::write_streams`]; the limits as
-    /// [`Limits::check_message`](crate::Limits::check_message) says.
+    /// [`Error::Invalid`] as for [`Limits::check_message`](crate::Limits::check_message); otherwise
+    /// the errors of [`MessageStore::write_streams`].
     fn write_message(
         &self,
         stream: &StreamName,
@@ -62,158 +121,454 @@ pub trait MessageStore: Send + Sync + 'static {
         expected_version: ExpectedVersion,
     ) -> impl Future<Output = Result<Written, Error>> + Send;
 
-    /// Stores messages as they were recorded elsewhere: ids, positions, global positions and times
-    /// are kept. What is stored already, at the same place with the same content, is skipped.
-    /// Returns how many were stored, all in one commit.
+    /// Stores messages recorded by another store. Ids, positions, global positions and times are
+    /// kept. Skips a message that is already stored at the same positions with the same content.
+    /// Stores the others in one commit and returns their number.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, CategoryRead, Error, ExpectedVersion};
+    /// # use message_store::{Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let source = SqliteStore::open(Config::memory()).await?;
+    /// // … messages are written to `source` …
+    /// # let account = StreamName::new("account-123")?;
+    /// # let opened = Message::builder("Opened").build()?;
+    /// # source.write_message(&account, opened, ExpectedVersion::Any).await?;
+    /// let messages = source.get_category_messages(&Category::all(), CategoryRead::new()).await?;
+    /// assert_eq!(store.import_messages(messages.clone()).await?, 1);
+    ///
+    /// // A second import skips the stored messages.
+    /// assert_eq!(store.import_messages(messages).await?, 0);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::ImportConflict`] for the first message whose global position is not past the head
-    /// or not past that of the message before it, whose position does not follow the last of its
-    /// stream (a stream that is new to the store may begin anywhere), whose id is taken, or whose
-    /// position or global position no other of 63 bits follows. [`Error::Invalid`] with field
-    /// `messages[i].data` or `messages[i].metadata` where the backend can't store that JSON.
+    /// Nothing was stored if one of these holds:
+    /// - [`Error::ImportConflict`] for the first message whose global position is not greater than
+    ///   the head and the message before it, whose position does not follow the last one of its
+    ///   stream (a new stream may start anywhere), whose id is already used, or whose position or
+    ///   global position leaves no room for another within 63 bits.
+    /// - [`Error::Invalid`] with field `messages[i].data` or `messages[i].metadata` for JSON that
+    ///   the backend can't store.
+    ///
+    /// [`Error::OutcomeUnknown`] if the commit broke: import again. [`Error::Unavailable`],
+    /// [`Error::Timeout`] or [`Error::Database`] if the database fails; [`Error::Closed`] after
+    /// [`MessageStore::close`].
     fn import_messages(
         &self,
         messages: Vec<RecordedMessage>,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// The messages of one stream, in order. None of a stream that does not exist.
+    /// Reads messages of one stream, in order. A stream that does not exist has none.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message};
+    /// # use message_store::{MessageStore, StreamName, StreamRead};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let account = StreamName::new("account-123")?;
+    /// # let opened = Message::builder("Opened").build()?;
+    /// # store.write_message(&account, opened, ExpectedVersion::Any).await?;
+    /// let messages = store.get_stream_messages(&account, StreamRead::new()).await?;
+    /// assert_eq!(messages[0].message_type(), "Opened");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn get_stream_messages(
         &self,
         stream: &StreamName,
         read: StreamRead,
     ) -> impl Future<Output = Result<Vec<RecordedMessage>, Error>> + Send;
 
-    /// The messages of a category, or all messages, by global position.
+    /// Reads messages of a category, or all messages, ordered by global position.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, CategoryRead, Error, ExpectedVersion};
+    /// # use message_store::{Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let orders = Category::new("order")?;
+    /// let page = store.get_category_messages(&orders, CategoryRead::new().batch_size(100)).await?;
+    /// if let Some(last) = page.last() {
+    ///     let next = CategoryRead::new().position(last.global_position().next());
+    ///     assert!(store.get_category_messages(&orders, next).await?.is_empty());
+    /// }
+    /// # assert_eq!(page.len(), 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn get_category_messages(
         &self,
         category: &Category,
         read: CategoryRead,
     ) -> impl Future<Output = Result<Vec<RecordedMessage>, Error>> + Send;
 
-    /// The last message of a stream, or the last of this type in it.
+    /// Reads the last message of a stream, or its last message of one type.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let account = StreamName::new("account-123")?;
+    /// # for message_type in ["Opened", "Deposited"] {
+    /// #     let message = Message::builder(message_type).build()?;
+    /// #     store.write_message(&account, message, ExpectedVersion::Any).await?;
+    /// # }
+    /// let opened = store.get_last_stream_message(&account, Some("Opened")).await?;
+    /// assert_eq!(opened.map(|message| message.position()), Some(Position::START));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn get_last_stream_message(
         &self,
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> impl Future<Output = Result<Option<RecordedMessage>, Error>> + Send;
 
-    /// The position of the last message of a stream, `None` where there is no stream.
+    /// The position of the last message of a stream, `None` if the stream has no messages.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let account = StreamName::new("account-123")?;
+    /// let version = store.stream_version(&account).await?;
+    /// // … decide …
+    /// let opened = Message::builder("Opened").build()?;
+    /// store.write_message(&account, opened, ExpectedVersion::from_version(version)).await?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn stream_version(
         &self,
         stream: &StreamName,
     ) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
 
-    /// The last global position that readers see, `None` of an empty store.
+    /// The last global position that readers see, `None` for an empty store.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// assert_eq!(store.head().await?, None);
+    /// # let account = StreamName::new("account-123")?;
+    /// # let opened = Message::builder("Opened").build()?;
+    /// let written = store.write_message(&account, opened, ExpectedVersion::Any).await?;
+    /// assert_eq!(store.head().await?, Some(written.global_position));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
 
-    /// A page of the streams.
+    /// Lists a page of streams.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, ListStreams};
+    /// # use message_store::{Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let orders = store.list_streams(ListStreams::new().prefix("order-").limit(20)).await?;
+    /// assert_eq!(orders[0].stream_name, "order-7");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn list_streams(
         &self,
         list: ListStreams,
     ) -> impl Future<Output = Result<Vec<StreamInfo>, Error>> + Send;
 
-    /// All categories, in the order of the bytes of their names. Reads the whole store.
+    /// Lists all categories, ordered by the bytes of their names. Reads the whole store.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let categories = store.list_categories().await?;
+    /// assert_eq!(categories[0].category, "order");
+    /// assert_eq!(categories[0].message_count, 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn list_categories(&self) -> impl Future<Output = Result<Vec<CategoryInfo>, Error>> + Send;
 
-    /// How much there is. Reads the whole store.
+    /// Counts streams and messages. Reads the whole store.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let info = store.info().await?;
+    /// assert_eq!((info.stream_count, info.message_count), (1, 1));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send;
 
-    /// Deletes the messages of a stream before a position, and returns how many. The last message
-    /// of a stream always stays: it is what the stream's version is known by.
+    /// Deletes the messages of a stream before a position and returns their number. The last
+    /// message of a stream is always kept, because it holds the stream's version.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let account = StreamName::new("account-123")?;
+    /// # let messages = vec![Message::builder("Deposited").build()?; 3];
+    /// store.write_batch(&account, messages, ExpectedVersion::NoStream).await?;
+    /// assert_eq!(store.truncate_stream(&account, Position::new(2)).await?, 2);
+    /// assert_eq!(store.stream_version(&account).await?, Some(Position::new(2)));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met; nothing was deleted.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails, and
+    /// [`Error::Closed`] after [`MessageStore::close`]: nothing was deleted.
+    /// [`Error::OutcomeUnknown`] if the commit broke.
     fn truncate_stream(
         &self,
         stream: &StreamName,
         before: Position,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Deletes what was written to a category, or to all, before a time, and returns how many.
+    /// Deletes messages of a category, or of all, that were written before a time, and returns
+    /// their number.
     ///
-    /// Of each stream the messages go that come before the first one as young as `before`; the last
-    /// message always stays. So what is left of a stream has no gap, also where the clock was set
-    /// back. Not atomic: it deletes in parts, so that writers need not wait.
+    /// In each stream, deletion stops at the first message that is not older than `before`, so the
+    /// rest of the stream has no gap even if the clock was set back. The last message of a stream
+    /// is always kept. Not atomic: it deletes in several transactions, so that writers need not
+    /// wait for all of it.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # use std::time::{Duration, SystemTime};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let account = StreamName::new("account-123")?;
+    /// # let messages = vec![Message::builder("Deposited").build()?; 3];
+    /// # store.write_batch(&account, messages, ExpectedVersion::NoStream).await?;
+    /// let accounts = Category::new("account")?;
+    /// let month = Duration::from_secs(30 * 24 * 60 * 60);
+    /// let deleted = store.expire_messages(&accounts, SystemTime::now() - month).await?;
+    /// assert_eq!(deleted, 0, "all messages are newer");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// What the backend met; some messages may have been deleted.
+    /// [`Error::Unavailable`], [`Error::Timeout`], [`Error::Database`] or [`Error::OutcomeUnknown`]
+    /// if the database fails, and [`Error::Closed`] after [`MessageStore::close`]. Some messages
+    /// may have been deleted.
     fn expire_messages(
         &self,
         category: &Category,
         before: SystemTime,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// The last position that a consumer saved, `None` where it saved none.
+    /// The last position that a consumer saved, `None` if it saved none.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, CategoryRead, Error, GlobalPosition, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let saved = store.checkpoint("invoices").await?;
+    /// let next = saved.map_or(GlobalPosition::START, GlobalPosition::next);
+    /// let page = store
+    ///     .get_category_messages(&Category::new("order")?, CategoryRead::new().position(next))
+    ///     .await?;
+    /// # assert!(page.is_empty());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer` where the name is empty, has a NUL or more than
-    /// [`StreamName::MAX_BYTES`] bytes, or what the backend met.
+    /// [`Error::Invalid`] with field `consumer` if the name is empty, contains a NUL or is longer
+    /// than [`StreamName::MAX_BYTES`]. [`Error::Unavailable`], [`Error::Timeout`] or
+    /// [`Error::Database`] if the database fails; [`Error::Closed`] after [`MessageStore::close`].
     fn checkpoint(
         &self,
         consumer: &str,
     ) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
 
-    /// Saves the position of the last message that a consumer has dealt with, and returns the one
-    /// that is saved now: it only ever increases, so a late caller takes nothing back.
+    /// Saves the position of the last message that a consumer has handled. Returns the saved
+    /// position. It never decreases, so a late call with a smaller position changes nothing.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, GlobalPosition, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let handled = GlobalPosition::new(42);
+    /// assert_eq!(store.save_checkpoint("invoices", handled).await?, handled);
+    ///
+    /// // A late call does not move the checkpoint back.
+    /// let late = GlobalPosition::new(41);
+    /// assert_eq!(store.save_checkpoint("invoices", late).await?, handled);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`MessageStore::checkpoint`].
+    /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
+    /// [`MessageStore::checkpoint`]; [`Error::Unavailable`], [`Error::Timeout`],
+    /// [`Error::Database`] or [`Error::OutcomeUnknown`] if the database fails; [`Error::Closed`]
+    /// after [`MessageStore::close`].
     fn save_checkpoint(
         &self,
         consumer: &str,
         position: GlobalPosition,
     ) -> impl Future<Output = Result<GlobalPosition, Error>> + Send;
 
-    /// Forgets a consumer, so that it begins again. Returns whether there was one.
+    /// Deletes a consumer's checkpoint, so that the consumer starts over. Returns whether there was
+    /// one.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, GlobalPosition, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// store.save_checkpoint("invoices", GlobalPosition::new(42)).await?;
+    /// assert!(store.delete_checkpoint("invoices").await?);
+    /// assert_eq!(store.checkpoint("invoices").await?, None);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// As [`MessageStore::checkpoint`].
+    /// [`Error::Invalid`] with field `consumer` if the name is invalid, as for
+    /// [`MessageStore::checkpoint`]; [`Error::Unavailable`], [`Error::Timeout`],
+    /// [`Error::Database`] or [`Error::OutcomeUnknown`] if the database fails; [`Error::Closed`]
+    /// after [`MessageStore::close`].
     fn delete_checkpoint(&self, consumer: &str)
     -> impl Future<Output = Result<bool, Error>> + Send;
 
-    /// Hints that messages may have been written, for those who would rather not poll.
+    /// Subscribes to hints that messages may have been written, so that a reader need not poll
+    /// often.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// let mut notifications = store.notifications();
+    /// store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// notifications.changed().await;
+    /// # Ok(()) }
+    /// ```
     fn notifications(&self) -> Notifications;
 
-    /// Asks the database for an answer.
+    /// Checks that the database answers.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let health = store.health().await?;
+    /// assert_eq!(health.backend, "SQLite");
+    /// assert!(!health.is_durable, "a store in memory");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Closed`] where it gives none.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database does not
+    /// answer; [`Error::Closed`] after [`MessageStore::close`].
     fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send;
 
-    /// What the store has done so far.
+    /// The store's counters since it was opened.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// assert_eq!(store.stats().messages_written, 1);
+    /// # Ok(()) }
+    /// ```
     fn stats(&self) -> Stats;
 
-    /// Lets the writes that wait finish, refuses new calls with [`Error::Closed`], and closes the
-    /// connections. May be called again, and through any clone.
+    /// Closes the store: queued writes finish, new calls fail with [`Error::Closed`], and the
+    /// connections are closed. May be called repeatedly and through any clone.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, MessageStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// store.close().await;
+    /// assert!(matches!(store.head().await, Err(Error::Closed)));
+    /// # Ok(()) }
+    /// ```
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Hands each call on to the store inside.
+/// Forwards each call to the inner store. `S::$name` avoids infinite recursion through the `Arc`.
 macro_rules! forward {
     ($(async $name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
         $(async fn $name(&self, $($argument: $type),*) -> $output {

@@ -6,9 +6,9 @@ use crate::{Category, Error};
 
 /// The name of a stream: `category-id`.
 ///
-/// The category is what stands before the first hyphen, the id what stands after it. An id may be
-/// compound, `account-123+456`: its cardinal id is what stands before the first plus, and decides
-/// which member of a consumer group reads the stream.
+/// The first hyphen separates the category from the id. An id may be compound, as in
+/// `account-123+456`. The part before the first plus is the cardinal id; it decides which member of
+/// a consumer group reads the stream.
 ///
 /// ```
 /// # fn main() -> Result<(), message_store::Error> {
@@ -21,19 +21,19 @@ use crate::{Category, Error};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamName {
     name: Box<str>,
-    /// Where the hyphen is.
+    /// Index of the first hyphen.
     hyphen: usize,
 }
 
 impl StreamName {
-    /// The most bytes of a name. Two of them fit into one index entry of PostgreSQL.
+    /// Maximum length of a name in bytes. An index entry of PostgreSQL has room for two such names.
     pub const MAX_BYTES: usize = 1024;
 
-    /// Checks a name.
+    /// Validates a name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `stream` where it is empty, longer than
-    /// [`StreamName::MAX_BYTES`], has a NUL, or lacks the category, the hyphen or the id.
+    /// [`Error::Invalid`] with field `stream` if the name is empty, is longer than
+    /// [`StreamName::MAX_BYTES`], contains a NUL, or lacks the category, the hyphen or the id.
     pub fn new(name: impl Into<String>) -> Result<Self, Error> {
         let name = name.into();
         check(&name, Self::MAX_BYTES).map_err(invalid("stream"))?;
@@ -48,10 +48,11 @@ impl StreamName {
         }
     }
 
-    /// The name of the stream with this id in a category.
+    /// Joins a category and an id.
     ///
     /// # Errors
-    /// As [`StreamName::new`].
+    /// [`Error::Invalid`] with field `stream`, as for [`StreamName::new`]; [`Category::all`] has no
+    /// streams.
     pub fn with_id(category: &Category, id: impl fmt::Display) -> Result<Self, Error> {
         Self::new(format!("{}-{id}", category.as_str()))
     }
@@ -61,12 +62,12 @@ impl StreamName {
         &self.name
     }
 
-    /// What stands before the first hyphen.
+    /// The part before the first hyphen.
     pub fn category(&self) -> &str {
         &self.name[..self.hyphen]
     }
 
-    /// What stands after the first hyphen.
+    /// The part after the first hyphen.
     pub fn id(&self) -> &str {
         &self.name[self.hyphen + 1..]
     }
@@ -77,13 +78,13 @@ impl StreamName {
     }
 }
 
-/// The category of any name, also one that [`StreamName`] refuses: a name without a hyphen is its
-/// own category.
+/// The category of any stored name, including those that [`StreamName`] rejects. A name without a
+/// hyphen is its own category.
 pub(crate) fn category_of(name: &str) -> &str {
     name.split_once('-').map_or(name, |(category, _)| category)
 }
 
-/// The cardinal id of any name; a name without a hyphen stands for its id.
+/// The cardinal id of any stored name. A name without a hyphen is its own id.
 pub(crate) fn cardinal_id_of(name: &str) -> &str {
     let id = name.split_once('-').map_or(name, |(_, id)| id);
     id.split_once('+').map_or(id, |(cardinal, _)| cardinal)

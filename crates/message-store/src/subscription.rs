@@ -6,14 +6,14 @@ use crate::{
     Position, RecordedMessage, StreamName, StreamRead,
 };
 
-/// What a subscription reads, and how.
+/// Settings of a [`Subscription`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SubscribeOptions {
-    /// The most messages that one read fetches, and so the most that are held. Default: 100.
+    /// Maximum number of messages per read, and so in memory. Default: 100.
     pub batch_size: u64,
-    /// How long to wait for a hint before looking for oneself. Default: 1 s. Hints come from this
-    /// process in SQLite; what other processes write is found by looking.
+    /// How long to wait for a hint before reading without one. Default: 1 s. On SQLite only writes
+    /// of this process send hints; writes of other processes are found by polling.
     pub poll_interval: Duration,
 }
 
@@ -26,12 +26,13 @@ impl Default for SubscribeOptions {
     }
 }
 
-/// The messages of a stream, a category or a whole store: those that are there, then those that
-/// come, each once and in order.
+/// The messages of a stream, a category or a whole store: stored ones first, then new ones as they
+/// are written, each once and in order.
 ///
-/// A subscription is a reader that pages by position, woken by hints. So there is no seam between
-/// what was there and what comes, a slow reader loses nothing, and nothing is kept for it but the
-/// page that it is at. Where it stands is a position: save it as a checkpoint, and begin after it.
+/// A subscription reads page by page, by position, and hints wake it. The same reads serve stored
+/// and new messages, so no message is lost between the two. A slow reader loses nothing and costs
+/// the store no memory beyond its current page. To continue later, save the position of the last
+/// handled message as a checkpoint and subscribe from the position after it.
 ///
 /// ```
 /// # #[tokio::main]
@@ -60,11 +61,12 @@ pub struct Subscription<S> {
     options: SubscribeOptions,
     notifications: Notifications,
     page: VecDeque<RecordedMessage>,
-    /// Where to go on once the page is handed out, if all before it is known to be passed.
-    passed: GlobalPosition,
+    /// For a member of a group: the position up to which all its messages are in `page` or were
+    /// returned before. The next read starts here and skips the streams of the other members.
+    scanned_to: GlobalPosition,
 }
 
-/// What is read, and from where on the next page begins.
+/// The messages to read, and the first position of the next page.
 #[derive(Debug)]
 enum Source {
     Stream(StreamName, Position),
@@ -72,17 +74,18 @@ enum Source {
 }
 
 impl<S: MessageStore> Subscription<S> {
-    /// The messages of a stream from a position on, inclusive.
+    /// Subscribes to a stream from `from` on, inclusive.
     pub fn to_stream(store: S, stream: StreamName, from: Position) -> Self {
         Self::new(store, Source::Stream(stream, from))
     }
 
-    /// The messages of a category, or of all, from a global position on, inclusive.
+    /// Subscribes to a category, or to all messages, from `from` on, inclusive.
     pub fn to_category(store: S, category: Category, from: GlobalPosition) -> Self {
         Self::new(store, Source::Category(category, None, from))
     }
 
-    /// The messages of a category that are those of one member of a group.
+    /// Subscribes one member of a consumer group to its streams of a category, from `from` on,
+    /// inclusive.
     pub fn to_group(
         store: S,
         category: Category,
@@ -94,57 +97,63 @@ impl<S: MessageStore> Subscription<S> {
 
     fn new(store: S, source: Source) -> Self {
         Self {
+            // Before the first read: a write between the two then still wakes the subscription.
             notifications: store.notifications(),
             store,
             source,
             options: SubscribeOptions::default(),
             page: VecDeque::new(),
-            passed: GlobalPosition::new(0),
+            scanned_to: GlobalPosition::new(0),
         }
     }
 
-    /// With these options.
+    /// Replaces the default options.
     #[must_use]
     pub fn options(mut self, options: SubscribeOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The next message; waits until there is one. Cancelled, it loses nothing.
+    /// Returns the next message and waits until there is one. Cancel safe: a cancelled call loses
+    /// no message.
     ///
     /// # Errors
-    /// What the read met; the next call tries it again.
+    /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. The next call reads
+    /// again.
     pub async fn next(&mut self) -> Result<RecordedMessage, Error> {
         loop {
             if let Some(message) = self.try_next().await? {
                 return Ok(message);
             }
             let hint = self.notifications.changed();
-            // Whether a hint came or the time is over: the answer is in the store.
+            // Read again in either case: after a hint, and after a timeout, as hints can get lost.
             let _ = tokio::time::timeout(self.options.poll_interval, hint).await;
         }
     }
 
-    /// The next message, `None` where there is none now.
+    /// Returns the next message, or `None` if there is none yet.
     ///
     /// # Errors
-    /// As [`Subscription::next`].
+    /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. The next call reads
+    /// again.
     pub async fn try_next(&mut self) -> Result<Option<RecordedMessage>, Error> {
         if self.page.is_empty() {
             self.page = self.read().await?.into();
         }
         let message = self.page.pop_front();
         if let Some(message) = &message {
-            self.source.pass(message);
+            self.source.advance_past(message);
         }
         Ok(message)
     }
 
-    /// How far behind the subscription is: of a stream, how many messages are still to come; of a
-    /// category, how many global positions, some of which may belong to others.
+    /// How far the subscription is behind. For a stream this is the number of messages left; for a
+    /// category it is the number of global positions, some of them of other categories.
     ///
     /// # Errors
-    /// What the backend met.
+    /// The errors of [`MessageStore::head`] and [`MessageStore::stream_version`].
     pub async fn lag(&self) -> Result<u64, Error> {
         let head = self.store.head().await?.map_or(0, GlobalPosition::get);
         let behind = match &self.source {
@@ -166,8 +175,9 @@ impl<S: MessageStore> Subscription<S> {
                 self.store.get_stream_messages(stream, read).await
             }
             Source::Category(category, group, next) => {
-                *next = self.passed.max(*next);
-                // What others of the group read is passed once, not with each read.
+                *next = self.scanned_to.max(*next);
+                // The head is read before the page: if the page is not full, all messages up to
+                // this head are of other members and need not be scanned again.
                 let head = match group {
                     Some(_) => self.store.head().await?,
                     None => None,
@@ -178,7 +188,7 @@ impl<S: MessageStore> Subscription<S> {
                 if let Some(head) = head
                     && (page.len() as u64) < batch_size
                 {
-                    self.passed = head.next();
+                    self.scanned_to = head.next();
                 }
                 Ok(page)
             }
@@ -187,8 +197,7 @@ impl<S: MessageStore> Subscription<S> {
 }
 
 impl Source {
-    /// Goes on after a message.
-    fn pass(&mut self, message: &RecordedMessage) {
+    fn advance_past(&mut self, message: &RecordedMessage) {
         match self {
             Self::Stream(_, next) => *next = message.position().next(),
             Self::Category(_, _, next) => *next = message.global_position().next(),

@@ -1,9 +1,9 @@
-//! The one check that every name in the vocabulary goes through.
+//! The validation that all names share.
 
 use crate::{Error, Problem};
 
-/// Refuses an empty text, one with a NUL character (no SQL database stores it in text) and one of
-/// more than `max_bytes` bytes.
+/// Rejects a text that is empty, contains a NUL (PostgreSQL can't store it) or is longer than
+/// `max_bytes`.
 pub(crate) fn check(text: &str, max_bytes: usize) -> Result<(), Problem> {
     if text.is_empty() {
         return Err(Problem::Empty);
@@ -14,7 +14,7 @@ pub(crate) fn check(text: &str, max_bytes: usize) -> Result<(), Problem> {
     check_size(text.len(), max_bytes)
 }
 
-/// Refuses a size or a count above `max`.
+/// Rejects a size or a count above `max`.
 pub(crate) fn check_size(actual: usize, max: usize) -> Result<(), Problem> {
     if actual > max {
         return Err(Problem::TooLarge {
@@ -25,7 +25,7 @@ pub(crate) fn check_size(actual: usize, max: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Names the field of a problem.
+/// Turns a problem into an error for `field`.
 pub(crate) fn invalid(field: impl Into<String>) -> impl FnOnce(Problem) -> Error {
     move |problem| Error::Invalid {
         field: field.into(),
@@ -33,14 +33,14 @@ pub(crate) fn invalid(field: impl Into<String>) -> impl FnOnce(Problem) -> Error
     }
 }
 
-/// A text that does not have the form that was expected.
+/// The problem of a text that does not have the expected form.
 pub(crate) fn malformed(reason: impl Into<String>) -> Problem {
     Problem::Malformed {
         reason: reason.into(),
     }
 }
 
-/// Refuses what can't name a consumer.
+/// Validates a consumer's name.
 #[cfg(any(feature = "conformance", feature = "postgres", feature = "sqlite"))]
 pub(crate) fn check_consumer(name: &str) -> Result<(), Error> {
     check(name, crate::StreamName::MAX_BYTES).map_err(invalid("consumer"))

@@ -1,18 +1,18 @@
 use crate::{ExpectedVersion, GlobalPosition, Message, Position, StreamName};
 
-/// Messages for one stream, as a part of a write to several.
+/// The messages for one stream in a write to several streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamWrite {
     /// The stream.
     pub stream: StreamName,
     /// The messages, at least one, in order.
     pub messages: Vec<Message>,
-    /// Where the stream must be.
+    /// The version that the stream must have.
     pub expected_version: ExpectedVersion,
 }
 
 impl StreamWrite {
-    /// These messages for this stream, wherever it is.
+    /// Writes `messages` to `stream` at any version.
     pub fn new(stream: StreamName, messages: impl Into<Vec<Message>>) -> Self {
         Self {
             stream,
@@ -21,7 +21,7 @@ impl StreamWrite {
         }
     }
 
-    /// Only if the stream is there.
+    /// Writes only if the stream has this version.
     #[must_use]
     pub fn expected_version(mut self, expected_version: ExpectedVersion) -> Self {
         self.expected_version = expected_version;
@@ -29,11 +29,11 @@ impl StreamWrite {
     }
 }
 
-/// Where a message was written.
+/// The positions of a written message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The place in the stream.
+    /// The position in the stream.
     pub position: Position,
-    /// The place in the store.
+    /// The position in the store.
     pub global_position: GlobalPosition,
 }

@@ -4,16 +4,18 @@ use serde_json::value::RawValue;
 
 use super::MAX_DEPTH;
 
-/// Whether two texts are the same JSON value: white space, the order of keys, all but the last of
-/// repeated keys, escapes and the form of numbers aside. Numbers of any size are compared exactly.
+/// Whether two texts are the same JSON value. White space, the order of keys, escapes and the
+/// notation of numbers make no difference; of repeated keys the last one counts. Numbers of any
+/// size are compared exactly.
 ///
-/// Texts that are not JSON, or nested deeper than a message may be, are the same byte for byte only.
+/// Texts that are not JSON, or nested deeper than a message may be, are compared byte for byte.
 pub fn same_json(a: &str, b: &str) -> bool {
     a == b || same(a, b, MAX_DEPTH + 1)
 }
 
 fn same(a: &str, b: &str, levels: usize) -> bool {
     let (a, b) = (a.trim(), b.trim());
+    // The usual case, and the only one for `true`, `false` and `null`.
     if a == b {
         return true;
     }
@@ -55,7 +57,8 @@ fn same_arrays(a: &str, b: &str, levels: usize) -> bool {
             .all(|(value, other)| same(value.get(), other.get(), levels - 1))
 }
 
-/// A number as its digits, without zeros at either end, and the exponent of the last of them.
+/// A number in canonical form: its digits without leading and trailing zeros, and the exponent of
+/// the last digit. Not `f64`, which can't tell large integers apart.
 #[derive(PartialEq, Eq)]
 struct Decimal {
     negative: bool,
@@ -64,7 +67,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// `None` where the text is not a number, or has an exponent of more than 18 digits.
+    /// `None` if the text is not a number, or its exponent has more than 18 digits.
     fn parse(text: &str) -> Option<Self> {
         let (negative, magnitude) = match text.strip_prefix('-') {
             Some(magnitude) => (true, magnitude),
@@ -79,9 +82,10 @@ impl Decimal {
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all = format!("{whole}{fraction}");
-        let without_tail = all.trim_end_matches('0');
-        let dropped = (all.len() - without_tail.len()) as i64;
-        let digits = without_tail.trim_start_matches('0').to_owned();
+        let trimmed = all.trim_end_matches('0');
+        let dropped = (all.len() - trimmed.len()) as i64;
+        let digits = trimmed.trim_start_matches('0').to_owned();
+        // Zeros of any sign and exponent are equal.
         let is_zero = digits.is_empty();
         Some(Self {
             negative: negative && !is_zero,
@@ -97,6 +101,6 @@ impl Decimal {
 
 fn parse_exponent(text: &str) -> Option<i64> {
     let number: i64 = text.parse().ok()?;
-    // Far enough from the bounds that the length of a text can be added.
+    // Adding the length of a text to such an exponent can't overflow.
     (number.unsigned_abs() < 1_000_000_000_000_000_000).then_some(number)
 }

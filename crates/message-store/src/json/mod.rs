@@ -1,5 +1,5 @@
-//! JSON as text: checked when a message is made, passed through untouched, compared as values when
-//! an id is written again.
+//! JSON as text. Messages are validated when they are built and stored unparsed. Values are
+//! compared only when an id is written again.
 
 mod equality;
 
@@ -12,50 +12,51 @@ pub use equality::same_json;
 use crate::text::malformed;
 use crate::{Error, Problem};
 
-/// How deep arrays and objects may be nested: as deep as serde_json reads them.
+/// Maximum nesting of arrays and objects. serde_json reads no deeper.
 pub(crate) const MAX_DEPTH: usize = 127;
 
-/// The text of a value.
+/// Encodes a value.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| malformed(error.to_string()))
 }
 
-/// The value of a text.
+/// Decodes a value.
 pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::Json {
         reason: error.to_string().into(),
     })
 }
 
-/// Refuses what is not one JSON value, or is nested too deep.
+/// Rejects a text that is not exactly one JSON value, or that is nested too deep.
 pub(crate) fn check(text: &str) -> Result<(), Problem> {
     serde_json::from_str::<&RawValue>(text).map_err(|error| malformed(error.to_string()))?;
-    // Each level takes two characters.
+    // `RawValue` skips values without a depth limit. Each level takes two characters, so short
+    // texts need no count.
     if text.len() > 2 * MAX_DEPTH && depth(text) > MAX_DEPTH {
         return Err(malformed(format!("nested deeper than {MAX_DEPTH} levels")));
     }
     Ok(())
 }
 
-/// How deep the arrays and objects of a valid text are nested.
+/// The nesting depth of a valid JSON text.
 fn depth(text: &str) -> usize {
-    let (mut now, mut most) = (0_usize, 0);
+    let (mut depth, mut max) = (0_usize, 0);
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'[' | b'{' => {
-                now += 1;
-                most = most.max(now);
+                depth += 1;
+                max = max.max(depth);
             }
-            b']' | b'}' => now -= 1,
+            b']' | b'}' => depth -= 1,
             b'"' => skip_string(&mut bytes),
             _ => {}
         }
     }
-    most
+    max
 }
 
-/// Reads on to behind the closing quote.
+/// Skips to after the closing quote.
 fn skip_string(bytes: &mut std::str::Bytes<'_>) {
     while let Some(byte) = bytes.next() {
         match byte {

@@ -7,31 +7,33 @@ use tracing::instrument;
 use super::line;
 use crate::{Category, CategoryRead, Error, GlobalPosition, MessageStore};
 
-/// Messages held at once.
-const PAGE: u64 = 500;
+/// Messages per read, and so the most in memory.
+const PAGE_MESSAGES: u64 = 500;
 
-/// What to export, and how.
+/// Options of [`export_ndjson`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExportOptions {
-    /// The category, or all messages, which is the default.
+    /// The category to export. Default: all messages.
     pub category: Category,
     /// The first global position. Default: 1.
     pub from: GlobalPosition,
-    /// Whether to compress. Default: no.
+    /// Whether to compress with gzip. Default: no.
     pub gzip: bool,
 }
 
-/// Writes messages as lines of JSON, up to the head at the start, and returns how many. `progress`
-/// is told the number so far after each page.
+/// Writes messages as lines of JSON and returns their number. The export ends at the head that the
+/// store has when it starts. After each page, `progress` gets the number of messages so far.
 ///
-/// A line has `id`, `stream`, `type`, `pos`, `gpos`, `data`, `meta` and `time`; data and metadata
-/// as the store returns them, the time in UTC. A category is read where the store reads categories:
-/// a replica that is behind leaves out what it does not have yet. `output` is written to in the
-/// caller's task: hand in what buffers, or call this where blocking is allowed.
+/// A line has `id`, `stream`, `type`, `pos`, `gpos`, `data`, `meta` and `time`, with data and
+/// metadata as the store returns them and the time in UTC. If the store reads categories from a
+/// replica that is behind, the export of a category lacks the newest messages.
+///
+/// The calling task writes to `output`. Pass a buffer, or call this where blocking is allowed.
 ///
 /// # Errors
-/// What the store met, and [`Error::Io`] where `output` fails.
+/// The errors of [`MessageStore::head`] and [`MessageStore::get_category_messages`], and
+/// [`Error::Io`] if `output` fails.
 #[instrument(level = "debug", name = "messages.export", skip_all)]
 pub async fn export_ndjson<S: MessageStore>(
     store: &S,
@@ -61,13 +63,17 @@ async fn export<S: MessageStore>(
         return Ok(0);
     };
     let (mut exported, mut next, mut lines) = (0, options.from, Vec::new());
+    // Stop at the first head: with writers at work, the newest head could be out of reach for ever.
     while next <= head {
-        let read = CategoryRead::new().position(next).batch_size(PAGE);
+        let read = CategoryRead::new().position(next).batch_size(PAGE_MESSAGES);
         let page = store.get_category_messages(&options.category, read).await?;
         let Some(last) = page.last() else { break };
         next = last.global_position().next();
         lines.clear();
-        for message in page.iter().filter(|own| own.global_position() <= head) {
+        for message in page
+            .iter()
+            .filter(|message| message.global_position() <= head)
+        {
             line::write(&mut lines, message)?;
             exported += 1;
         }

@@ -6,33 +6,36 @@ use tracing::instrument;
 use super::line;
 use crate::{Error, MessageStore, RecordedMessage};
 
-/// Messages stored by one commit, and about how many bytes of them.
-const PART_MESSAGES: usize = 1000;
-const PART_BYTES: usize = 8 << 20;
-/// No message is longer as a line.
+/// Maximum number of messages per commit.
+const BATCH_MESSAGES: usize = 1000;
+/// Size in bytes at which a batch is committed even if it has fewer messages.
+const BATCH_BYTES: usize = 8 << 20;
+/// Maximum length of a line. Keeps an input without line feeds from filling the memory.
 const MAX_LINE_BYTES: u64 = 1 << 30;
-/// What a gzip file begins with, and no line. The second byte may come later.
+/// The first byte of a gzip file. No line of JSON starts with it, so the second byte, which a slow
+/// input may deliver later, need not be checked.
 const GZIP_MAGIC: u8 = 0x1f;
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// How many messages were read.
+    /// Messages read from the input.
     pub read: u64,
-    /// How many were stored; the others were there already.
+    /// Messages stored. The others were stored before.
     pub stored: u64,
 }
 
 /// Stores the lines that [`export_ndjson`](crate::export_ndjson) wrote, compressed or not, with
-/// their ids, positions, global positions and times. `progress` is told after each part.
+/// their ids, positions, global positions and times. `progress` is called after each committed
+/// batch.
 ///
-/// An import that broke off is begun again from the start: what is stored is skipped. `input` is
-/// read in the caller's task: hand in what is at hand, or call this where blocking is allowed.
+/// After an interruption, import the same input again: stored messages are skipped. The calling
+/// task reads `input`. Pass an input in memory, or call this where blocking is allowed.
 ///
 /// # Errors
-/// [`Error::InvalidLine`], also where the store can't take what is in a line,
-/// [`Error::ImportConflict`] as [`MessageStore::import_messages`] says, [`Error::Io`] where `input`
-/// fails; what came in the parts before is stored.
+/// [`Error::InvalidLine`] for a line that is not a message or that the store can't store;
+/// [`Error::ImportConflict`] and the other errors of [`MessageStore::import_messages`];
+/// [`Error::Io`] if `input` fails. Batches committed before the error stay stored.
 #[instrument(level = "debug", name = "messages.import_ndjson", skip_all)]
 pub async fn import_ndjson<S: MessageStore>(
     store: &S,
@@ -52,29 +55,30 @@ async fn import<S: MessageStore>(
     input: impl BufRead,
     mut progress: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
-    let mut lines = Lines::new(input);
+    let mut reader = LineReader::new(input);
     let mut imported = Imported::default();
     loop {
-        let (part, numbers) = lines.part()?;
-        if part.is_empty() {
+        let (batch, line_numbers) = reader.next_batch()?;
+        if batch.is_empty() {
             return Ok(imported);
         }
-        imported.read += part.len() as u64;
-        let stored = store.import_messages(part).await;
-        imported.stored += stored.map_err(|failed| in_line(failed, &numbers))?;
+        imported.read += batch.len() as u64;
+        let stored = store.import_messages(batch).await;
+        imported.stored += stored.map_err(|failed| with_line(failed, &line_numbers))?;
         progress(imported);
     }
 }
 
-/// Names the line of a message that the store can't take, as in `messages[3].data`.
-fn in_line(failed: Error, numbers: &[u64]) -> Error {
+/// Turns an error about `messages[3].data` into one that names the line of that message.
+fn with_line(failed: Error, line_numbers: &[u64]) -> Error {
     let Error::Invalid { field, problem } = &failed else {
         return failed;
     };
     let path = field.strip_prefix("messages[");
-    let place = path.and_then(|path| path.split_once("]."));
-    let line = place.and_then(|(index, _)| numbers.get(index.parse::<usize>().ok()?));
-    match (place, line) {
+    let index_and_field = path.and_then(|path| path.split_once("]."));
+    let line =
+        index_and_field.and_then(|(index, _)| line_numbers.get(index.parse::<usize>().ok()?));
+    match (index_and_field, line) {
         (Some((_, field)), Some(&line)) => Error::InvalidLine {
             line,
             reason: format!("{field} {problem}").into(),
@@ -83,14 +87,14 @@ fn in_line(failed: Error, numbers: &[u64]) -> Error {
     }
 }
 
-/// The messages of an input, line by line.
-struct Lines<R> {
+/// Reads messages line by line.
+struct LineReader<R> {
     input: R,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     fn new(input: R) -> Self {
         Self {
             input,
@@ -99,20 +103,22 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// As many messages as go into one commit, and the number of each one's line; none at the end.
-    fn part(&mut self) -> Result<(Vec<RecordedMessage>, Vec<u64>), Error> {
-        let (mut part, mut numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
-        while part.len() < PART_MESSAGES && bytes < PART_BYTES {
-            let Some(message) = self.next()? else { break };
+    /// The messages of the next commit and the number of each one's line. Empty at the end.
+    fn next_batch(&mut self) -> Result<(Vec<RecordedMessage>, Vec<u64>), Error> {
+        let (mut batch, mut line_numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
+        while batch.len() < BATCH_MESSAGES && bytes < BATCH_BYTES {
+            let Some(message) = self.next_message()? else {
+                break;
+            };
             bytes += message.size_bytes();
-            part.push(message);
-            numbers.push(self.number);
+            batch.push(message);
+            line_numbers.push(self.number);
         }
-        Ok((part, numbers))
+        Ok((batch, line_numbers))
     }
 
-    /// The next message; empty lines are passed.
-    fn next(&mut self) -> Result<Option<RecordedMessage>, Error> {
+    /// The next message. Skips empty lines.
+    fn next_message(&mut self) -> Result<Option<RecordedMessage>, Error> {
         loop {
             self.line.clear();
             let mut limited = self.input.by_ref().take(MAX_LINE_BYTES);

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts, json};
 
-/// A message as a line has it.
+/// The JSON object of a line.
 #[derive(Serialize, Deserialize)]
-struct Line<'a> {
+struct JsonMessage<'a> {
     id: Uuid,
     #[serde(borrow)]
     stream: std::borrow::Cow<'a, str>,
@@ -19,26 +19,28 @@ struct Line<'a> {
     gpos: u64,
     #[serde(borrow)]
     data: &'a RawValue,
-    /// Absent where there is none; `null` is metadata.
+    /// Left out if the message has no metadata. `null` is metadata.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         borrow,
-        deserialize_with = "some"
+        deserialize_with = "present"
     )]
     meta: Option<&'a RawValue>,
     time: Timestamp,
 }
 
-fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Keeps `null`, which serde would otherwise read as `None`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Appends the line of a message, with its line feed. Data and metadata go as they are, but for
-/// line feeds between their values, which become spaces.
+/// Appends a message as a line, with its line feed. Data and metadata are copied, except that line
+/// feeds in their white space become spaces.
 pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(), Error> {
+    // The buffer may already contain the lines of earlier messages.
     let start = line.len();
-    let encoded = Line {
+    let encoded = JsonMessage {
         id: message.id(),
         stream: message.stream_name().into(),
         message_type: message.message_type().into(),
@@ -53,7 +55,7 @@ pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(),
     serde_json::to_writer(&mut *line, &encoded).map_err(|error| Error::Io {
         reason: error.to_string().into(),
     })?;
-    // Within a JSON string they are always escaped.
+    // JSON strings escape line feeds, so these bytes are white space between tokens.
     for byte in &mut line[start..] {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
@@ -68,14 +70,15 @@ fn raw(text: &str) -> Result<&RawValue, Error> {
     })
 }
 
-/// The message of a line.
+/// Parses a line.
 pub(super) fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: JsonMessage<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     for (field, name) in [("stream", &line.stream), ("type", &line.message_type)] {
         if name.contains('\0') {
             return Err(format!("{field} contains a NUL character"));
         }
     }
+    // serde_json limits the depth of the line, but a raw value skips that check.
     for text in [Some(line.data), line.meta].into_iter().flatten() {
         json::check(text.get()).map_err(|problem| problem.to_string())?;
     }

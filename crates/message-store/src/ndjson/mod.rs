@@ -1,4 +1,5 @@
-//! Messages as lines of JSON: `{id, stream, type, pos, gpos, data, meta, time}`.
+//! Export and import of messages as lines of JSON:
+//! `{id, stream, type, pos, gpos, data, meta, time}`.
 
 mod export;
 mod import;

@@ -1,4 +1,4 @@
-//! A batch of requests as the parameters of `message_store.write_batch`.
+//! Encodes a batch of requests as the parameters of `message_store.write_batch`.
 
 use std::collections::HashMap;
 
@@ -13,18 +13,19 @@ use super::plan::Plan;
 use super::request::Request;
 use crate::{Message, StreamWrite};
 
-/// The columns of a batch, kept from one to the next for their buffers.
+/// The parameters of a batch. The writer reuses their buffers from batch to batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     columns: [Column; ELEMENTS.len()],
     entries: i32,
 }
 
-/// The array parameters of `message_store.write_batch`, in its order.
+/// The array parameters of `message_store.write_batch`, in order.
 const ELEMENTS: [Element; 13] = [
     Int8, // lock keys
     Int4, Text, Int8, Int8, // entry: request, stream, lock, expected
-    Int4, Int4, Id, Text, Text, Text, // message: entry, place, id, type, data, metadata
+    Int4, Int4, Id, Text, Text,
+    Text, // message: entry, number in its stream, id, type, data, metadata
     Int4, Id, // known: request, id
 ];
 
@@ -38,14 +39,15 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Takes over the ids that callers chose, and of the requests that the plan sends all.
+    /// Encodes a batch. A request that the plan defers contributes only the ids that its caller
+    /// chose: the server looks those up for every request.
     pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
         self.columns.iter_mut().for_each(Column::clear);
         self.entries = 0;
         let mut locks = Vec::with_capacity(requests.len());
-        let mut places: HashMap<&str, i32> = HashMap::with_capacity(requests.len());
+        let mut stream_lengths: HashMap<&str, i32> = HashMap::with_capacity(requests.len());
         for (index, request) in requests.iter().enumerate() {
-            let number = i32::try_from(index + 1).expect("a batch is bounded far below");
+            let number = i32::try_from(index + 1).expect("a batch has fewer than 2^31 requests");
             for id in request.known_ids() {
                 self.add_known_id(number, id);
             }
@@ -56,28 +58,31 @@ impl Batch {
             for (write, lock) in request.writes.iter().zip(&request.locks) {
                 locks.push(*lock);
                 self.add_entry(number, write, *lock);
-                let place = places.entry(write.stream.as_str()).or_default();
+                // Several requests of a batch may write to one stream; numbers continue across
+                // them.
+                let stream_length = stream_lengths.entry(write.stream.as_str()).or_default();
                 for (message, id) in write.messages.iter().zip(&mut ids) {
-                    *place += 1;
-                    self.add_message(*place, message, *id);
+                    *stream_length += 1;
+                    self.add_message(*stream_length, message, *id);
                 }
             }
         }
+        // All writers take locks in the order of their keys, so that they can't deadlock.
         locks.sort_unstable();
         locks.dedup();
         locks.iter().for_each(|key| self.columns[0].push_int8(*key));
     }
 
-    /// The statement with its parameters.
+    /// Binds the parameters to the statement.
     pub(super) fn bind<'q>(
         &'q self,
         write: SqlStr,
-        patient: bool,
+        wait_for_locks: bool,
         channel: Option<&'q str>,
     ) -> Query<'q, Postgres, PgArguments> {
         let statement = sqlx::query(write);
         let statement = self.columns.iter().fold(statement, Query::bind);
-        statement.bind(patient).bind(channel)
+        statement.bind(wait_for_locks).bind(channel)
     }
 
     fn add_entry(&mut self, number: i32, write: &StreamWrite, key: i64) {
@@ -98,7 +103,7 @@ impl Batch {
             _,
             _,
             entry,
-            place,
+            number_in_stream,
             id,
             message_type,
             data,
@@ -106,7 +111,7 @@ impl Batch {
             ..,
         ] = &mut self.columns;
         entry.push_int4(self.entries);
-        place.push_int4(number);
+        number_in_stream.push_int4(number);
         id.push(message_id.as_bytes());
         message_type.push(message.message_type().as_bytes());
         data.push(message.data_json().as_bytes());

@@ -1,4 +1,4 @@
-//! Where consumers have got to, kept beside the messages.
+//! Checkpoints of consumers.
 
 use super::PostgresStore;
 use super::read::{number, position};
@@ -19,21 +19,21 @@ impl PostgresStore {
     pub(super) async fn write_checkpoint(
         &self,
         consumer: &str,
-        reached: GlobalPosition,
+        handled: GlobalPosition,
     ) -> Result<GlobalPosition, Error> {
         check_consumer(consumer)?;
         let sql = &self.shared.statements.save_checkpoint;
-        // Twice is as good as once: the position only increases.
+        // `rows` may send the statement twice. That is safe, because the position never decreases.
         let statement = || {
             sqlx::query(sql.clone())
                 .bind(consumer)
-                .bind(number(reached.get()))
+                .bind(number(handled.get()))
         };
         let rows = self.pools()?.primary.rows(statement).await?;
-        Ok(position(&rows)?.unwrap_or(reached))
+        Ok(position(&rows)?.unwrap_or(handled))
     }
 
-    pub(super) async fn forget_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
+    pub(super) async fn remove_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
         check_consumer(consumer)?;
         let sql = &self.shared.statements.delete_checkpoint;
         let statement = sqlx::query(sql.clone()).bind(consumer);

@@ -1,11 +1,11 @@
-//! A parameter that is an array, written element by element in PostgreSQL's binary form:
+//! An array parameter, encoded element by element in PostgreSQL's binary format:
 //!
 //! ```text
 //! dimensions i32 | has NULLs i32 | element type u32 | count i32 | first subscript i32 | elements
 //! element: length i32, -1 for NULL | bytes
 //! ```
 //!
-//! One buffer a column serves batch after batch, so that a batch allocates nothing for its values.
+//! Columns reuse their buffers from batch to batch, so encoding a batch does not allocate.
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -24,7 +24,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// The object ids of the type and of arrays of it, as in `pg_type.dat`.
+    /// The object ids of the type and of its array type, from PostgreSQL's `pg_type.dat`.
     const fn oids(self) -> (u32, u32) {
         match self {
             Self::Int4 => (23, 1007),
@@ -59,7 +59,7 @@ impl Column {
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.count += 1;
-        // Messages are bounded far below 2 GiB, and the server refuses more than 1 GiB.
+        // Messages are far smaller than 2 GiB. The server rejects a longer parameter anyway.
         let length = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
         self.elements.extend_from_slice(&length.to_be_bytes());
         self.elements.extend_from_slice(bytes);
@@ -85,6 +85,7 @@ impl Column {
 }
 
 impl Type<Postgres> for Column {
+    // Required by the trait, but unused: `produces` gives the actual type.
     fn type_info() -> PgTypeInfo {
         PgTypeInfo::with_oid(Oid(Element::Text.oids().1))
     }
@@ -94,6 +95,7 @@ impl Encode<'_, Postgres> for Column {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         const MAY_HAVE_NULLS: i32 = 1;
         const FIRST_SUBSCRIPT: i32 = 1;
+        // An empty array has no dimensions, and then no count and no subscript.
         let dimensions = i32::from(self.count > 0);
         buffer.extend_from_slice(&dimensions.to_be_bytes());
         buffer.extend_from_slice(&MAY_HAVE_NULLS.to_be_bytes());

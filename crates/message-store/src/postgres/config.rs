@@ -4,48 +4,50 @@ use std::time::Duration;
 use crate::Limits;
 use crate::time::LONGEST_WAIT;
 
-/// How to connect to a store in PostgreSQL, and within which bounds it works.
+/// Configuration of a store in PostgreSQL.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
     pub url: String,
-    /// A streaming replica of that database, from which streams and categories are read. `None`
-    /// reads from the database itself. What was just written may be missing there for a moment:
-    /// see [`PostgresStore::wait_for`](super::PostgresStore::wait_for). All messages, as opposed
-    /// to a category, are read from the database itself, because only there it is known which
-    /// writes are under way; so are the messages of a group's member, which passes what others read
-    /// up to the head, and checkpoints.
+    /// URL of a streaming replica, used for reads of streams and categories. `None` reads from the
+    /// primary. A replica may lack the newest messages; see
+    /// [`PostgresStore::wait_for`](super::PostgresStore::wait_for).
+    ///
+    /// Some reads always use the primary: all messages, because only the primary knows which writes
+    /// are in progress; the messages of a consumer group's member, which skips other members'
+    /// messages up to the primary's head; and checkpoints.
     pub replica_url: Option<String>,
-    /// The schema that holds the store: as many as you like in one database. Clients of Message DB
-    /// expect the default: `message_store`. 1 to 63 letters, digits and underscores.
+    /// The schema of the store. One database can hold many. Clients of Message DB expect the
+    /// default, `message_store`. 1 to 63 letters, digits and underscores.
     pub schema: String,
-    /// How large a write may be.
+    /// Size limits for writes.
     pub limits: Limits,
-    /// The most writes that one commit takes. Default: 512.
+    /// Maximum number of writes per commit. Default: 512.
     pub max_batch_requests: usize,
-    /// The most bytes of messages that one commit takes; one write that is larger goes alone.
+    /// Maximum size of the messages per commit in bytes. A larger write is committed alone.
     /// Default: 1 MiB.
     pub max_batch_bytes: usize,
-    /// The most writes that wait for a commit; who comes then waits for room. Default: 8,192.
+    /// Maximum number of queued writes. Further callers wait for space. Default: 8,192.
     pub max_queued_requests: usize,
-    /// The most bytes of messages that wait for a commit. Default: 16 MiB.
+    /// Maximum size of queued messages in bytes. Default: 16 MiB.
     pub max_queued_bytes: usize,
-    /// How long a write may take, waiting included. Default: 5 s.
+    /// Time limit of a write, including the wait in the queue. Default: 5 s.
     pub write_timeout: Duration,
-    /// How long a read may take. Default: 10 s.
+    /// Time limit of a read. Default: 10 s.
     pub read_timeout: Duration,
-    /// The most connections that reads use at once, on the database and on the replica each. The
-    /// writer has one of its own, two while another transaction holds the lock of a category, and
-    /// subscribers have one for notifications. Default: 8.
+    /// Maximum number of read connections, to the primary and to the replica each. Default: 8.
+    ///
+    /// The store has up to three more connections: one for writes, one for writes that wait for a
+    /// category's lock, and one for notifications.
     pub read_connections: u32,
-    /// Whether other processes are notified of writes, once a commit. Without, their subscribers
-    /// learn of them by polling. Default: true.
+    /// Whether each commit notifies other processes. Otherwise their subscriptions find new
+    /// messages only by polling. Default: true.
     pub notify: bool,
 }
 
 impl Config {
-    /// The defaults, for the database at `url`.
+    /// The default configuration for the database at `url`.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -63,22 +65,22 @@ impl Config {
         }
     }
 
-    /// The store in this schema.
+    /// Sets the schema.
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
     }
 
-    /// Reads from this replica.
+    /// Sets the URL of a replica for reads.
     #[must_use]
     pub fn replica_url(mut self, url: impl Into<String>) -> Self {
         self.replica_url = Some(url.into());
         self
     }
 
-    /// As it is used: with limits that clocks and the server can bear.
-    pub(super) fn settled(mut self) -> Self {
+    /// Caps the time limits to what clocks and the server accept.
+    pub(super) fn normalized(mut self) -> Self {
         self.write_timeout = self.write_timeout.min(LONGEST_WAIT);
         self.read_timeout = self.read_timeout.min(LONGEST_WAIT);
         self
@@ -95,7 +97,7 @@ impl Config {
     }
 }
 
-/// Without the URLs, which hold passwords.
+/// Leaves out the URLs, which contain passwords.
 impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

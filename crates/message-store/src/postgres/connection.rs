@@ -1,4 +1,4 @@
-//! A writer's connection, and the server process at its other end.
+//! A writer's connection and the server process that serves it.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Connection {
     pub(super) backend: Backend,
 }
 
-/// A server process, told apart from a later one with the same process id by when it started.
+/// A server process. The start time distinguishes it from a later process with the same id.
 #[derive(Clone)]
 pub(super) struct Backend {
     pid: i32,
@@ -25,6 +25,7 @@ pub(super) struct Backend {
 impl Connection {
     pub(super) async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
         let mut connection = options.connect().await?;
+        // As text, which compares exactly and needs no decoding.
         let row = sqlx::query(
             "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
         )
@@ -40,9 +41,11 @@ impl Connection {
         })
     }
 
-    /// Ends another session, and waits until it has ended.
+    /// Terminates another session and waits until it has ended. A session that is already gone is
+    /// fine.
     pub(super) async fn end_other(&mut self, other: &Backend) -> Result<(), sqlx::Error> {
         const WAIT_MS: i64 = 5000;
+        // No row means that the process is gone, `false` that it is still there after the wait.
         let ended: Option<bool> = sqlx::query_scalar(
             "SELECT pg_terminate_backend(pid, $3) FROM pg_stat_activity \
               WHERE pid = $1 AND backend_start::text = $2",
@@ -59,33 +62,34 @@ impl Connection {
         }
     }
 
-    /// Where the messages with these ids are stored.
-    pub(super) async fn places(
+    /// The positions of the stored messages among these ids.
+    pub(super) async fn positions_by_id(
         &mut self,
         statements: &Statements,
         ids: impl Iterator<Item = &Uuid>,
     ) -> Result<HashMap<Uuid, Written>, sqlx::Error> {
         let mut column = Column::new(Element::Uuid);
         ids.for_each(|id| column.push(id.as_bytes()));
-        let rows = sqlx::query(statements.places_by_id.clone())
+        let rows = sqlx::query(statements.positions_by_id.clone())
             .bind(&column)
             .fetch_all(&mut self.connection)
             .await?;
-        let mut places = HashMap::with_capacity(rows.len());
+        let mut stored = HashMap::with_capacity(rows.len());
         for row in &rows {
             let id = Uuid::parse_str(row.try_get(0)?)
                 .map_err(|_| sqlx::Error::Decode("a stored id".into()))?;
             let [position, global_position]: [i64; 2] = [row.try_get(1)?, row.try_get(2)?];
-            let place = Written {
+            let written = Written {
                 position: Position::new(position.unsigned_abs()),
                 global_position: GlobalPosition::new(global_position.unsigned_abs()),
             };
-            places.insert(id, place);
+            stored.insert(id, written);
         }
-        Ok(places)
+        Ok(stored)
     }
 }
 
+/// The error of a server that does not answer in time. It counts as a lost connection.
 pub(super) fn no_answer() -> sqlx::Error {
     std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time").into()
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::request::Verdict;
 use crate::{Error, Stats};
 
-/// What the store counts while it works.
+/// The store's counters, without those of the queues.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
@@ -16,19 +16,21 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts what a commit did for each of its requests.
+    /// Adds a committed batch.
     pub(super) fn committed(&self, verdicts: &[Verdict]) {
+        // Relaxed, here and below: no other memory depends on the order of the counters.
         self.commits.fetch_add(1, Ordering::Relaxed);
         for verdict in verdicts {
             match verdict {
-                Verdict::Settled(Ok(written)) => {
+                Verdict::Done(Ok(written)) => {
                     self.writes.fetch_add(1, Ordering::Relaxed);
                     let messages = written.len() as u64;
                     self.messages_written.fetch_add(messages, Ordering::Relaxed);
                 }
-                Verdict::Settled(Err(Error::WrongExpectedVersion { .. })) => {
+                Verdict::Done(Err(Error::WrongExpectedVersion { .. })) => {
                     self.conflicts.fetch_add(1, Ordering::Relaxed);
                 }
+                // The request comes again, or is compared with the stored messages.
                 _ => {}
             }
         }
@@ -44,7 +46,7 @@ impl Counters {
         self.lost_connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The counters of this moment, beside those of the queues.
+    /// The current values, together with those of the queues.
     pub(super) fn stats(&self, queues: [group_commit::Stats; 2]) -> Stats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let largest = queues.iter().map(|queue| queue.largest_batch).max();

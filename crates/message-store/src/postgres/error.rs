@@ -1,30 +1,31 @@
-//! What the driver reports, told in the store's own words. The one place that knows SQLSTATEs.
+//! Maps the driver's errors. No other module looks at SQLSTATEs.
 
 use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
 
-/// What a failed statement means for whoever sent it.
+/// The consequence of a failed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The connection is gone; whether the statement took effect is unknown.
+    /// The connection is lost; the statement may or may not have taken effect.
     Lost,
-    /// The data is at fault, or too much for one transaction: parts of it may succeed.
+    /// The data is invalid, or too much for one transaction. Parts of the batch may succeed.
     Data,
-    /// An id is stored that was not when it was looked up.
+    /// An id was stored by another transaction after the server had looked it up.
     IdTaken,
-    /// It was chosen to end a deadlock; it had no effect. The same statement may succeed.
+    /// The server aborted the statement to end a deadlock; it had no effect. A retry may succeed.
     Deadlock,
-    /// It was cancelled by its timeout; it had no effect.
+    /// The statement hit its time limit; it had no effect.
     Cancelled,
-    /// The server refused it; it had no effect.
+    /// The server rejected the statement; it had no effect.
     Refused,
 }
 
-/// The meaning of an error that came from a statement.
+/// Classifies the error of a statement.
 pub(super) fn failure(error: &sqlx::Error) -> Failure {
     let Some(database) = error.as_database_error() else {
         return match error {
+            // The answer arrived, so the connection is fine.
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
                 Failure::Refused
             }
@@ -35,10 +36,10 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
     match code.as_ref() {
         "23505" if database.constraint() == Some("messages_id") => Failure::IdTaken,
         "40P01" => Failure::Deadlock,
-        // The table of locks is full: half as many categories may fit.
+        // The server's lock table is full. A batch with half as many categories may fit.
         "53200" => Failure::Data,
         "57014" => Failure::Cancelled,
-        // The session was ended by an administrator, a shutdown or a crash elsewhere.
+        // An administrator, a shutdown, a crash of another process or a timeout ended the session.
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost,
         code => match code.get(..2) {
             Some("08") => Failure::Lost,
@@ -48,7 +49,7 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
     }
 }
 
-/// An error of a statement that had no effect, or whose effect does not matter.
+/// Converts the error of a statement that had no effect, or whose effect does not matter.
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {
         (Failure::Lost, _) => Error::Unavailable {

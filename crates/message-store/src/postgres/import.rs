@@ -1,4 +1,4 @@
-//! Storing messages as they were recorded elsewhere.
+//! Imports messages recorded by another store.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,9 @@ use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
 
 impl PostgresStore {
     pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
-        self.pools()?; // while the store is open
+        self.pools()?; // fails if the store is closed
         check_json(messages, self.shared.config.limits.max_message_bytes)?;
+        // Without a statement timeout: an import may wait long for other writers.
         let mut connection = administrator(&self.shared.config).await?;
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
         self.lock_out_writers(&mut transaction, messages).await?;
@@ -33,14 +34,14 @@ impl PostgresStore {
             run(advance, &mut transaction).await?;
         }
         let committed = transaction.commit().await;
-        committed.map_err(|failed| unsettled(&failed, &new))?;
+        committed.map_err(|failed| commit_error(&failed, &new))?;
         self.shared.notifier.notify();
         Ok(new.len() as u64)
     }
 
-    /// No other transaction is writing from here on. The categories come first, as in every write;
-    /// then the table, which keeps out all others until the end: they would draw positions that
-    /// this import brings with it.
+    /// Locks out all other writers until the end of the transaction. Takes the locks of the
+    /// categories first, as every write does, and then the table: a writer of another category
+    /// would draw global positions that this import inserts.
     async fn lock_out_writers(
         &self,
         connection: &mut PgConnection,
@@ -82,10 +83,10 @@ impl PostgresStore {
             .fetch_all(&mut *connection)
             .await
             .map_err(|failed| error(&failed))?;
-        let mut version_of = HashMap::new();
+        let mut version_by_stream = HashMap::new();
         for (name, version) in streams.into_iter().zip(&versions) {
             let version = row::optional_number(version, 0)?.map(Position::new);
-            version_of.insert(name.to_owned(), version);
+            version_by_stream.insert(name.to_owned(), version);
         }
         let head = sqlx::query(statements.last_position.clone())
             .fetch_all(connection)
@@ -93,7 +94,7 @@ impl PostgresStore {
             .map_err(|failed| error(&failed))?;
         Ok(Stored {
             head: position(&head)?.unwrap_or(GlobalPosition::new(0)),
-            versions: version_of,
+            versions: version_by_stream,
             ids: by_id.iter().map(RecordedMessage::id).collect(),
             messages: by_position
                 .into_iter()
@@ -148,7 +149,7 @@ impl PostgresStore {
     }
 }
 
-/// Refuses JSON that the columns can't store and give back.
+/// Rejects JSON that the `jsonb` columns can't store and return.
 fn check_json(messages: &[RecordedMessage], max_bytes: usize) -> Result<(), Error> {
     for (index, message) in messages.iter().enumerate() {
         let fields = [
@@ -172,8 +173,8 @@ async fn run(
     done.map(|_| ()).map_err(|failed| error(&failed))
 }
 
-/// What a failed commit means: where the connection is gone, the messages may be stored.
-fn unsettled(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
+/// The error of a failed commit. If the connection was lost, the messages may be stored.
+fn commit_error(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
     match failure(failed) {
         Failure::Lost => Error::OutcomeUnknown {
             ids: new.iter().map(|message| message.id()).collect(),
@@ -182,9 +183,9 @@ fn unsettled(failed: &sqlx::Error, new: &[&RecordedMessage]) -> Error {
     }
 }
 
-/// What is in the store of the messages of an import, and of their streams.
+/// The stored state that an import is checked against.
 struct Stored {
-    /// 0 where there is no message.
+    /// 0 for an empty store.
     head: GlobalPosition,
     versions: HashMap<String, Option<Position>>,
     ids: HashSet<Uuid>,
@@ -192,7 +193,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// The messages that are not stored, each of which continues what is.
+    /// Returns the messages that are not stored yet, after checking that each continues the store.
     fn new_messages(
         mut self,
         messages: &[RecordedMessage],
@@ -201,15 +202,20 @@ impl Stored {
         for message in messages {
             let global_position = message.global_position();
             if global_position <= self.head {
+                // The message may also be a repetition within the import. `new` is sorted, because
+                // each new message is past the one before.
                 let stored = self.messages.get(&global_position).or_else(|| {
-                    let place = new
+                    let found = new
                         .binary_search_by_key(&global_position, |new: &&RecordedMessage| {
                             new.global_position()
                         });
-                    place.ok().map(|at| new[at])
+                    found.ok().map(|index| new[index])
                 });
                 if !stored.is_some_and(|stored| is_same(stored, message)) {
-                    return Err(conflict(message, "the store is past this global position"));
+                    return Err(conflict(
+                        message,
+                        "the head is at or after this global position",
+                    ));
                 }
                 continue;
             }
@@ -233,8 +239,11 @@ impl Stored {
             return Err(conflict(message, format!("id {} is taken", message.id())));
         }
         let positions = [message.position().get(), message.global_position().get()];
-        if positions.iter().any(|own| *own >= i64::MAX as u64) {
-            return Err(conflict(message, "no position of 63 bits follows its own"));
+        if positions
+            .iter()
+            .any(|position| *position >= i64::MAX as u64)
+        {
+            return Err(conflict(message, "no 63-bit position follows its position"));
         }
         *version = Some(message.position());
         self.head = message.global_position();

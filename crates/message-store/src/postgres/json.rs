@@ -1,16 +1,20 @@
-//! The JSON that a `jsonb` column can't store and give back, found before it is sent.
+//! Finds JSON that a `jsonb` column can't store and return, before it is sent. Otherwise one such
+//! message would fail its whole batch.
 
 use crate::text::{check_size, malformed};
 use crate::{Message, Problem, StreamWrite};
 
-/// The first field with a [`problem`], as its path from `messages` on.
-pub(super) fn unstorable(writes: &[StreamWrite], max_bytes: usize) -> Option<(Place, Problem)> {
+/// The first field with a [`problem`].
+pub(super) fn find_unstorable(
+    writes: &[StreamWrite],
+    max_bytes: usize,
+) -> Option<(FieldPath, Problem)> {
     writes.iter().enumerate().find_map(|(stream, write)| {
         let mut messages = write.messages.iter().enumerate();
         messages.find_map(|(message, content)| {
             let (field, problem) = unstorable_field(content, max_bytes)?;
             Some((
-                Place {
+                FieldPath {
                     stream,
                     message,
                     field,
@@ -21,8 +25,8 @@ pub(super) fn unstorable(writes: &[StreamWrite], max_bytes: usize) -> Option<(Pl
     })
 }
 
-/// Where a field is in a write.
-pub(super) struct Place {
+/// The path of a field within a write: the index of the stream, the index of the message, the name.
+pub(super) struct FieldPath {
     pub(super) stream: usize,
     pub(super) message: usize,
     pub(super) field: &'static str,
@@ -34,35 +38,38 @@ fn unstorable_field(message: &Message, max_bytes: usize) -> Option<(&'static str
     data.or_else(metadata)
 }
 
-/// An escape that `jsonb` refuses, or numbers that it would give back as more than `max_bytes`: a
-/// text that is too long for the server would keep everybody from reading its category.
+/// Why `jsonb` can't store a text: an escape that it rejects, or numbers that it would print with
+/// more than `max_bytes` zeros. A value too long to print would make its whole category unreadable.
 pub(super) fn problem(json: &str, max_bytes: usize) -> Option<Problem> {
-    refused_escape(json).or_else(|| check_size(zeros(json), max_bytes).err())
+    rejected_escape(json).or_else(|| check_size(zeros(json), max_bytes).err())
 }
 
-/// About how many zeros `jsonb` writes where the numbers of a text have exponents.
+/// An upper estimate of the zeros that `jsonb` prints for numbers with exponents: it prints `1e3`
+/// as `1000`.
 fn zeros(json: &str) -> usize {
     let bytes = json.as_bytes();
     let begins_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E');
+    // Most texts have no exponent and need no second pass.
     if !bytes.windows(2).any(begins_exponent) {
         return 0;
     }
-    let (mut zeros, mut in_string, mut at) = (0_usize, false, 0);
-    while at < bytes.len() {
-        match bytes[at] {
+    let (mut zeros, mut in_string, mut index) = (0_usize, false, 0);
+    while index < bytes.len() {
+        match bytes[index] {
             b'"' => in_string = !in_string,
-            b'\\' => at += 1,
-            b'0'..=b'9' if !in_string && bytes[at..].get(..2).is_some_and(begins_exponent) => {
-                zeros = zeros.saturating_add(exponent(&bytes[at + 2..]));
+            // Skip the escaped character, which may be a quote.
+            b'\\' => index += 1,
+            b'0'..=b'9' if !in_string && bytes[index..].get(..2).is_some_and(begins_exponent) => {
+                zeros = zeros.saturating_add(exponent(&bytes[index + 2..]));
             }
             _ => {}
         }
-        at += 1;
+        index += 1;
     }
     zeros
 }
 
-/// The size of the exponent at the start of a text.
+/// The absolute value of the exponent at the start of a text.
 fn exponent(text: &[u8]) -> usize {
     let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-"));
     let digits = digits.unwrap_or(text).iter();
@@ -75,34 +82,36 @@ fn exponent(text: &[u8]) -> usize {
         })
 }
 
-/// What `jsonb` refuses: a `\u0000`, or half of a surrogate pair. In valid JSON a backslash stands in
-/// strings only, and has its second character behind it; the rest of other texts is passed over.
-fn refused_escape(json: &str) -> Option<Problem> {
+/// Finds an escape that `jsonb` rejects: `\u0000`, or half of a surrogate pair. The text is valid
+/// JSON, so backslashes occur only in strings and another character follows each one. A search for
+/// backslashes skips the rest.
+fn rejected_escape(json: &str) -> Option<Problem> {
     let mut rest = json;
     let mut high_surrogate = false;
-    while let Some(at) = rest.find('\\') {
-        if high_surrogate && at > 0 {
-            return Some(half_a_pair());
+    while let Some(backslash) = rest.find('\\') {
+        // The low surrogate must follow immediately.
+        if high_surrogate && backslash > 0 {
+            return Some(unpaired_surrogate());
         }
-        rest = &rest[at + 1..];
+        rest = &rest[backslash + 1..];
         let unit = rest.strip_prefix('u').and_then(|digits| digits.get(..4));
         let unit = unit.and_then(|digits| u16::from_str_radix(digits, 16).ok());
         match unit {
             Some(0) => return Some(Problem::ContainsNul),
             Some(0xD800..=0xDBFF) if !high_surrogate => high_surrogate = true,
             Some(0xDC00..=0xDFFF) if high_surrogate => high_surrogate = false,
-            Some(0xD800..=0xDFFF) => return Some(half_a_pair()),
-            _ if high_surrogate => return Some(half_a_pair()),
+            Some(0xD800..=0xDFFF) => return Some(unpaired_surrogate()),
+            _ if high_surrogate => return Some(unpaired_surrogate()),
             _ => {}
         }
-        // Behind the second character, which is a single byte.
-        let behind = if unit.is_some() { 5 } else { 1 };
-        rest = rest.get(behind..).unwrap_or_default();
+        // Skip `uXXXX`, or the escaped character, which is a single byte.
+        let escape_bytes = if unit.is_some() { 5 } else { 1 };
+        rest = rest.get(escape_bytes..).unwrap_or_default();
     }
-    high_surrogate.then(half_a_pair)
+    high_surrogate.then(unpaired_surrogate)
 }
 
-fn half_a_pair() -> Problem {
+fn unpaired_surrogate() -> Problem {
     malformed("an escape is half of a surrogate pair")
 }
 
@@ -111,8 +120,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_escape_that_stands_for_nul_is_told_from_a_backslash_before_u0000() {
-        for (json, refused) in [
+    fn escaped_nul_is_rejected_and_escaped_backslash_before_u0000_is_not() {
+        for (json, rejected) in [
             (r#""a""#, false),
             (r#""\u0000""#, true),
             (r#"{"\u0000":1}"#, true),
@@ -120,13 +129,13 @@ mod tests {
             (r#""\\\u0000""#, true),
             (r#""\u0001\"\n\\""#, false),
         ] {
-            assert_eq!(refused_escape(json).is_some(), refused, "{json}");
+            assert_eq!(rejected_escape(json).is_some(), rejected, "{json}");
         }
     }
 
     #[test]
-    fn surrogates_stand_in_pairs() {
-        for (json, refused) in [
+    fn unpaired_surrogate_is_rejected() {
+        for (json, rejected) in [
             (r#""\ud83d\ude00""#, false),
             (r#""\ud83d""#, true),
             (r#""\ude00""#, true),
@@ -134,12 +143,12 @@ mod tests {
             (r#""\ud83d\n""#, true),
             (r#""\ud83d\ud83d\ude00""#, true),
         ] {
-            assert_eq!(refused_escape(json).is_some(), refused, "{json}");
+            assert_eq!(rejected_escape(json).is_some(), rejected, "{json}");
         }
     }
 
     #[test]
-    fn zeros_of_exponents_are_counted_outside_strings() {
+    fn zeros_counts_exponents_outside_strings() {
         for (json, expected) in [
             ("[1, true, 2.5]", 0),
             ("[1e3, -2.5E+10,1e-7]", 20),

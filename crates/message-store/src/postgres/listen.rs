@@ -1,4 +1,4 @@
-//! Hints from other processes: one connection that listens for their notifications.
+//! Receives hints from other processes: one connection listens for their notifications.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,16 +10,17 @@ use tokio::time::sleep;
 
 use crate::Notifier;
 
-/// Passes notifications on, from when somebody first asks for them.
-pub(super) struct Listening {
+/// Forwards notifications to the store's [`Notifier`]. Starts with the first subscription, so a
+/// store without one needs no connection for it.
+pub(super) struct NotificationListener {
     options: PgConnectOptions,
     channel: String,
     runtime: Handle,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Listening {
-    /// On the runtime of the caller.
+impl NotificationListener {
+    /// Uses the runtime of the caller, because `start` may be called outside one.
     pub(super) fn new(options: PgConnectOptions, channel: String) -> Self {
         Self {
             options,
@@ -29,8 +30,8 @@ impl Listening {
         }
     }
 
-    /// Begins, if it has not yet.
-    pub(super) fn begin(&self, notifier: &Arc<Notifier>) {
+    /// Starts listening on the first call.
+    pub(super) fn start(&self, notifier: &Arc<Notifier>) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.get_or_insert_with(|| {
             let listen = listen(
@@ -42,34 +43,35 @@ impl Listening {
         });
     }
 
-    /// Ends it for good.
-    pub(super) fn end(&self) {
+    /// Stops listening for good.
+    pub(super) fn stop(&self) {
         if let Some(task) = &*self.task.lock().unwrap_or_else(PoisonError::into_inner) {
             task.abort();
         }
     }
 }
 
-impl Drop for Listening {
+impl Drop for NotificationListener {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
-/// Whoever waits is woken after every pause in which notifications may have been missed, too.
+/// Listens and reconnects until the task is aborted.
 async fn listen(options: PgConnectOptions, channel: String, notifier: Arc<Notifier>) {
     const PAUSE: Duration = Duration::from_secs(1);
+    // `PgListener` requires a pool. This one holds a single connection.
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .connect_lazy_with(options);
     loop {
-        // An error is a connection that is lost: the next round opens another.
-        let _ = pass_on(&pool, &channel, &notifier).await;
+        // An error means that the connection was lost. The next round opens another.
+        let _ = forward(&pool, &channel, &notifier).await;
         sleep(PAUSE).await;
     }
 }
 
-async fn pass_on(
+async fn forward(
     pool: &sqlx::PgPool,
     channel: &str,
     notifier: &Notifier,
@@ -77,8 +79,9 @@ async fn pass_on(
     let mut listener = PgListener::connect_with(pool).await?;
     listener.ignore_pool_close_event(true);
     listener.listen(channel).await?;
+    // Notifications sent before this connection listened are lost, so wake the readers once.
     notifier.notify();
-    // `None` where the connection was lost.
+    // `None` means that the connection was lost.
     while listener.try_recv().await?.is_some() {
         notifier.notify();
     }

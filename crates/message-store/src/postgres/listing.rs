@@ -1,4 +1,4 @@
-//! What is in the store.
+//! Lists streams and categories.
 
 use super::PostgresStore;
 use super::read::number;
@@ -8,7 +8,8 @@ use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
 impl PostgresStore {
     pub(super) async fn streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
         let pools = self.pools()?;
-        // No name has a NUL, and PostgreSQL takes none: what comes after `a\0…` comes after `a`.
+        // PostgreSQL accepts no NUL in a text, and no name contains one. So a prefix with a NUL
+        // matches nothing, and the names after `a\0…` are those after `a`.
         if list.prefix.contains('\0') {
             return Ok(Vec::new());
         }

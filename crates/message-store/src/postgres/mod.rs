@@ -1,14 +1,33 @@
-//! The store in PostgreSQL: the SQL interface of Message DB, and an engine beside it.
+//! The store in PostgreSQL: the SQL interface of Message DB, and an engine that shares its tables.
 //!
-//! Services in any language write through the interface's functions while this engine writes to
-//! the same tables; each sees the other's messages in one global order.
+//! Services in any language write through the functions of the interface while this engine writes
+//! to the same tables. Both see each other's messages in one global order.
 //!
-//! Writes of one process share commits: whoever finds the writer free commits at once, those who
-//! arrive meanwhile are the next batch. A batch is one round trip and one durable commit. It takes
-//! the locks of its categories, as every SQL writer does, and passes over those that another
-//! transaction holds: only the writes that need them wait, on a connection of their own.
+//! Writes of one process share commits. A caller that finds the writer free commits at once;
+//! requests that arrive during a commit form the next batch. A batch is one round trip and one
+//! durable commit. It takes the locks of its categories, as every SQL writer does, but does not
+//! wait for those that another transaction holds. Only the requests that need them wait, on a
+//! second connection.
 //!
-//! Reads use connections of their own and never wait for a writer.
+//! Reads have their own connections and never wait for a writer.
+//!
+//! Codemap:
+//! - `store` is the public type.
+//! - A write passes `write` (the caller's side), `request`, a commit queue, `plan` (which requests
+//!   are sent), `batch` (encode the parameters) and `writer`. There are two queues: the second one
+//!   waits for category locks.
+//! - A read passes `read`, `statements`, `pools` and `row` (decode).
+//! - `schema` installs and verifies the files of `schema/message_store/postgres`; `namespaces`
+//!   gives each namespace its own schema. Only `error` knows SQLSTATEs.
+//!
+//! Invariants:
+//! - Every writer, by SQL or by this crate, takes the lock of the category, then announces itself,
+//!   and only then draws global positions. A reader of all messages first reads the last drawn
+//!   position, then the announcements, and then the messages in a newer snapshot. Any other order
+//!   could miss a message (tests: `postgres/order.rs`). The SQL functions `announce`, `horizon` and
+//!   `get_all_messages` and `import` in this module keep it.
+//! - The store never resends a batch whose outcome it does not know. It ends the lost session first
+//!   and then looks the messages up by id (tests: `postgres/crash.rs`).
 
 mod batch;
 mod checkpoint;

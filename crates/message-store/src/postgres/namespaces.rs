@@ -17,16 +17,16 @@ use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, js
 
 const TABLE: &str = include_str!("../../schema/postgres/tables/namespace.sql");
 
-/// Of each: its number, name, microseconds since 1970 of its creation, attributes.
+/// Columns: number, name, time of creation in microseconds since 1970, attributes.
 const SELECT: &str = "SELECT number, name, (extract(epoch FROM created_at) * 1000000)::bigint, \
                       attributes FROM message_store_namespaces.namespace";
 
-/// The namespaces of a database: a schema each, `message_store_1`, `message_store_2` and so on; the
-/// table `message_store_namespaces.namespace` tells which is whose. A namespace has all of the SQL
-/// interface in its schema, and locks of its own.
+/// The namespaces of a database, each in its own schema: `message_store_1`, `message_store_2` and
+/// so on. The table `message_store_namespaces.namespace` maps names to schemas. A namespace has the
+/// whole SQL interface in its schema, and its own locks.
 ///
-/// The stores share their connections for reads; each has a writer's connection from its first
-/// write on.
+/// The stores share read connections. Each store opens a connection for writes with its first
+/// write.
 pub struct PostgresNamespaces {
     config: Config,
     pools: Arc<Pools>,
@@ -34,13 +34,14 @@ pub struct PostgresNamespaces {
 }
 
 impl PostgresNamespaces {
-    /// Connects to a database, and prepares it where it has no namespaces yet.
-    /// [`Config::schema`] is not used.
+    /// Connects to a database and creates the table of namespaces if it is missing. Ignores
+    /// [`Config::schema`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url` or `replica_url`, [`Error::Unavailable`].
+    /// [`Error::Invalid`] with field `url` or `replica_url`; [`Error::Unavailable`] or
+    /// [`Error::Database`] if the database fails.
     pub async fn connect(config: Config) -> Result<Self, Error> {
-        let config = config.settled();
+        let config = config.normalized();
         let pools = Arc::new(Pools::new(&config)?);
         let namespaces = Self {
             config,
@@ -51,16 +52,17 @@ impl PostgresNamespaces {
         Ok(namespaces)
     }
 
-    /// What the stores that are open have done, together; `None` while one is being opened or
+    /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
     /// deleted.
     pub fn stats(&self) -> Option<Stats> {
+        // Not async, so it can't wait: `open` and `delete` hold this lock over round trips.
         let open = self.open.try_lock().ok()?;
         let stores = open.values().map(MessageStore::stats);
         Some(stores.fold(Stats::default(), Stats::and))
     }
 
     async fn prepare(&self) -> Result<(), Error> {
-        /// Keeps those apart who prepare the same database.
+        /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
         const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
              WHERE schemaname = 'message_store_namespaces' AND tablename = 'namespace')";
@@ -86,17 +88,18 @@ impl PostgresNamespaces {
         namespace(row)
     }
 
-    fn config_of(&self, schema: &Schema) -> Config {
+    fn config_for(&self, schema: &Schema) -> Config {
         self.config.clone().schema(schema.name())
     }
 }
 
-/// The schema of a row, and what the row says.
+/// Decodes a row of [`SELECT`].
 fn namespace(row: &PgRow) -> Result<(Schema, Namespace), Error> {
     let (schema, namespace) = decode(row).map_err(|failed| error(&failed))?;
-    Ok((schema_of(schema)?, namespace?))
+    Ok((schema_for(schema)?, namespace?))
 }
 
+/// The outer error is the driver's, the inner one a stored name that is invalid.
 fn decode(row: &PgRow) -> Result<(i64, Result<Namespace, Error>), sqlx::Error> {
     let name: String = row.try_get(1)?;
     let created_at: i64 = row.try_get(2)?;
@@ -113,7 +116,7 @@ fn created_at_us(micros: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_micros(micros.unsigned_abs())
 }
 
-fn schema_of(number: i64) -> Result<Schema, Error> {
+fn schema_for(number: i64) -> Result<Schema, Error> {
     Schema::new(&format!("message_store_{number}"))
 }
 
@@ -138,8 +141,8 @@ impl Namespaces for PostgresNamespaces {
                 });
             };
             let (schema, namespace) = namespace(&row)?;
-            if is_taken(&mut transaction, &schema).await? {
-                // The number is not drawn again.
+            if schema_exists(&mut transaction, &schema).await? {
+                // Try the next number: a rollback does not reset the sequence.
                 transaction
                     .rollback()
                     .await
@@ -162,21 +165,22 @@ impl Namespaces for PostgresNamespaces {
             Err(Error::NamespaceNotFound { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        // Another process may have deleted it meanwhile, and made it again in another schema; a
-        // caller may have closed its store.
+        // An open store is stale if another process deleted the namespace, or created it again in
+        // another schema, or if a caller closed the store.
         match open.remove(name) {
             Some(store) if schema.as_ref() == Some(store.schema()) && !store.is_closed() => {
                 open.insert(name.clone(), store.clone());
                 return Ok(store);
             }
-            Some(stale) => stale.close_own().await,
+            Some(stale) => stale.close_except_pools().await,
             None => {}
         }
         let schema = schema.ok_or_else(|| not_found(name))?;
-        let config = self.config_of(&schema);
+        let config = self.config_for(&schema);
         let mut connection = administrator(&config).await?;
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        // Nobody deletes it from here on; who did so meanwhile took the schema away.
+        // Under this lock no other process can delete the namespace. One may have done so since the
+        // first look-up; then `ensure` would install the schema again.
         schema::lock(&mut transaction, &schema).await?;
         if self.find(name).await?.0 != schema {
             return Err(not_found(name));
@@ -186,7 +190,7 @@ impl Namespaces for PostgresNamespaces {
             .commit()
             .await
             .map_err(|failed| error(&failed))?;
-        let store = PostgresStore::over(config, schema, Arc::clone(&self.pools), false)?;
+        let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false)?;
         open.insert(name.clone(), store.clone());
         Ok(store)
     }
@@ -207,7 +211,7 @@ impl Namespaces for PostgresNamespaces {
     async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let mut open = self.open.lock().await;
         if let Some(store) = open.remove(name) {
-            store.close_own().await;
+            store.close_except_pools().await;
         }
         let (schema, _) = self.find(name).await?;
         let mut connection = administrator(&self.config).await?;
@@ -222,7 +226,7 @@ impl Namespaces for PostgresNamespaces {
 
     async fn close(&self) {
         for (_, store) in self.open.lock().await.drain() {
-            store.close_own().await;
+            store.close_except_pools().await;
         }
         self.pools.close().await;
     }
@@ -234,7 +238,7 @@ fn not_found(name: &NamespaceName) -> Error {
     }
 }
 
-/// The row of a new namespace, `None` where there is one of this name.
+/// Inserts the row of a namespace. `None` if one with this name exists.
 async fn insert(
     connection: &mut PgConnection,
     name: &NamespaceName,
@@ -251,8 +255,8 @@ async fn insert(
         .map_err(|failed| error(&failed))
 }
 
-/// Whether there is a schema of this name already: that of a store which was put there by name.
-async fn is_taken(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
+/// Whether a schema with this name exists, such as one that was configured by [`Config::schema`].
+async fn schema_exists(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
     const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
     sqlx::query_scalar(EXISTS)
         .bind(schema.name())
@@ -261,21 +265,22 @@ async fn is_taken(connection: &mut PgConnection, schema: &Schema) -> Result<bool
         .map_err(|failed| error(&failed))
 }
 
-/// Returns how many messages there were. Waits for the transactions that use the namespace.
+/// Drops a namespace and returns its number of messages. Waits for transactions that use it.
 async fn drop_namespace(
     connection: &mut PgConnection,
     name: &NamespaceName,
     schema: &Schema,
 ) -> Result<u64, Error> {
     schema::lock(connection, schema).await?;
-    let taken = sqlx::query("DELETE FROM message_store_namespaces.namespace WHERE name = $1")
+    let deleted = sqlx::query("DELETE FROM message_store_namespaces.namespace WHERE name = $1")
         .bind(name.as_str())
         .execute(&mut *connection)
         .await
         .map_err(|failed| error(&failed))?;
-    if taken.rows_affected() == 0 {
+    if deleted.rows_affected() == 0 {
         return Err(not_found(name));
     }
+    // Before the count, so that no message is written between the count and the drop.
     let lock = "LOCK TABLE message_store.messages IN ACCESS EXCLUSIVE MODE";
     schema::execute(connection, schema.qualify(lock)).await?;
     let count = schema.qualify("SELECT count(*) FROM message_store.messages");

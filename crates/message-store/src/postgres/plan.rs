@@ -1,103 +1,115 @@
-//! Which requests of a batch are sent, and what the server's answer means for each. No I/O.
+//! Decides which requests of a batch are sent, and turns the server's answer into verdicts. No I/O.
+//!
+//! Invariant: a deferred request gets a verdict only from versions that the server read under the
+//! category's lock. Otherwise it is submitted again (tests: `plan/tests.rs` here;
+//! `postgres/writes.rs`).
 
 use std::collections::{HashMap, HashSet};
 
 use super::request::{Request, Verdict};
 use crate::{Error, ExpectedVersion, GlobalPosition, Position, StreamWrite, Written};
 
-/// Why the server refused a request.
+/// Why the server rejected a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// Another transaction holds the lock of one of its categories.
     Locked,
-    /// One of its ids is stored.
+    /// One of its ids is already stored.
     Stored,
-    /// One of its streams is elsewhere.
+    /// One of its streams has another version than expected.
     Conflict,
 }
 
-/// What the server did with a batch.
+/// The server's answer to a batch.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The version before the batch of each stream that was sent, in order.
+    /// The version of each sent stream before the batch, in order.
     pub(super) versions: Vec<Option<Position>>,
-    /// Of each message that was written, in order.
+    /// The global positions of the written messages, in order.
     pub(super) global_positions: Vec<GlobalPosition>,
-    /// By the index of the request.
+    /// The rejected requests, by index.
     pub(super) refusals: HashMap<usize, Refusal>,
 }
 
-/// Why a request is not sent: its place is behind an earlier one of the batch.
+/// Why a request is not sent with its batch: it depends on an earlier request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    /// It expects a version of a stream that the earlier one writes to.
+enum Deferral {
+    /// It expects a version of a stream that the earlier request writes to.
     Stream,
-    /// It has an id of the earlier one.
+    /// It has an id of the earlier request.
     Id,
 }
 
-/// A plan for one batch.
+/// The plan for one batch.
 #[derive(Debug)]
 pub(super) struct Plan {
-    held: Vec<Option<Held>>,
+    /// Per request; `None` for one that is sent.
+    deferrals: Vec<Option<Deferral>>,
 }
 
 impl Plan {
-    pub(super) fn of(batch: &[Request]) -> Self {
+    pub(super) fn new(batch: &[Request]) -> Self {
+        // The usual case of a single caller needs no sets.
         if batch.len() == 1 {
-            return Self { held: vec![None] };
+            return Self {
+                deferrals: vec![None],
+            };
         }
         let mut streams: HashSet<&str> = HashSet::new();
         let mut ids = HashSet::new();
-        let held = batch.iter().map(|request| {
+        let deferrals = batch.iter().map(|request| {
             let mut expecting = request.writes.iter().filter(expects);
-            // Every id is taken in, whether or not the request is held.
-            let taken = request.known_ids().filter(|id| !ids.insert(*id)).count() > 0;
-            if taken {
-                return Some(Held::Id);
+            // `count` consumes the iterator: all ids must be inserted, even if the first is
+            // repeated.
+            let has_repeated_id = request.known_ids().filter(|id| !ids.insert(*id)).count() > 0;
+            if has_repeated_id {
+                return Some(Deferral::Id);
             }
             if expecting.any(|write| streams.contains(write.stream.as_str())) {
-                return Some(Held::Stream);
+                return Some(Deferral::Stream);
             }
+            // Only for a request that is sent: a deferred one writes nothing in this batch.
             streams.extend(request.writes.iter().map(|write| write.stream.as_str()));
             None
         });
         Self {
-            held: held.collect(),
+            deferrals: deferrals.collect(),
         }
     }
 
-    /// Whether the request's messages are sent. Its known ids are in any case.
+    /// Whether the request's messages are sent. The ids that its caller chose are always sent.
     pub(super) fn is_sent(&self, index: usize) -> bool {
-        self.held[index].is_none()
+        self.deferrals[index].is_none()
     }
 
-    /// A verdict for each request. Those that are held come after all that were sent.
-    pub(super) fn settle(&self, batch: &mut [Request], answer: Answer) -> Vec<Verdict> {
-        let mut settling = Settling::new(answer);
+    /// The verdict for each request.
+    pub(super) fn verdicts(&self, batch: &mut [Request], answer: Answer) -> Vec<Verdict> {
+        let mut judge = Judge::new(answer);
         let mut verdicts: Vec<Option<Verdict>> = batch
             .iter_mut()
             .enumerate()
-            .map(|(index, request)| self.is_sent(index).then(|| settling.sent(index, request)))
+            .map(|(index, request)| self.is_sent(index).then(|| judge.sent(index, request)))
             .collect();
+        // Afterwards, because a deferred request is judged by the versions after the whole batch.
         for (index, verdict) in verdicts.iter_mut().enumerate() {
-            if let Some(held) = self.held[index] {
-                *verdict = Some(settling.held(index, held, &mut batch[index]));
+            if let Some(deferral) = self.deferrals[index] {
+                *verdict = Some(judge.deferred(index, deferral, &mut batch[index]));
             }
         }
         verdicts.into_iter().flatten().collect()
     }
 }
 
-/// Where the streams of a batch are, while its requests are settled one after the other.
-struct Settling {
+/// Judges the requests of a batch in order and tracks the versions of their streams.
+struct Judge {
     sent_versions: std::vec::IntoIter<Option<Position>>,
     global_positions: std::vec::IntoIter<GlobalPosition>,
     refusals: HashMap<usize, Refusal>,
+    /// The version of each stream after the requests judged so far, if it is known.
     versions: HashMap<String, Option<Position>>,
 }
 
-impl Settling {
+impl Judge {
     fn new(answer: Answer) -> Self {
         Self {
             sent_versions: answer.versions.into_iter(),
@@ -111,36 +123,43 @@ impl Settling {
         let before = self.sent_versions.by_ref().take(request.writes.len());
         let before: Vec<Option<Position>> = before.collect();
         let refusal = self.refusals.get(&index).copied();
-        // Where another transaction writes, the version is not known.
+        // While another transaction holds the lock, it may be changing the version.
         let known = (refusal != Some(Refusal::Locked)).then_some(&before);
         for (write, version) in request.writes.iter().zip(known.into_iter().flatten()) {
             let name = write.stream.as_str();
+            // `contains_key` before `insert`, so that only a stream's first entry allocates its
+            // name.
             if !self.versions.contains_key(name) {
                 self.versions.insert(name.to_owned(), *version);
             }
         }
         match refusal {
-            None => Verdict::Settled(Ok(self.written(request))),
+            None => Verdict::Done(Ok(self.written(request))),
             Some(Refusal::Locked) => Verdict::Locked(request.take()),
             Some(Refusal::Stored) => Verdict::Stored(request.take()),
             Some(Refusal::Conflict) => {
                 let mut writes = request.writes.iter().zip(before);
                 let conflict = writes.find_map(|(write, version)| conflict(write, version));
-                Verdict::Settled(Err(conflict.unwrap_or(Error::Panicked)))
+                // The server found a conflict that its own versions don't show: a bug.
+                Verdict::Done(Err(conflict.unwrap_or(Error::Panicked)))
             }
         }
     }
 
-    fn held(&self, index: usize, held: Held, request: &mut Request) -> Verdict {
+    fn deferred(&self, index: usize, deferral: Deferral, request: &mut Request) -> Verdict {
         if self.refusals.get(&index) == Some(&Refusal::Stored) {
             return Verdict::Stored(request.take());
         }
-        let version_of = |write: &StreamWrite| self.versions.get(write.stream.as_str()).copied();
-        // The first stream that is elsewhere: what comes behind one that is not known, may not be it.
+        let known_version = |write: &StreamWrite| self.versions.get(write.stream.as_str()).copied();
+        // The error names the first stream with a conflict. After a stream whose version is not
+        // known, a conflict need not be the first, so the search ends there.
         let expecting = request.writes.iter().filter(expects);
-        let mut conflicts = expecting.map_while(|write| Some(conflict(write, version_of(write)?)));
+        let mut conflicts =
+            expecting.map_while(|write| Some(conflict(write, known_version(write)?)));
         match conflicts.find_map(|conflict| conflict) {
-            Some(conflict) if held == Held::Stream => Verdict::Settled(Err(conflict)),
+            Some(conflict) if deferral == Deferral::Stream => Verdict::Done(Err(conflict)),
+            // Also for a repeated id: the earlier request may have stored it, and then the contents
+            // are compared before the version counts.
             _ => Verdict::Again(request.take()),
         }
     }

@@ -1,4 +1,4 @@
-//! The connections beside the writer's, shared by the stores of a database.
+//! The connections for reads, shared by the stores of a database.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::error::{Failure, error, failure};
 use super::session;
 use crate::Error;
 
-/// A statement with its values.
+/// A statement with bound values.
 pub(super) type Bound<'q> = Query<'q, Postgres, PgArguments>;
 
-/// The connections to the database, and to its replica where there is one.
+/// Connections to the primary and to its replica, if there is one.
 pub(super) struct Pools {
     pub(super) primary: Pool,
     pub(super) replica: Option<Pool>,
@@ -31,8 +31,8 @@ impl Pools {
         })
     }
 
-    /// Where streams and categories are read.
-    pub(super) fn reads(&self) -> &Pool {
+    /// The pool for reads of streams and categories.
+    pub(super) fn for_reads(&self) -> &Pool {
         self.replica.as_ref().unwrap_or(&self.primary)
     }
 
@@ -58,14 +58,16 @@ impl Pool {
         })
     }
 
-    /// All rows of a statement. A connection that turns out to be dead costs one more try, so the
-    /// statement is one that may be run twice.
+    /// Runs a statement and returns all rows. Retries once if the connection was dead, so the
+    /// statement must be safe to run twice.
     pub(super) async fn rows<'q>(
         &self,
         statement: impl Fn() -> Bound<'q>,
     ) -> Result<Vec<PgRow>, Error> {
         let rows = match self.try_rows(statement()).await {
             Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
+                // If the server has restarted, all idle connections are dead. The pool tests each
+                // one before its next use.
                 self.pool.suspect();
                 self.try_rows(statement()).await
             }
@@ -74,8 +76,8 @@ impl Pool {
         rows.map_err(|failed| self.error(&failed))
     }
 
-    /// How many rows a statement changed. Sent once: where its connection is lost, it may have
-    /// been run or not.
+    /// Runs a statement and returns the number of changed rows. Never retries: after a lost
+    /// connection, the statement may or may not have run.
     pub(super) async fn execute(&self, statement: Bound<'_>) -> Result<u64, Error> {
         let execute = async {
             let mut connection = self.pool.acquire().await?;
@@ -96,7 +98,7 @@ impl Pool {
         let mut connection = self.pool.acquire().await?;
         let limit = self.timeout + MARGIN;
         let Ok(rows) = timeout(limit, statement.fetch_all(&mut *connection)).await else {
-            // The answer may still come: nobody else can use this connection.
+            // The answer may still arrive, so the connection can't be reused.
             connection.discard();
             return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
         };
@@ -105,26 +107,27 @@ impl Pool {
         Ok(rows)
     }
 
-    /// A failed read in the store's words.
+    /// Converts the error of a failed statement.
     fn error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
-            // The pool retries a server that refuses connections until the time is over.
+            // The pool retries a server that rejects connections until the time limit. Without any
+            // connection, the server is the problem, not the load.
             sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
-            sqlx::Error::PoolTimedOut => self.timeout(),
-            _ if failure(failed) == Failure::Cancelled => self.timeout(),
+            sqlx::Error::PoolTimedOut => self.timeout_error(),
+            _ if failure(failed) == Failure::Cancelled => self.timeout_error(),
             _ => error(failed),
         }
     }
 
-    pub(super) fn timeout(&self) -> Error {
+    pub(super) fn timeout_error(&self) -> Error {
         Error::Timeout {
             operation: "read",
             limit: self.timeout,
         }
     }
 
-    pub(super) fn limit(&self) -> Duration {
+    pub(super) fn time_limit(&self) -> Duration {
         self.timeout
     }
 

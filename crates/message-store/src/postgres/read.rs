@@ -1,4 +1,4 @@
-//! Reads: each is one statement.
+//! Reads. Each is a single statement.
 
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -24,7 +24,7 @@ impl PostgresStore {
                 .bind(number(read.position.get()))
                 .bind(read.batch_size.map(number))
         };
-        self.messages(self.pools()?.reads(), statement).await
+        self.messages(self.pools()?.for_reads(), statement).await
     }
 
     pub(super) async fn read_category(
@@ -54,11 +54,11 @@ impl PostgresStore {
             statement
         };
         let pools = self.pools()?;
-        // Where a member's page is not full, what follows up to the head is taken to be of others:
-        // that is true only where the head is.
+        // After a page that is not full, a member's subscription skips to the head. That is only
+        // right if page and head come from the same server.
         let pool = match group {
             Some(_) => &pools.primary,
-            None => pools.reads(),
+            None => pools.for_reads(),
         };
         self.messages(pool, statement).await
     }
@@ -73,6 +73,7 @@ impl PostgresStore {
                 .bind(read.consumer_group.map(|group| i64::from(group.member())))
                 .bind(read.consumer_group.map(|group| i64::from(group.size())))
         };
+        // Advisory locks are not replicated, so only the primary knows the writes in progress.
         self.messages(&self.pools()?.primary, statement).await
     }
 
@@ -82,7 +83,7 @@ impl PostgresStore {
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
         let pools = self.pools()?;
-        // No type has a NUL, and PostgreSQL takes none.
+        // No type contains a NUL, and PostgreSQL would reject the parameter.
         if message_type.is_some_and(|message_type| message_type.contains('\0')) {
             return Ok(None);
         }
@@ -93,7 +94,7 @@ impl PostgresStore {
                 .bind(stream.as_str())
                 .bind(message_type),
         };
-        let messages = self.messages(pools.reads(), statement).await?;
+        let messages = self.messages(pools.for_reads(), statement).await?;
         Ok(messages.into_iter().next())
     }
 
@@ -103,7 +104,8 @@ impl PostgresStore {
     ) -> Result<Option<Position>, Error> {
         let sql = &self.shared.statements.version;
         let statement = || sqlx::query(sql.clone()).bind(stream.as_str());
-        let rows = self.pools()?.reads().rows(statement).await?;
+        let rows = self.pools()?.for_reads().rows(statement).await?;
+        // Counts as a read that returned no messages.
         self.shared.counters.read(0);
         let version = rows.first().map(|row| row::number(row, 0)).transpose()?;
         Ok(version.map(Position::new))
@@ -115,7 +117,7 @@ impl PostgresStore {
         position(&rows)
     }
 
-    /// The messages with these ids, as the writer knows them.
+    /// The stored messages with these ids. Reads the primary, as a replica may lack them.
     pub(super) async fn messages_by_id(&self, ids: &[Uuid]) -> Result<Vec<RecordedMessage>, Error> {
         let mut column = Column::new(Element::Uuid);
         ids.iter().for_each(|id| column.push(id.as_bytes()));
@@ -134,13 +136,14 @@ impl PostgresStore {
     }
 }
 
-/// A global position in the first row, if it is not NULL.
+/// The global position in the first row, `None` for NULL or no row.
 pub(super) fn position(rows: &[PgRow]) -> Result<Option<GlobalPosition>, Error> {
     let position = rows.first().map(|row| row::optional_number(row, 0));
     Ok(position.transpose()?.flatten().map(GlobalPosition::new))
 }
 
-/// A number as PostgreSQL takes it; one that is too large stands behind everything there is.
+/// Converts a number for PostgreSQL. Larger numbers are capped: they are past every message either
+/// way.
 pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

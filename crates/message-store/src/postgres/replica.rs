@@ -1,4 +1,4 @@
-//! Reading one's own writes from a replica.
+//! Waits for a replica to catch up.
 
 use std::time::Duration;
 
@@ -12,27 +12,30 @@ use super::read::number;
 use crate::{Error, GlobalPosition};
 
 impl PostgresStore {
-    /// Waits until reads see the message at this global position, which some writer was told: a
-    /// replica may be behind. Without a replica they see it already.
+    /// Waits until reads see the message at a global position that a write has returned. Reads from
+    /// a replica may lack it for a moment. Without a replica, this returns at once.
     ///
-    /// Where the message is gone or never was, it waits until the replica has all that was
-    /// committed when the wait began. One query of the database, then one of the replica every
-    /// few milliseconds.
+    /// If the message was deleted or never existed, this waits until the replica has everything
+    /// that was committed when the wait began. It queries the primary once and the replica every 2
+    /// ms.
     ///
     /// # Errors
-    /// [`Error::Timeout`] where the replica is not there within the time allowed for a read, or
-    /// what the servers met.
+    /// [`Error::Timeout`] if the replica does not catch up within [`Config::read_timeout`];
+    /// [`Error::Unavailable`] or [`Error::Database`] if a server fails; [`Error::Closed`] after
+    /// [`MessageStore::close`](crate::MessageStore::close).
+    ///
+    /// [`Config::read_timeout`]: super::Config::read_timeout
     pub async fn wait_for(&self, position: GlobalPosition) -> Result<(), Error> {
         const PAUSE: Duration = Duration::from_millis(2);
         let pools = self.pools()?;
         let Some(replica) = &pools.replica else {
             return Ok(());
         };
-        let give_up = Instant::now() + replica.limit();
+        let give_up = Instant::now() + replica.time_limit();
         let log_position = self.log_position(&pools.primary).await?;
         while !self.is_replayed(replica, position, &log_position).await? {
             if Instant::now() >= give_up {
-                return Err(replica.timeout());
+                return Err(replica.timeout_error());
             }
             sleep(PAUSE).await;
         }
@@ -66,6 +69,8 @@ impl PostgresStore {
             .map(|row| row.try_get(0))
             .transpose()
             .map_err(|failed| error(&failed))?;
+        // NULL if the "replica" is a primary, which replays nothing: then wait for the message
+        // itself.
         Ok(replayed.flatten().unwrap_or(false))
     }
 }

@@ -4,13 +4,13 @@ use uuid::Uuid;
 
 use crate::{Error, Message, StreamWrite, Written};
 
-/// A write on its way through a queue, its messages all with an id.
+/// A write in a queue. All its messages have ids.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) writes: Vec<StreamWrite>,
-    /// The key of the lock of each stream's category.
+    /// The lock key of each stream's category.
     pub(super) locks: Vec<i64>,
-    /// The id of each message: the caller's own, or one made for it.
+    /// The id of each message, given by the caller or generated.
     pub(super) ids: Arc<[Uuid]>,
 }
 
@@ -28,7 +28,7 @@ impl Request {
         }
     }
 
-    /// The request itself, for its caller; an empty one stays behind.
+    /// Moves the request out of a batch and leaves an empty one, which allocates nothing.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self {
             writes: Vec::new(),
@@ -42,7 +42,7 @@ impl Request {
         self.writes.iter().flat_map(|write| &write.messages)
     }
 
-    /// The ids that the caller chose, which may be stored already.
+    /// The ids that the caller chose. Only these can be stored already.
     pub(super) fn known_ids(&self) -> impl Iterator<Item = Uuid> {
         self.messages().filter_map(Message::id)
     }
@@ -52,15 +52,16 @@ impl Request {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request in a batch.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// It was committed, each message where it says, or refused with nothing written.
-    Settled(Result<Vec<Written>, Error>),
-    /// Nothing was written: at least one of its ids is stored already. Compare, then answer.
+    /// Committed at these positions, or rejected with nothing written.
+    Done(Result<Vec<Written>, Error>),
+    /// Nothing was written: at least one of its ids is already stored. Compare the contents.
     Stored(Request),
-    /// Nothing was written: another transaction writes to one of its categories. Wait for that.
+    /// Nothing was written: another transaction holds the lock of one of its categories. Wait for
+    /// it.
     Locked(Request),
-    /// Nothing was written, and nothing stands against it any more. Submit it again.
+    /// Nothing was written, and the obstacle is gone. Submit it again.
     Again(Request),
 }

@@ -1,4 +1,8 @@
-//! Deleting what is no longer wanted. The last message of a stream stays: its version is known by it.
+//! Deletes old messages.
+//!
+//! Invariant: deletion takes a stream's messages from the front and keeps the last one, so
+//! positions have no gap and the version stays known (tests: the conformance suite's retention
+//! cases in `postgres/conformance.rs`).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,8 +12,8 @@ use super::read::number;
 use super::row::POSTGRES_EPOCH_US;
 use crate::{Category, Error, ListStreams, Position, StreamName};
 
-/// So many streams lose their old messages in one transaction.
-const STREAMS_AT_ONCE: u64 = 500;
+/// Streams per transaction.
+const STREAMS_PER_TRANSACTION: u64 = 500;
 
 impl PostgresStore {
     pub(super) async fn truncate(
@@ -31,7 +35,7 @@ impl PostgresStore {
         let mut deleted = 0;
         let mut list = ListStreams::new()
             .prefix(category.as_str())
-            .limit(STREAMS_AT_ONCE);
+            .limit(STREAMS_PER_TRANSACTION);
         loop {
             let page = self.streams(&list).await?;
             let Some(last) = page.last() else {
@@ -39,6 +43,7 @@ impl PostgresStore {
             };
             list = list.after(last.stream_name.as_str());
             let names = page.iter().map(|stream| stream.stream_name.as_str());
+            // The prefix also matches longer category names.
             let names = names.filter(|name| category.includes(name));
             deleted += self.expire_streams(names, before).await?;
         }
@@ -58,11 +63,11 @@ impl PostgresStore {
     }
 }
 
-/// A time as a parameter of type `timestamp`.
+/// A parameter of type `timestamp`.
 struct Timestamp(SystemTime);
 
 impl Timestamp {
-    /// What comes before PostgreSQL's first year is `-infinity` to it.
+    /// Microseconds since 2000-01-01. Times before PostgreSQL's first year become `-infinity`.
     fn postgres_us(&self) -> i64 {
         const FIRST_US: i64 = -211_813_488_000_000_000;
         let micros =

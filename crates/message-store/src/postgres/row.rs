@@ -1,4 +1,4 @@
-//! Rows decoded by hand from PostgreSQL's binary forms: a message costs one allocation.
+//! Decodes rows from PostgreSQL's binary format by hand, so that a message costs one allocation.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
 
-/// Microseconds from the Unix epoch to 2000-01-01, from which PostgreSQL counts.
+/// Microseconds from the Unix epoch to PostgreSQL's epoch, 2000-01-01.
 pub(super) const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
 
-/// The columns that [`message`] decodes, of the table `m`.
+/// The columns that [`message`] decodes. The table's alias must be `m`.
 pub(super) const COLUMNS: &str = "m.id, m.stream_name, m.type, m.position, m.global_position, \
                                   m.data::text, m.metadata::text, m.time";
 
-/// The message in a row of [`COLUMNS`].
+/// Decodes a row of [`COLUMNS`].
 pub(super) fn message(row: &PgRow) -> Result<RecordedMessage, Error> {
     let parts = RecordedParts {
         id: Uuid::from_slice(required(row, 0)?).map_err(|_| malformed())?,
@@ -55,7 +55,7 @@ pub(super) fn time_us(row: &PgRow, column: usize) -> Result<i64, Error> {
     Ok(int8(required(row, column)?)?.saturating_add(POSTGRES_EPOCH_US))
 }
 
-/// A timestamp, as the time that it stands for.
+/// A timestamp, as a `SystemTime`.
 pub(super) fn time(row: &PgRow, column: usize) -> Result<SystemTime, Error> {
     let time_us = time_us(row, column)?;
     let distance = Duration::from_micros(time_us.unsigned_abs());
@@ -95,6 +95,6 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
 fn malformed() -> Error {
     Error::Database {
         code: None,
-        message: "a stored message has another form".into(),
+        message: "a stored message can't be decoded".into(),
     }
 }

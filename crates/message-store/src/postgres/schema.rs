@@ -1,4 +1,4 @@
-//! Installs the store's schema, brings an older one up to date, and tells what differs.
+//! Installs the store's schema, updates an older one, and reports differences.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
@@ -16,8 +16,9 @@ macro_rules! objects {
     };
 }
 
-/// The changes that lead from nothing to the present schema, in order. One that was ever released
-/// is never changed: a later one changes what it made.
+/// The migrations that build the current schema, in order. Once released, a migration must not
+/// change, not even in a comment: `changed_migrations` compares a checksum of its whole text. Later
+/// migrations alter its objects instead.
 const MIGRATIONS: &[Migration] = &[Migration {
     version: 1,
     objects: objects![
@@ -85,13 +86,13 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// A name of letters, digits and underscores, not beginning with a digit or `pg_`.
+    /// Validates a name: letters, digits and underscores, without a digit or `pg_` at the start.
     pub(super) fn new(name: &str) -> Result<Self, Error> {
         const MAX_BYTES: usize = 63;
         check(name, MAX_BYTES).map_err(invalid("schema"))?;
         let plain = name
             .chars()
-            .all(|own| own.is_ascii_alphanumeric() || own == '_');
+            .all(|character| character.is_ascii_alphanumeric() || character == '_');
         if !plain
             || name.starts_with("pg_")
             || name.starts_with(|first: char| first.is_ascii_digit())
@@ -105,22 +106,22 @@ impl Schema {
         })
     }
 
-    /// The name as it is, which is that of the channel for notifications, too.
+    /// The unquoted name, which is also the name of the notification channel.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name as SQL takes it.
+    /// The name as a quoted SQL identifier.
     pub(super) fn quoted(&self) -> String {
         format!("\"{}\"", self.name)
     }
 
-    /// SQL about this schema, made from SQL about `message_store`.
+    /// Replaces the schema name `message_store` in SQL with this schema's name.
     pub(super) fn qualify(&self, sql: &str) -> String {
         sql.replace("message_store.", &format!("{}.", self.quoted()))
     }
 
-    /// The key of the lock of a category, as `functions/category_lock` makes it.
+    /// The lock key of a category. Must equal the result of `functions/category_lock`.
     pub(super) fn lock_key(&self, category: &str) -> i64 {
         if self.name == MESSAGE_STORE {
             hash_64(category)
@@ -130,7 +131,7 @@ impl Schema {
     }
 }
 
-/// Makes sure that the schema is there, of this version, and as it was installed.
+/// Installs or updates the schema and verifies it.
 pub(super) async fn ensure(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     let found = installed_version(connection, schema).await?;
     if found < newest() {
@@ -153,9 +154,9 @@ fn newest() -> i32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// The newest migration that was installed, 0 where none was.
+/// The newest installed migration, 0 if there is none.
 async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Result<i32, Error> {
-    // Not to_regclass: after a wait for the lock it may answer from what the session saw before.
+    // Not `to_regclass`: after a wait for the lock it may answer from the session's stale cache.
     let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
                    WHERE schemaname = $1 AND tablename = 'migration')";
     let exists: bool = sqlx::query_scalar(tables)
@@ -173,8 +174,9 @@ async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Re
         .map_err(|failed| error(&failed))
 }
 
-/// Keeps those apart who install a schema or take it away, until the transaction ends.
+/// Serializes installing and dropping a schema, until the end of the transaction.
 pub(super) async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    // `MSUR` in ASCII. Arbitrary, but every version of this crate must use the same key.
     const LOCK: i32 = 1_297_306_962;
     sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
         .bind(LOCK)
@@ -185,10 +187,11 @@ pub(super) async fn lock(connection: &mut PgConnection, schema: &Schema) -> Resu
         .map_err(|failed| error(&failed))
 }
 
-/// Installs what is missing, within the caller's transaction; several processes that start at once
-/// take turns.
+/// Installs the missing migrations within the caller's transaction. Processes that start at once
+/// wait for each other.
 pub(super) async fn migrate(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     lock(connection, schema).await?;
+    // Read again under the lock: another process may have installed the schema in the meantime.
     let found = installed_version(connection, schema).await?;
     if found == 0 {
         let schema_and_tables = format!(
@@ -211,10 +214,13 @@ pub(super) async fn migrate(connection: &mut PgConnection, schema: &Schema) -> R
             .await
             .map_err(|failed| error(&failed))?;
     }
-    // The role is of the interface. Other namespaces are for those whom their owner lets in.
+    // Clients of Message DB use the default schema only. Rights on other schemas are up to their
+    // owners.
     if schema.name == MESSAGE_STORE {
         execute(connection, schema.qualify(PRIVILEGES)).await?;
     }
+    // Record all objects again, because a migration may change or drop existing ones. The name is
+    // inserted as text, since a script takes no parameters; `Schema::new` has validated it.
     let record = format!(
         "DELETE FROM message_store.installed_object; \
          INSERT INTO message_store.installed_object (kind, name, definition) {}",
@@ -231,7 +237,7 @@ pub(super) async fn execute(connection: &mut PgConnection, sql: String) -> Resul
         .map_err(|failed| error(&failed))
 }
 
-/// Compares the schema with what was recorded when it was installed.
+/// Compares the schema with the definitions recorded at its installation.
 async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     let mut differences = changed_migrations(connection, schema).await?;
     let sql = format!(
@@ -269,7 +275,7 @@ async fn changed_migrations(
             .map_err(|failed| error(&failed))?;
         if same != Some(true) {
             changed.push(format!(
-                "migration {} was another when installed",
+                "migration {} differs from the installed one",
                 migration.version
             ));
         }

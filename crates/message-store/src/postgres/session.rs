@@ -1,4 +1,4 @@
-//! How the store's connections are set up.
+//! Connection settings.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use super::error::error;
 use crate::Error;
 use crate::text::{invalid, malformed};
 
-/// What every session needs: each statement of a function sees what was committed before it.
+/// Required for all sessions: each statement of a function must see everything that was committed
+/// before the statement.
 const ISOLATION: (&str, &str) = ("default_transaction_isolation", "read committed");
 
-/// Every statement finds its rows by an index, in the order of its result; the settings keep the
-/// planner, which has no statistics of a young store, from anything else.
+/// Every statement has an index that yields its rows in order. These settings keep the planner from
+/// choosing another plan while a young store has no statistics.
 const PLANS: [(&str, &str); 7] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
@@ -27,33 +28,34 @@ const PLANS: [(&str, &str); 7] = [
     ("jit", "off"),
 ];
 
-/// The options that all sessions with the database at this URL share.
+/// The options common to all sessions.
 pub(super) fn options(url: &str, field: &'static str) -> Result<PgConnectOptions, Error> {
-    // The driver takes any scheme.
+    // The driver accepts any scheme.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if !matches!(scheme, Some("postgres" | "postgresql")) {
         return Err(invalid(field)(malformed(
-            "postgres:// is expected at the start",
+            "a URL must start with postgres://",
         )));
     }
     let options = PgConnectOptions::from_str(url)
         .map_err(|refused| invalid(field)(malformed(refused.to_string())))?;
+    // The database or the role may have another default isolation.
     Ok(options
         .application_name("message-store")
         .options([ISOLATION])
         .disable_statement_logging())
 }
 
-/// The session of a writer.
+/// The options of a writer's session.
 pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
-    // The server gives up before the caller does, so that the caller learns the outcome.
+    // The server must give up before the caller does, so that the caller learns the outcome.
     let limit = milliseconds(config.write_timeout * 4 / 5);
     Ok(options(&config.url, "url")?
         .options(PLANS)
         .options([("statement_timeout", limit)]))
 }
 
-/// A pool of readers of the database at this URL.
+/// A pool of read connections.
 pub(super) fn readers(config: &Config, (url, field): (&str, &'static str)) -> Result<Pool, Error> {
     let options = options(url, field)?
         .options(PLANS)
@@ -62,8 +64,8 @@ pub(super) fn readers(config: &Config, (url, field): (&str, &'static str)) -> Re
     Ok(Pool::new(options, limits))
 }
 
-/// A session without a time limit, to install, check and import. The catalog names objects by where
-/// they are found: with this path, the same way in every session.
+/// Opens a session without a time limit, to install, verify and import. Its search path is fixed,
+/// because the catalog prints names with or without a schema depending on the path.
 pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error> {
     options(&config.url, "url")?
         .options([("search_path", "pg_catalog")])
@@ -72,7 +74,7 @@ pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error
         .map_err(|failed| error(&failed))
 }
 
-/// PostgreSQL takes 0 for "no limit", so a limit is at least a millisecond.
+/// At least 1 ms, because 0 means no limit to PostgreSQL.
 fn milliseconds(limit: Duration) -> String {
     limit.as_millis().clamp(1, i32::MAX as u128).to_string()
 }

@@ -1,4 +1,4 @@
-//! The SQL that the store sends, made once for its schema. Values are always bound.
+//! The SQL statements, built once per store for its schema. Values are always bound.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::schema::Schema;
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) write_batch: SqlStr,
-    pub(super) places_by_id: SqlStr,
+    pub(super) positions_by_id: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) by_position: SqlStr,
     pub(super) stream: SqlStr,
@@ -40,7 +40,8 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn new(schema: &Schema) -> Self {
-        // Shared, so that a clone is cheap. Nothing but the schema's name is put in.
+        // In an `Arc`, so that a clone is cheap. Safe, because only the validated schema name is
+        // inserted.
         let sql = |text: &str| -> SqlStr {
             let text: Arc<str> = schema.qualify(text).into();
             AssertSqlSafe(text).into_sql_str()
@@ -53,7 +54,7 @@ impl Statements {
         Self {
             write_batch: sql("SELECT versions, global_positions, refused, reasons \
                  FROM message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"),
-            places_by_id: sql("SELECT m.id::text, m.position, m.global_position \
+            positions_by_id: sql("SELECT m.id::text, m.position, m.global_position \
                  FROM message_store.messages m WHERE m.id = ANY ($1)"),
             by_id: messages("WHERE m.id = ANY ($1)"),
             by_position: messages("WHERE m.global_position = ANY ($1)"),
@@ -81,12 +82,16 @@ impl Statements {
             checkpoint: sql("SELECT position FROM message_store.checkpoint WHERE consumer = $1"),
             save_checkpoint: sql(SAVE_CHECKPOINT),
             delete_checkpoint: sql("DELETE FROM message_store.checkpoint WHERE consumer = $1"),
+            // In the order of the keys, as all writers lock them. `DISTINCT` alone promises no
+            // order.
             acquire_locks: sql("SELECT pg_advisory_xact_lock(l.key) \
                  FROM (SELECT DISTINCT key FROM unnest($1::bigint[]) key ORDER BY key) l"),
+            // Conflicts with every INSERT, but not with reads.
             lock_table: sql("LOCK TABLE message_store.messages IN SHARE ROW EXCLUSIVE MODE"),
             versions: sql(VERSIONS),
             last_position: sql("SELECT max(global_position) FROM message_store.messages"),
             import: sql(IMPORT),
+            // Never backwards: rolled-back writers may have drawn positions past the imported ones.
             set_last_position: sql(
                 "SELECT setval('message_store.messages_global_position_seq', \
                  greatest($1, pg_sequence_last_value('message_store.messages_global_position_seq')))",
@@ -97,15 +102,15 @@ impl Statements {
         }
     }
 
-    /// Reads a category. `$1` is its name, `$2` the first position, `$3` the limit, NULL for none;
-    /// then the correlation, then a member and the size of its group, as far as they are asked for.
+    /// The read of a category. `$1` is its name, `$2` the first position, `$3` the limit or NULL.
+    /// The correlation and then the member and the size of its group follow, if they are used.
     pub(super) fn category(&self, correlation: bool, group: bool) -> SqlStr {
         self.category[usize::from(correlation)][usize::from(group)].clone()
     }
 }
 
-/// Category and position are compared as a row: of each on its own, a planner can make a walk over
-/// all positions that leaves out the other categories.
+/// Category and position are compared as a row. With separate comparisons, the planner could walk
+/// over all positions and filter by category.
 fn category(correlation: bool, group: bool) -> String {
     let mut text = "WHERE (message_store.category(m.stream_name), m.global_position) >= ($1, $2) \
          AND message_store.category(m.stream_name) <= $1"
@@ -123,8 +128,8 @@ fn category(correlation: bool, group: bool) -> String {
     text + " ORDER BY message_store.category(m.stream_name), m.global_position LIMIT $3"
 }
 
-/// Skips from name to name: two descents of an index for each stream. `$1` is the prefix, `$2` the
-/// name after which to begin, `$3` the limit.
+/// Jumps from name to name, which costs two index searches per stream; `DISTINCT` would read all
+/// messages. `$1` is the prefix, `$2` the last name of the previous page, `$3` the limit.
 const STREAMS: &str = "\
     WITH RECURSIVE names(name) AS ( \
         (SELECT m.stream_name FROM message_store.messages m \
@@ -140,7 +145,7 @@ const STREAMS: &str = "\
          WHERE m.stream_name = n.name ORDER BY m.position DESC LIMIT 1) l \
      WHERE starts_with(n.name, $1) LIMIT $3";
 
-/// Counts in the index of the streams alone.
+/// Reads only the index of streams. Grouping by stream first gives both counts in one pass.
 const CATEGORIES: &str = "\
     SELECT message_store.category(s.stream_name) AS category, count(*), sum(s.messages)::bigint \
       FROM (SELECT m.stream_name, count(*) AS messages FROM message_store.messages m \
@@ -157,7 +162,8 @@ const TRUNCATE: &str = "\
        AND m.position < least($2, (SELECT l.position FROM message_store.messages l \
             WHERE l.stream_name = $1 ORDER BY l.position DESC LIMIT 1))";
 
-/// Of each stream of `$1`, what comes before the first message as young as `$2`.
+/// Deletes from each stream of `$1` the messages before the first one that was written at `$2` or
+/// later.
 const EXPIRE: &str = "\
     DELETE FROM message_store.messages m \
      USING (SELECT u.name, coalesce( \

@@ -8,8 +8,8 @@ use tracing::instrument;
 
 use super::config::Config;
 use super::counters::Counters;
-use super::json::Place;
-use super::listen::Listening;
+use super::json::FieldPath;
+use super::listen::NotificationListener;
 use super::pools::Pools;
 use super::schema::{Schema, ensure};
 use super::session;
@@ -31,42 +31,44 @@ pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) schema: Schema,
     pub(super) queue: Queue<Writer>,
-    /// For writes to categories that another transaction holds.
-    pub(super) patient_queue: Queue<Writer>,
+    /// For writes that wait for the lock of a category.
+    pub(super) lock_wait_queue: Queue<Writer>,
     pools: Arc<Pools>,
-    /// Whether nobody else uses the pools.
+    /// Whether this store closes the pools. The stores of namespaces share theirs.
     owns_pools: bool,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
-    listening: Listening,
+    listener: NotificationListener,
 }
 
 impl PostgresStore {
-    /// Connects, installs the schema where it is missing or older, and checks that it is as it was
-    /// installed. Several processes may do so at once.
+    /// Connects to a database. Installs the schema if it is missing or older, and verifies that an
+    /// installed one is unchanged. Several processes may do so at once.
     ///
-    /// The role `message_store` is made and given its rights where the connecting role may do so,
-    /// and the schema is the default one.
+    /// In the default schema, it also creates the role `message_store` and grants its rights, if
+    /// the connecting role may do so.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`, [`Error::Unavailable`],
-    /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
+    /// [`Error::Database`] if the database fails; [`Error::SchemaMismatch`] with the differences;
+    /// [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
-        let config = config.settled();
+        let config = config.normalized();
         let schema = Schema::new(&config.schema)?;
         let mut connection = session::administrator(&config).await?;
         ensure(&mut connection, &schema).await?;
-        // The server ends the session all the same if the farewell does not reach it.
+        // If the message does not reach the server, it ends the session anyway.
         let _ = connection.close().await;
         let pools = Arc::new(Pools::new(&config)?);
-        let store = Self::over(config, schema, pools, true)?;
+        let store = Self::with_pools(config, schema, pools, true)?;
+        // Fail here rather than on the first write.
         store.shared.queue.committer().connect().await?;
         Ok(store)
     }
 
-    /// The store in a schema that is installed, with pools of its own or another's.
-    pub(super) fn over(
+    /// The store of an installed schema, with its own or shared pools.
+    pub(super) fn with_pools(
         config: Config,
         schema: Schema,
         pools: Arc<Pools>,
@@ -76,21 +78,21 @@ impl PostgresStore {
         let counters = Arc::new(Counters::default());
         let notifier = Arc::new(Notifier::default());
         let options = session::writer(&config)?;
-        let writer = |patient| Writer {
+        let writer = |wait_for_locks| Writer {
             options: options.clone(),
             statements: Arc::clone(&statements),
             counters: Arc::clone(&counters),
             notifier: Arc::clone(&notifier),
             write_timeout: config.write_timeout,
             channel: config.notify.then(|| schema.name().to_owned()),
-            patient,
+            wait_for_locks,
             session: tokio::sync::Mutex::default(),
         };
-        let listener = session::options(&config.url, "url")?;
+        let listener_options = session::options(&config.url, "url")?;
         let shared = Shared {
             queue: Queue::new(writer(false), config.queue_limits()),
-            patient_queue: Queue::new(writer(true), config.queue_limits()),
-            listening: Listening::new(listener, schema.name().to_owned()),
+            lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
+            listener: NotificationListener::new(listener_options, schema.name().to_owned()),
             config,
             schema,
             pools,
@@ -104,7 +106,7 @@ impl PostgresStore {
         })
     }
 
-    /// The connections for reads, until the store is closed.
+    /// The read connections, or an error if the store is closed.
     pub(super) fn pools(&self) -> Result<&Pools, Error> {
         if self.is_closed() {
             return Err(Error::Closed);
@@ -120,15 +122,15 @@ impl PostgresStore {
         &self.shared.schema
     }
 
-    /// Ends all that this store does not share with others.
-    pub(super) async fn close_own(&self) {
+    /// Closes the store except its pools, which other stores may use.
+    pub(super) async fn close_except_pools(&self) {
         let shared = &self.shared;
-        // In this order: the first hands over to the second.
-        for queue in [&shared.queue, &shared.patient_queue] {
+        // In this order, because requests move from the first queue to the second.
+        for queue in [&shared.queue, &shared.lock_wait_queue] {
             queue.close().await;
             queue.committer().close().await;
         }
-        shared.listening.end();
+        shared.listener.stop();
     }
 }
 
@@ -137,17 +139,17 @@ impl MessageStore for PostgresStore {
     async fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
         self.shared.config.limits.check_streams(&writes)?;
         let counts: Vec<usize> = writes.iter().map(|write| write.messages.len()).collect();
-        let name = |place: Place| {
-            let Place {
+        let name = |path: FieldPath| {
+            let FieldPath {
                 stream,
                 message,
                 field,
-            } = place;
+            } = path;
             format!("streams[{stream}].messages[{message}].{field}")
         };
         let mut written = self.commit(writes, name).await?.into_iter();
-        let of_stream = |count| written.by_ref().take(count).collect();
-        Ok(counts.into_iter().map(of_stream).collect())
+        let take_stream = |count| written.by_ref().take(count).collect();
+        Ok(counts.into_iter().map(take_stream).collect())
     }
 
     #[instrument(level = "debug", name = "messages.write_batch", skip_all, fields(messages = messages.len()))]
@@ -159,7 +161,7 @@ impl MessageStore for PostgresStore {
     ) -> Result<Vec<Written>, Error> {
         self.shared.config.limits.check_batch(&messages)?;
         let write = StreamWrite::new(stream.clone(), messages).expected_version(expected_version);
-        let name = |place: Place| format!("messages[{}].{}", place.message, place.field);
+        let name = |path: FieldPath| format!("messages[{}].{}", path.message, path.field);
         self.commit(vec![write], name).await
     }
 
@@ -173,7 +175,7 @@ impl MessageStore for PostgresStore {
         self.shared.config.limits.check_message(&message)?;
         let write = StreamWrite::new(stream.clone(), message).expected_version(expected_version);
         let written = self
-            .commit(vec![write], |place| place.field.to_owned())
+            .commit(vec![write], |path| path.field.to_owned())
             .await?;
         written.first().copied().ok_or(Error::Panicked)
     }
@@ -261,16 +263,16 @@ impl MessageStore for PostgresStore {
 
     #[instrument(level = "debug", name = "messages.delete_checkpoint", skip_all)]
     async fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
-        self.forget_checkpoint(consumer).await
+        self.remove_checkpoint(consumer).await
     }
 
     fn notifications(&self) -> Notifications {
-        self.shared.listening.begin(&self.shared.notifier);
+        self.shared.listener.start(&self.shared.notifier);
         self.shared.notifier.notifications()
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        /// What a commit survives depends on these.
+        /// The settings that decide whether a commit survives power loss.
         const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
         self.read_head().await?;
         let writer = self.shared.queue.committer();
@@ -279,17 +281,19 @@ impl MessageStore for PostgresStore {
         for name in DURABILITY {
             durability.push((name, writer.setting(name).await?));
         }
+        // `synchronous_commit` has other values than `on`, and all but `off` flush locally.
         let is_durable = durability.iter().all(|(_, value)| value != "off");
         Ok(Health::new("PostgreSQL", version, durability, is_durable))
     }
 
     fn stats(&self) -> Stats {
-        let queues = [self.shared.queue.stats(), self.shared.patient_queue.stats()];
-        self.shared.counters.stats(queues)
+        let shared = &self.shared;
+        let queues = [shared.queue.stats(), shared.lock_wait_queue.stats()];
+        shared.counters.stats(queues)
     }
 
     async fn close(&self) {
-        self.close_own().await;
+        self.close_except_pools().await;
         if self.shared.owns_pools {
             self.shared.pools.close().await;
         }

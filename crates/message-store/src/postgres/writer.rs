@@ -1,4 +1,4 @@
-//! The connection that writes, and what it does when it is lost.
+//! Commits batches over one connection and recovers from its loss.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,49 +20,53 @@ use super::request::{Request, Verdict};
 use super::statements::Statements;
 use crate::{Error, GlobalPosition, Notifier, Position, Written};
 
-/// Commits batches, one at a time, over a connection of its own.
+/// Commits batches one at a time over its own connection.
 pub(super) struct Writer {
     pub(super) options: PgConnectOptions,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
     pub(super) write_timeout: Duration,
-    /// Whom to notify in other processes.
+    /// The channel to notify, if any.
     pub(super) channel: Option<String>,
-    /// Whether it waits for the locks of categories, or passes over those that are held.
-    pub(super) patient: bool,
-    /// Hardly ever contended: the queue calls `commit` one at a time.
+    /// Whether a batch waits for the locks of categories. Otherwise the server refuses requests
+    /// whose category is locked.
+    pub(super) wait_for_locks: bool,
+    /// Hardly ever contended, because the queue calls `commit` one at a time.
     pub(super) session: Mutex<Session>,
 }
 
 #[derive(Default)]
 pub(super) struct Session {
     connection: Option<Connection>,
-    /// A backend that may still be committing what it was sent before its connection broke.
+    /// A backend that may still be committing a batch sent before its connection broke. It must be
+    /// terminated before anything else is sent.
     lost: Option<Backend>,
     batch: Batch,
 }
 
 impl Writer {
-    /// Connects ahead of the first write.
+    /// Connects before the first write.
     pub(super) async fn connect(&self) -> Result<(), Error> {
         let mut session = self.session.lock().await;
         let connected = self.connected(&mut session).await;
         connected.map(|_| ()).map_err(|failed| error(&failed))
     }
 
-    /// A setting as the writer's own session sees it.
+    /// Reads a setting in the writer's session.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
         let mut session = self.session.lock().await;
-        let setting = match self.ask(&mut session, name).await {
-            // The connection had died unused, and nothing was lost with it.
-            Err(failed) if failure(&failed) == Failure::Lost => self.ask(&mut session, name).await,
+        let setting = match self.read_setting(&mut session, name).await {
+            // The connection died while idle. Retry once on a new one.
+            Err(failed) if failure(&failed) == Failure::Lost => {
+                self.read_setting(&mut session, name).await
+            }
             setting => setting,
         };
         setting.map_err(|failed| error(&failed))
     }
 
-    async fn ask(&self, session: &mut Session, name: &str) -> Result<String, sqlx::Error> {
+    async fn read_setting(&self, session: &mut Session, name: &str) -> Result<String, sqlx::Error> {
         let connection = self.connected(session).await?;
         let setting = sqlx::query_scalar("SELECT current_setting($1)")
             .bind(name)
@@ -74,20 +78,21 @@ impl Writer {
         setting
     }
 
-    /// Ends the session.
+    /// Closes the connection.
     pub(super) async fn close(&self) {
         if let Some(connection) = self.session.lock().await.connection.take() {
-            // The server ends the session all the same if the farewell does not reach it.
+            // If the message does not reach the server, it ends the session anyway.
             let _ = sqlx::Connection::close(connection.connection).await;
         }
     }
 
-    /// The session's connection, opened where there is none, with no other session left behind. One
-    /// that fails here is not kept.
+    /// Returns the session's connection, or opens one. Terminates a lost session first, so that its
+    /// batch can't commit later. A connection that fails here is dropped.
     async fn connected<'s>(
         &self,
         session: &'s mut Session,
     ) -> Result<&'s mut Connection, sqlx::Error> {
+        // Taken out of the session: if this future fails or is dropped, the connection closes.
         let mut connection = match session.connection.take() {
             Some(connection) => connection,
             None => match timeout(self.write_timeout, Connection::open(&self.options)).await {
@@ -102,7 +107,7 @@ impl Writer {
         Ok(session.connection.insert(connection))
     }
 
-    /// As `connected`, tried again until the time allowed for a write is over.
+    /// Calls `connected` until it succeeds or the time limit of a write has passed.
     async fn reconnected<'s>(
         &self,
         session: &'s mut Session,
@@ -119,13 +124,13 @@ impl Writer {
     }
 
     async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
+        // The server's own limit is shorter, so this expires only if the connection is broken.
         const MARGIN: Duration = Duration::from_secs(1);
         let connection = session.connection.as_mut().ok_or_else(no_answer)?;
         let write = self.statements.write_batch.clone();
         let query = session
             .batch
-            .bind(write, self.patient, self.channel.as_deref());
+            .bind(write, self.wait_for_locks, self.channel.as_deref());
         let answered = query.fetch_one(&mut connection.connection);
         match timeout(self.write_timeout + MARGIN, answered).await {
             Ok(row) => answer(&row?),
@@ -133,9 +138,9 @@ impl Writer {
         }
     }
 
-    /// Sends a batch again that was chosen to end a deadlock, which other writers can make who take
-    /// their locks in another order.
-    async fn send_through_deadlocks(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
+    /// Sends a batch, and sends it again if the server aborted it to end a deadlock. Only SQL
+    /// clients that lock categories in another order can cause one.
+    async fn send_with_deadlock_retry(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
         const TRIES: u32 = 10;
         for _ in 1..TRIES {
             match self.send(session).await {
@@ -146,32 +151,33 @@ impl Writer {
         self.send(session).await
     }
 
-    /// Finds out what became of a batch whose connection was lost: makes sure that the old session
-    /// can't commit any more, then looks the messages up by id.
+    /// Finds the outcome of a batch whose connection was lost. Terminates the old session, so that
+    /// it can't commit any more, and only then looks the messages up by id.
     async fn resolve(
         &self,
         session: &mut Session,
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         self.counters.lost_connection();
+        // Noted before reconnecting: if that fails, the next batch must terminate the old session.
         session.lost = session.connection.take().map(|lost| lost.backend);
         let connection = self.reconnected(session).await?;
         let ids = batch.iter().flat_map(|request| request.ids.iter());
-        let stored = connection.places(&self.statements, ids).await?;
+        let stored = connection.positions_by_id(&self.statements, ids).await?;
         Ok(batch
             .iter_mut()
-            .map(|request| found(request, &stored))
+            .map(|request| verdict_after_loss(request, &stored))
             .collect())
     }
 }
 
-/// The messages of one request are stored all together or not at all.
-fn found(request: &mut Request, stored: &HashMap<Uuid, Written>) -> Verdict {
-    let places = request.ids.iter().map(|id| stored.get(id).copied());
-    match places.collect::<Option<Vec<_>>>() {
-        // Ids that the caller chose may have been there before: then the content decides.
+/// The verdict for a request of a lost batch. Its messages were stored together or not at all.
+fn verdict_after_loss(request: &mut Request, stored: &HashMap<Uuid, Written>) -> Verdict {
+    let positions = request.ids.iter().map(|id| stored.get(id).copied());
+    match positions.collect::<Option<Vec<_>>>() {
+        // Ids that the caller chose may be older than this write, so the contents must be compared.
         Some(_) if request.known_ids().next().is_some() => Verdict::Stored(request.take()),
-        Some(places) => Verdict::Settled(Ok(places)),
+        Some(written) => Verdict::Done(Ok(written)),
         None => Verdict::Again(request.take()),
     }
 }
@@ -199,6 +205,7 @@ fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     })
 }
 
+/// The numbers are those of `functions/write_batch`.
 fn refusal(reason: i32) -> Refusal {
     match reason {
         1 => Refusal::Locked,
@@ -219,15 +226,15 @@ impl Commit for Writer {
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let mut session = self.session.lock().await;
         let session = &mut *session;
-        // Nothing has been sent yet: what fails here has no effect.
+        // Nothing has been sent yet, so a failure here has no effect.
         self.connected(session)
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let plan = Plan::of(batch);
+        let plan = Plan::new(batch);
         session.batch.fill(batch, &plan);
-        let failed = match self.send_through_deadlocks(session).await {
+        let failed = match self.send_with_deadlock_retry(session).await {
             Ok(answer) => {
-                let verdicts = plan.settle(batch, answer);
+                let verdicts = plan.verdicts(batch, answer);
                 self.counters.committed(&verdicts);
                 self.notifier.notify();
                 return Ok(verdicts);
@@ -235,8 +242,10 @@ impl Commit for Writer {
             Err(failed) => failed,
         };
         match failure(&failed) {
-            // Alone, it finds what was stored meanwhile.
+            // Another process stored the id during the batch. The next attempt finds it and
+            // compares.
             Failure::IdTaken if batch.len() == 1 => Ok(vec![Verdict::Again(batch[0].take())]),
+            // `Refused` makes the queue split the batch, so that only the faulty request fails.
             Failure::IdTaken | Failure::Data => Err(CommitError::Refused(error(&failed))),
             Failure::Deadlock | Failure::Refused => Err(CommitError::Failed(error(&failed))),
             Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
@@ -245,6 +254,7 @@ impl Commit for Writer {
             })),
             Failure::Lost => {
                 let resolved = self.resolve(session, batch).await;
+                // The batch may have been committed.
                 self.notifier.notify();
                 resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
             }

@@ -1,4 +1,13 @@
-//! One request within a transaction: what is inserted, and what is answered.
+//! Applies one request within a transaction.
+//!
+//! Invariants:
+//! - Every write reads the stream's version and the stored ids under the file's write lock, so two
+//!   processes can't both pass the same check (test: `sqlite/two_processes.rs`).
+//! - Ids are not looked up before the insert. If an id is stored, the unique index rejects the row,
+//!   and the rows that the request has inserted are deleted again. Ids are also looked up before a
+//!   wrong version is reported, because a repeated write must get its first positions even if the
+//!   version has changed (tests: the conformance suite's idempotency cases in `sqlite/memory.rs`
+//!   and `sqlite/file.rs`).
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -11,68 +20,72 @@ use super::row::{RowReader, stored};
 use super::{payload, statements};
 use crate::{Error, GlobalPosition, Position, RecordedMessage, Written};
 
-/// Why a request was not inserted, before the ids are looked up.
-enum Hurdle {
+/// Why an insert stopped. The final verdict depends on the stored ids.
+enum InsertFailure {
     Version(Error),
     IdTaken,
 }
 
-/// Writes a request or leaves the transaction as it was. The outer error is the database's: the
-/// transaction is lost.
+/// Writes a request completely, or leaves the transaction unchanged. After an outer error the whole
+/// transaction must be rolled back.
 pub(super) fn apply(
     connection: &Connection,
     request: &Request,
     time_us: i64,
     tally: &mut Tally,
 ) -> Result<Verdict, rusqlite::Error> {
-    let mut first = None;
-    let hurdle = match insert(connection, request, time_us, &mut first)? {
+    let mut first_row = None;
+    let failure = match insert(connection, request, time_us, &mut first_row)? {
         Ok(written) => {
             tally.writes += 1;
             tally.messages += written.as_slice().len() as u64;
             return Ok(Ok(written));
         }
-        Err(hurdle) => hurdle,
+        Err(failure) => failure,
     };
-    if let Some(first) = first {
+    // Undo this request only: earlier requests of the batch stay in the transaction. Rowids
+    // increase within it, so all rows from the first one on are this request's.
+    if let Some(first_row) = first_row {
         connection
-            .prepare_cached(statements::TAKE_BACK)?
-            .execute([first])?;
+            .prepare_cached(statements::UNDO_INSERTS)?
+            .execute([first_row])?;
     }
-    let answer = match (stored_before(connection, request)?, hurdle) {
-        (Some(answer), _) => answer,
-        (None, Hurdle::Version(error)) => {
+    let verdict = match (find_stored(connection, request)?, failure) {
+        (Some(verdict), _) => verdict,
+        (None, InsertFailure::Version(error)) => {
             tally.conflicts += 1;
             Err(error)
         }
-        (None, Hurdle::IdTaken) => Err(Error::IdConflict {
+        // The id is not stored, so it occurs twice within the request. `Limits` rejects that
+        // before.
+        (None, InsertFailure::IdTaken) => Err(Error::IdConflict {
             id: request.ids().as_slice()[0],
         }),
     };
-    Ok(answer)
+    Ok(verdict)
 }
 
-/// Inserts without looking for ids first: the index finds one that is taken. `first` is the first
-/// row that was inserted.
+/// Inserts the messages without looking up their ids. Sets `first_row` to the first inserted row.
 fn insert(
     connection: &Connection,
     request: &Request,
     time_us: i64,
-    first: &mut Option<i64>,
-) -> rusqlite::Result<Result<OneOrMany<Written>, Hurdle>> {
+    first_row: &mut Option<i64>,
+) -> rusqlite::Result<Result<OneOrMany<Written>, InsertFailure>> {
+    // Empty at first, so that `push` keeps a single entry without an allocation.
     let mut written = OneOrMany::Many(Vec::new());
     for stream in request.streams.as_slice() {
         let version = version(connection, stream.name.as_str())?;
         if !stream.expected_version.allows(version) {
-            return Ok(Err(Hurdle::Version(wrong_version(stream, version))));
+            return Ok(Err(InsertFailure::Version(wrong_version(stream, version))));
         }
         let mut position = version.map_or(Position::START, Position::next);
         for message in stream.messages.as_slice() {
             let row = match insert_row(connection, stream, message, position, time_us) {
-                Err(error) if is_taken(&error) => return Ok(Err(Hurdle::IdTaken)),
+                Err(error) if is_taken(&error) => return Ok(Err(InsertFailure::IdTaken)),
                 row => row?,
             };
-            first.get_or_insert(row);
+            first_row.get_or_insert(row);
             written.push(Written {
                 position,
                 global_position: GlobalPosition::new(row.unsigned_abs()),
@@ -125,8 +138,8 @@ pub(super) fn version(connection: &Connection, stream: &str) -> rusqlite::Result
         .map(|found| found.map(|number| Position::new(number.unsigned_abs())))
 }
 
-/// What a request gets whose ids are in the store, all or some; `None` where none is.
-fn stored_before(
+/// The verdict for a request if at least one of its ids is stored, otherwise `None`.
+fn find_stored(
     connection: &Connection,
     request: &Request,
 ) -> Result<Option<Verdict>, rusqlite::Error> {

@@ -7,15 +7,17 @@ use uuid::Uuid;
 use super::statements;
 use crate::Error;
 
-/// Copies what a connection sees into a new file, which is whole and on disk before it has its name.
+/// Writes a copy of the connection's snapshot to a new file. The file gets its name only when it is
+/// complete and on disk.
 pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
-    // Of a name that nobody else has: it is removed again.
+    // A unique name: the file is removed below and must not be another backup's.
     let part = path.with_added_extension(format!("part-{}", Uuid::now_v7().simple()));
     let written = copy(connection, &part).and_then(|()| {
-        // Unlike a rename, a link never takes the place of a file that is there.
+        // Unlike a rename, a hard link fails if the target exists.
         fs::hard_link(&part, path)?;
         sync_folder(path)
     });
+    // Remove the temporary file even if writing failed, but report that error first.
     let removed = fs::remove_file(&part);
     written?;
     Ok(removed?)
@@ -23,16 +25,17 @@ pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
 
 fn copy(connection: &Connection, part: &Path) -> Result<(), Error> {
     let name = part.to_str().ok_or_else(|| Error::Io {
-        reason: "the path of a backup must be UTF-8".into(),
+        reason: "the backup path must be UTF-8".into(),
     })?;
-    // SQLite takes an empty file, and would not say why it can't make one.
+    // `VACUUM INTO` accepts an empty file. Creating it here gives a better error message.
     File::create_new(part)?;
     connection.execute(statements::BACKUP, [name])?;
     Ok(File::open(part)?.sync_all()?)
 }
 
-/// Makes a new name in a folder last.
+/// Syncs the folder of a file, so that the file's name survives power loss.
 pub(super) fn sync_folder(path: &Path) -> Result<(), Error> {
+    // The parent of a bare file name is the empty path, which can't be opened.
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

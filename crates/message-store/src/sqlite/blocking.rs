@@ -1,3 +1,5 @@
+//! The operations of the SQLite store. The async store calls them too.
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use super::one_or_many::OneOrMany;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::retention::{self, Expiry};
-use super::writer::{InTask, OnThread, Writer};
+use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{backup, connection, health, import, list, read, statements};
 use crate::text::check_consumer;
 use crate::time::to_us;
@@ -27,8 +29,8 @@ use crate::{
 /// A message store in SQLite for threads: each call blocks its thread. Cheap to clone; clones share
 /// connections and the queue.
 ///
-/// The calls and what they guarantee are those of [`MessageStore`](crate::MessageStore). A lone
-/// caller commits on its own thread; those who come meanwhile wait, and are committed together.
+/// It has the methods and guarantees of [`MessageStore`](crate::MessageStore). A lone caller
+/// commits on its own thread; callers that arrive during a commit wait and share the next one.
 #[derive(Clone)]
 pub struct BlockingSqliteStore {
     pub(super) shared: Arc<Shared>,
@@ -43,27 +45,28 @@ impl fmt::Debug for BlockingSqliteStore {
     }
 }
 
-/// What both faces of a store stand on.
+/// The state shared by the blocking and the async store.
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) writer: Arc<Writer>,
-    /// `None` in memory, where the one connection reads too.
+    /// `None` in memory: another connection would open another, empty database.
     readers: Option<Readers>,
     pub(super) counters: Arc<Counters>,
-    threads: BlockingQueue<OnThread>,
-    pub(super) tasks: Queue<InTask>,
+    blocking_queue: BlockingQueue<ThreadCommitter>,
+    pub(super) async_queue: Queue<TaskCommitter>,
 }
 
 impl BlockingSqliteStore {
-    /// Opens a store, installs the schema where it is missing or older, and checks that it is as it
-    /// was installed. Several processes may do so at once.
+    /// Opens a store. Installs the schema if it is missing or older, and verifies that an installed
+    /// one is unchanged. Several processes may open one file at once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the file can't be opened or refuses a setting,
-    /// [`Error::SchemaMismatch`], [`Error::SchemaTooNew`], [`Error::Timeout`] where another process
-    /// holds the file's lock.
+    /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
+    /// [`Error::SchemaMismatch`] if the schema was changed or the file belongs to another
+    /// application; [`Error::SchemaTooNew`]; [`Error::Timeout`] while another process holds the
+    /// file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
-        let config = config.settled()?;
+        let config = config.normalized()?;
         let counters = Arc::new(Counters::default());
         let connection = connection::writer(&config)?;
         let writer = Writer::new(connection, config.write_timeout, Arc::clone(&counters));
@@ -75,8 +78,8 @@ impl BlockingSqliteStore {
         let limits = config.queue_limits();
         let shared = Shared {
             config,
-            threads: BlockingQueue::new(OnThread(Arc::clone(&writer)), limits),
-            tasks: Queue::new(InTask(Arc::clone(&writer)), limits),
+            blocking_queue: BlockingQueue::new(ThreadCommitter(Arc::clone(&writer)), limits),
+            async_queue: Queue::new(TaskCommitter(Arc::clone(&writer)), limits),
             writer,
             readers,
             counters,
@@ -86,10 +89,14 @@ impl BlockingSqliteStore {
         })
     }
 
-    /// As [`MessageStore::write_message`](crate::MessageStore::write_message).
+    /// Writes one message. See [`MessageStore::write_message`](crate::MessageStore::write_message).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
+    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
+    /// after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_message", skip_all)]
     pub fn write_message(
         &self,
@@ -98,14 +105,19 @@ impl BlockingSqliteStore {
         expected_version: ExpectedVersion,
     ) -> Result<Written, Error> {
         let limits = &self.shared.config.limits;
-        let request = Request::of_message(limits, stream, message, expected_version)?;
+        let request = Request::from_message(limits, stream, message, expected_version)?;
         Ok(self.submit(request)?.as_slice()[0])
     }
 
-    /// As [`MessageStore::write_batch`](crate::MessageStore::write_batch).
+    /// Writes messages to one stream atomically. See
+    /// [`MessageStore::write_batch`](crate::MessageStore::write_batch).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
+    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
+    /// after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
     pub fn write_batch(
         &self,
@@ -114,42 +126,54 @@ impl BlockingSqliteStore {
         expected_version: ExpectedVersion,
     ) -> Result<Vec<Written>, Error> {
         let limits = &self.shared.config.limits;
-        let request = Request::of_batch(limits, stream, messages, expected_version)?;
+        let request = Request::from_batch(limits, stream, messages, expected_version)?;
         Ok(self.submit(request)?.into_vec())
     }
 
-    /// As [`MessageStore::write_streams`](crate::MessageStore::write_streams).
+    /// Writes to several streams atomically. See
+    /// [`MessageStore::write_streams`](crate::MessageStore::write_streams).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
+    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
+    /// after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
-        let request = Request::of_streams(&self.shared.config.limits, writes)?;
+        let request = Request::from_streams(&self.shared.config.limits, writes)?;
         let counts = request.counts();
-        Ok(split(&counts, self.submit(request)?.as_slice()))
+        Ok(split_by_stream(&counts, self.submit(request)?.as_slice()))
     }
 
     fn submit(&self, request: Request) -> Verdict {
+        // The request moves into the queue, but an unknown outcome must name its ids.
         let ids = request.ids();
         let deadline = Instant::now() + self.shared.config.write_timeout;
-        let outcome = self.shared.threads.submit_until(request, deadline);
-        outcome.unwrap_or_else(|error| Err(self.shared.failure(error, ids)))
+        let outcome = self.shared.blocking_queue.submit_until(request, deadline);
+        outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ids)))
     }
 
-    /// As [`MessageStore::import_messages`](crate::MessageStore::import_messages).
+    /// Stores messages recorded by another store, in one commit. Returns the number of new ones.
+    /// See [`MessageStore::import_messages`](crate::MessageStore::import_messages).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::ImportConflict`] for a message that does not continue the stored ones.
+    /// [`Error::Timeout`] while another process holds the file's write lock;
+    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.import", skip_all)]
     pub fn import_messages(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
         let writer = &self.shared.writer;
         writer.change(|connection| import::import(connection, messages))
     }
 
-    /// As [`MessageStore::get_stream_messages`](crate::MessageStore::get_stream_messages).
+    /// Reads messages of one stream, in order. See
+    /// [`MessageStore::get_stream_messages`](crate::MessageStore::get_stream_messages).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_stream", skip_all)]
     pub fn get_stream_messages(
         &self,
@@ -159,10 +183,12 @@ impl BlockingSqliteStore {
         self.messages(|connection| read::stream(connection, stream, read))
     }
 
-    /// As [`MessageStore::get_category_messages`](crate::MessageStore::get_category_messages).
+    /// Reads messages of a category, or all messages, ordered by global position. See
+    /// [`MessageStore::get_category_messages`](crate::MessageStore::get_category_messages).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_category", skip_all)]
     pub fn get_category_messages(
         &self,
@@ -181,10 +207,12 @@ impl BlockingSqliteStore {
         Ok(messages)
     }
 
-    /// As [`MessageStore::get_last_stream_message`](crate::MessageStore::get_last_stream_message).
+    /// Reads the last message of a stream, or its last message of one type. See
+    /// [`MessageStore::get_last_stream_message`](crate::MessageStore::get_last_stream_message).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_last", skip_all)]
     pub fn get_last_stream_message(
         &self,
@@ -197,87 +225,113 @@ impl BlockingSqliteStore {
         Ok(last)
     }
 
-    /// As [`MessageStore::stream_version`](crate::MessageStore::stream_version).
+    /// The position of the last message of a stream, `None` if the stream has no messages. See
+    /// [`MessageStore::stream_version`](crate::MessageStore::stream_version).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
         let name = stream.as_str();
         let version = |connection: &_| Ok(super::apply::version(connection, name)?);
         self.shared.read(version)
     }
 
-    /// As [`MessageStore::head`](crate::MessageStore::head).
+    /// The last global position, `None` for an empty store. See
+    /// [`MessageStore::head`](crate::MessageStore::head).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn head(&self) -> Result<Option<GlobalPosition>, Error> {
         self.shared.read(read::head)
     }
 
-    /// As [`MessageStore::list_streams`](crate::MessageStore::list_streams).
+    /// Lists a page of streams. See
+    /// [`MessageStore::list_streams`](crate::MessageStore::list_streams).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn list_streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
         let streams = |connection: &_| list::streams(connection, list);
         self.shared.read(streams)
     }
 
-    /// As [`MessageStore::list_categories`](crate::MessageStore::list_categories).
+    /// Lists all categories, ordered by the bytes of their names. Reads the whole store. See
+    /// [`MessageStore::list_categories`](crate::MessageStore::list_categories).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn list_categories(&self) -> Result<Vec<CategoryInfo>, Error> {
         self.shared.read(list::categories)
     }
 
-    /// As [`MessageStore::info`](crate::MessageStore::info).
+    /// Counts streams and messages. Reads the whole store. See
+    /// [`MessageStore::info`](crate::MessageStore::info).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn info(&self) -> Result<StoreInfo, Error> {
         self.shared.read(list::info)
     }
 
-    /// As [`MessageStore::truncate_stream`](crate::MessageStore::truncate_stream).
+    /// Deletes the messages of a stream before a position and returns their number. The last
+    /// message is always kept. See
+    /// [`MessageStore::truncate_stream`](crate::MessageStore::truncate_stream).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Timeout`] while another process holds the file's write lock;
+    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
         let writer = &self.shared.writer;
         writer.change(|connection| retention::truncate(connection, stream.as_str(), before))
     }
 
-    /// As [`MessageStore::expire_messages`](crate::MessageStore::expire_messages).
+    /// Deletes messages that were written before a time, in several transactions, and returns their
+    /// number. The last message of each stream is always kept. See
+    /// [`MessageStore::expire_messages`](crate::MessageStore::expire_messages).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Timeout`] while another process holds the file's write lock;
+    /// [`Error::Unavailable`], [`Error::Database`] or [`Error::OutcomeUnknown`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`]. Some messages may have been deleted.
     pub fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
         let before_us = to_us(before);
-        let begin = |connection: &_| Expiry::begin(connection, category);
-        let mut expiry = self.shared.read(begin)?;
-        while expiry.next.is_some() {
+        let start = |connection: &_| Expiry::start(connection, category);
+        let mut expiry = self.shared.read(start)?;
+        // A transaction per step: writers get the lock in between.
+        while expiry.next_stream.is_some() {
             let writer = &self.shared.writer;
-            expiry = writer.change(|connection| expiry.part(connection, before_us))?;
+            expiry = writer.change(|connection| expiry.step(connection, before_us))?;
         }
         Ok(expiry.deleted)
     }
 
-    /// As [`MessageStore::checkpoint`](crate::MessageStore::checkpoint).
+    /// The last position that a consumer saved, `None` if it saved none. See
+    /// [`MessageStore::checkpoint`](crate::MessageStore::checkpoint).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Unavailable`] or
+    /// [`Error::Database`] if SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
         check_consumer(consumer)?;
         let saved = |connection: &_| read::checkpoint(connection, consumer);
         self.shared.read(saved)
     }
 
-    /// As [`MessageStore::save_checkpoint`](crate::MessageStore::save_checkpoint).
+    /// Saves the position of the last message that a consumer has handled, unless a greater one is
+    /// saved. Returns the saved position. See
+    /// [`MessageStore::save_checkpoint`](crate::MessageStore::save_checkpoint).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Timeout`] while
+    /// another process holds the file's write lock; [`Error::Unavailable`], [`Error::Database`] or
+    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn save_checkpoint(
         &self,
         consumer: &str,
@@ -292,10 +346,14 @@ impl BlockingSqliteStore {
         Ok(GlobalPosition::new(saved.unsigned_abs()))
     }
 
-    /// As [`MessageStore::delete_checkpoint`](crate::MessageStore::delete_checkpoint).
+    /// Deletes a consumer's checkpoint. Returns whether there was one. See
+    /// [`MessageStore::delete_checkpoint`](crate::MessageStore::delete_checkpoint).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Timeout`] while
+    /// another process holds the file's write lock; [`Error::Unavailable`], [`Error::Database`] or
+    /// [`Error::OutcomeUnknown`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
         check_consumer(consumer)?;
         self.shared.writer.change(|connection| {
@@ -304,47 +362,53 @@ impl BlockingSqliteStore {
         })
     }
 
-    /// Writes a copy of the store, as it is at one moment, to a new file. Writers go on meanwhile;
-    /// the copy is on disk when this returns, and is opened as any other store.
+    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. The
+    /// copy is on disk when this returns, and opens like any other store.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file exists or can't be written.
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::Database`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
         self.shared
             .read(|connection| backup::write(connection, path))
     }
 
-    /// As [`MessageStore::notifications`](crate::MessageStore::notifications): a hint comes with
-    /// each change by this process.
+    /// Subscribes to hints that messages may have been written. Only changes by this process send
+    /// hints. See [`MessageStore::notifications`](crate::MessageStore::notifications).
     pub fn notifications(&self) -> Notifications {
         self.shared.writer.notifier().notifications()
     }
 
-    /// As [`MessageStore::health`](crate::MessageStore::health).
+    /// Checks that SQLite answers, and reads the settings that decide about durability. See
+    /// [`MessageStore::health`](crate::MessageStore::health).
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
+        // A read checks that the file is readable; the settings are those of the writer.
         self.shared.read(read::head)?;
         let guard = self.shared.writer.lock();
         health::health(guard.as_ref().ok_or(Error::Closed)?)
     }
 
-    /// As [`MessageStore::stats`](crate::MessageStore::stats).
+    /// The store's counters since it was opened.
     pub fn stats(&self) -> Stats {
-        let (threads, tasks) = (self.shared.threads.stats(), self.shared.tasks.stats());
+        let shared = &self.shared;
+        let (blocking, tasks) = (shared.blocking_queue.stats(), shared.async_queue.stats());
         Stats {
-            largest_batch: threads.largest_batch.max(tasks.largest_batch) as u64,
-            queued_writes: (threads.queued + tasks.queued) as u64,
+            largest_batch: blocking.largest_batch.max(tasks.largest_batch) as u64,
+            queued_writes: (blocking.queued + tasks.queued) as u64,
             ..self.shared.counters.stats()
         }
     }
 
-    /// As [`MessageStore::close`](crate::MessageStore::close), for the writes of blocking callers:
-    /// those of async callers that still wait get [`Error::Closed`].
+    /// Closes the store. Queued writes of blocking callers finish; queued writes of async callers
+    /// fail with [`Error::Closed`], and so do new calls.
     pub fn close(&self) {
-        self.shared.threads.close();
+        // The queue first: its last commit needs the connection.
+        self.shared.blocking_queue.close();
         if let Some(readers) = &self.shared.readers {
             readers.close();
         }
@@ -353,14 +417,14 @@ impl BlockingSqliteStore {
 }
 
 impl BlockingSqliteStore {
-    /// Whether one of its faces was closed.
+    /// Whether the blocking or the async store was closed.
     pub(super) fn is_closed(&self) -> bool {
-        self.shared.threads.is_closed() || self.shared.tasks.is_closed()
+        self.shared.blocking_queue.is_closed() || self.shared.async_queue.is_closed()
     }
 }
 
 impl Shared {
-    /// Reads on a connection of its own, or in memory on the only one.
+    /// Reads on a read connection, or on the writer's for a store in memory.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Error>,
@@ -371,8 +435,8 @@ impl Shared {
         }
     }
 
-    /// What a caller is told whom the queue gave no verdict.
-    pub(super) fn failure(&self, error: SubmitError<Error>, ids: OneOrMany<Uuid>) -> Error {
+    /// The error of a caller whose request got no verdict.
+    pub(super) fn submit_error(&self, error: SubmitError<Error>, ids: OneOrMany<Uuid>) -> Error {
         match error {
             SubmitError::TimedOut => Error::Timeout {
                 operation: "write",
@@ -381,7 +445,7 @@ impl Shared {
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
             SubmitError::Panicked => Error::Panicked,
             SubmitError::Closed => Error::Closed,
-            // Whatever else there is leaves it open whether the messages were written.
+            // In all other cases the messages may have been written.
             _ => Error::OutcomeUnknown {
                 ids: ids.into_vec(),
             },
@@ -389,8 +453,9 @@ impl Shared {
     }
 }
 
-/// A list for each stream, as long as `counts` says.
-pub(super) fn split(counts: &[usize], mut written: &[Written]) -> Vec<Vec<Written>> {
+/// Splits the positions into one list per stream. `counts` has the number of messages of each
+/// stream.
+pub(super) fn split_by_stream(counts: &[usize], mut written: &[Written]) -> Vec<Vec<Written>> {
     let mut lists = Vec::with_capacity(counts.len());
     for &count in counts {
         let (list, rest) = written.split_at(count);

@@ -4,71 +4,71 @@ use std::time::Duration;
 use crate::time::LONGEST_WAIT;
 use crate::{Error, Limits};
 
-/// Where a store is, what its commits survive, and within which bounds it works.
+/// Configuration of a store in SQLite.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where the messages are.
+    /// Memory or a file.
     pub location: Location,
-    /// What an acknowledged write survives. Default: [`Durability::Full`].
+    /// Whether acknowledged writes survive power loss. Default: [`Durability::Full`].
     pub durability: Durability,
-    /// How large a write may be.
+    /// Size limits for writes.
     pub limits: Limits,
-    /// The most writes that one commit takes. Default: 512.
+    /// Maximum number of writes per commit. Default: 512.
     pub max_batch_requests: usize,
-    /// The most bytes of messages that one commit takes; one write that is larger goes alone.
+    /// Maximum size of the messages per commit in bytes. A larger write is committed alone.
     /// Default: 1 MiB.
     pub max_batch_bytes: usize,
-    /// The most writes that wait for a commit; who comes then waits for room. Default: 8,192.
+    /// Maximum number of queued writes. Further callers wait for space. Default: 8,192.
     pub max_queued_requests: usize,
-    /// The most bytes of messages that wait for a commit. Default: 16 MiB.
+    /// Maximum size of queued messages in bytes. Default: 16 MiB.
     pub max_queued_bytes: usize,
-    /// How long a write may take, waiting for others and for other processes included. Default:
-    /// 5 s.
+    /// Time limit of a write, including the wait in the queue and for locks of other processes.
+    /// Default: 5 s.
     pub write_timeout: Duration,
-    /// How long a read may wait for a lock of another process, which readers need only while one
-    /// recovers the file. Default: 10 s.
+    /// How long a read may wait for another process's lock. A read waits only while another process
+    /// recovers the file after a crash. Default: 10 s.
     pub read_timeout: Duration,
-    /// The most read connections that are kept open while nobody reads; more are opened where more
-    /// read at once. Default: 8.
+    /// Maximum number of idle read connections to keep open. More are opened on demand. Default: 8.
     pub idle_readers: usize,
-    /// The page cache of each connection, in bytes. Default: 16 MiB.
+    /// Size of each connection's page cache in bytes. Default: 16 MiB.
     pub cache_bytes: usize,
 }
 
-/// Where the messages of a store are.
+/// The place of a store's messages: memory or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// In this process only, gone when the store is.
+    /// In memory, until the store is dropped.
     Memory,
-    /// In this file and two beside it (`-wal`, `-shm`). Made where there is none; its folder must
-    /// exist. On a local file system: SQLite's log needs shared memory.
+    /// In this file and two beside it (`-wal`, `-shm`). The file is created if it is missing; its
+    /// folder must exist. It must be on a local file system, because SQLite's write-ahead log needs
+    /// shared memory.
     File(PathBuf),
 }
 
-/// What an acknowledged write survives.
+/// The failures that acknowledged writes survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The loss of power: each commit ends with an fsync of the log (`synchronous = FULL`).
+    /// Power loss. Each commit ends with an fsync of the log (`synchronous = FULL`).
     #[default]
     Full,
-    /// The death of the process, not the loss of power: that may take the last commits, never leave
-    /// half of one (`synchronous = NORMAL`).
+    /// The death of the process, but not power loss, which may lose the last commits. Commits are
+    /// never lost in part (`synchronous = NORMAL`).
     Normal,
 }
 
 impl Config {
-    /// The defaults, in memory.
+    /// The default configuration of a store in memory.
     pub fn memory() -> Self {
-        Self::at(Location::Memory)
+        Self::with_location(Location::Memory)
     }
 
-    /// The defaults, in a file.
+    /// The default configuration of a store in a file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self::at(Location::File(path.into()))
+        Self::with_location(Location::File(path.into()))
     }
 
-    fn at(location: Location) -> Self {
+    fn with_location(location: Location) -> Self {
         Self {
             location,
             durability: Durability::Full,
@@ -84,16 +84,16 @@ impl Config {
         }
     }
 
-    /// With this durability.
+    /// Sets the durability.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// As it is used: with the path from the root, so that a working directory that changes later does
-    /// not lead readers to another file, and with limits that clocks and SQLite can bear.
-    pub(super) fn settled(mut self) -> Result<Self, Error> {
+    /// Makes the path absolute, because readers open the file later, when the working directory may
+    /// have changed, and caps the time limits to what clocks and SQLite accept.
+    pub(super) fn normalized(mut self) -> Result<Self, Error> {
         if let Location::File(path) = &mut self.location {
             *path = std::path::absolute(&*path).map_err(|failed| Error::Unavailable {
                 reason: format!("{}: {failed}", path.display()).into(),

@@ -1,4 +1,4 @@
-//! How connections are opened, and what they are asked to be.
+//! Opens connections and configures them.
 
 use std::path::Path;
 use std::thread;
@@ -12,16 +12,17 @@ use super::error::is_busy;
 use super::schema;
 use crate::Error;
 
-/// More statements than there are: none is prepared twice.
-const KEPT_STATEMENTS: usize = 64;
-/// The log is moved into the file when it has so many pages. More than SQLite's 1,000: writes to
-/// many categories change pages all over the indexes, and each page is moved once however often it
-/// was written.
+/// Capacity of the statement cache. More than the number of statements, so none is evicted.
+const CACHED_STATEMENTS: usize = 64;
+/// Length of the log, in pages, at which SQLite moves it into the file. More than SQLite's default
+/// of 1,000: writes to many categories change pages all over the indexes, and a checkpoint moves
+/// each page once however often it was written.
 const CHECKPOINT_PAGES: i64 = 4_000;
+/// Pause before another attempt to open a locked file.
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
-/// The connection that writes, with the schema installed and verified. Processes that open one file
-/// at the same time wait for each other.
+/// Opens the writer's connection and installs and verifies the schema. Waits while another process
+/// opens the same file.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let give_up = Instant::now() + config.write_timeout;
     loop {
@@ -39,13 +40,14 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     }
 }
 
-/// A connection that reads a file. It is opened for writing, so that whichever is the last to be
-/// closed can fold the log into the file; nothing is written with it.
+/// Opens a read connection. It has write access only because the last connection to close moves the
+/// log into the file, and that may be this one.
 pub(super) fn reader(config: &Config, path: &Path) -> Result<Connection, Error> {
     let connection =
         Connection::open_with_flags(path, flags() | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Unlike the writer, a reader may wait within SQLite: it waits only during crash recovery.
     connection.busy_timeout(config.read_timeout)?;
-    prepare_caches(&connection, config)?;
+    configure_caches(&connection, config)?;
     Ok(connection)
 }
 
@@ -79,39 +81,44 @@ fn try_writer(config: &Config) -> Result<Connection, OpenError> {
             Connection::open_with_flags(path, flags() | writable)?
         }
     };
-    // Whoever waits for the lock does so outside SQLite, where waiting need not hold a thread.
+    // Callers retry outside SQLite, where an async caller can wait without blocking a thread.
     connection.busy_timeout(Duration::ZERO)?;
-    // Not before it is known whose file it is.
+    // Before the first change: another application's file must stay untouched.
     schema::refuse_foreign(&connection)?;
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     }
+    // WAL mode is stored in the file; `synchronous` is a setting of the connection.
     match config.durability {
         Durability::Full => set(&connection, "synchronous", "FULL", "2")?,
         Durability::Normal => set(&connection, "synchronous", "NORMAL", "1")?,
     }
-    prepare_caches(&connection, config)?;
+    configure_caches(&connection, config)?;
     schema::install(&connection)?;
     schema::verify(&connection)?;
     Ok(connection)
 }
 
-/// Each connection is used by one thread at a time, so SQLite need not lock. Names are plain paths.
+/// Without SQLite's mutex, because one thread at a time uses a connection. Without
+/// `SQLITE_OPEN_URI`, so a path is never parsed as a URI.
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
-/// Statements are prepared once: without the first setting SQLite plans a statement anew whenever
-/// another value is bound to what bounds a range.
-fn prepare_caches(connection: &Connection, config: &Config) -> Result<(), rusqlite::Error> {
+/// Configures the statement cache and the page cache.
+fn configure_caches(connection: &Connection, config: &Config) -> Result<(), rusqlite::Error> {
+    // Without a stable query plan, SQLite prepares a statement again whenever another value is
+    // bound to the bound of a range.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // A negative cache size is in KiB, a positive one in pages.
     let kibibytes = i64::try_from(config.cache_bytes / 1024).unwrap_or(i64::MAX);
     connection.pragma_update(None, "cache_size", -kibibytes)
 }
 
-/// Sets a pragma and reads it back: some file systems refuse a setting without an error.
+/// Sets a pragma and reads it back, because SQLite may ignore a setting without an error, such as
+/// WAL mode on a file system that does not support it.
 fn set(
     connection: &Connection,
     pragma: &str,

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Stats;
 
-/// What the store counts while it works.
+/// The store's counters, without those of the queues.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
@@ -13,7 +13,7 @@ pub(super) struct Counters {
     messages_read: AtomicU64,
 }
 
-/// What one batch came to.
+/// The counters of one batch, kept apart until it is committed.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) writes: u64,
@@ -22,8 +22,9 @@ pub(super) struct Tally {
 }
 
 impl Counters {
-    /// Counts a batch that was committed.
+    /// Adds a committed batch.
     pub(super) fn committed(&self, tally: &Tally) {
+        // Relaxed, here and below: no other memory depends on the order of the counters.
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.writes.fetch_add(tally.writes, Ordering::Relaxed);
         self.messages_written
@@ -31,14 +32,14 @@ impl Counters {
         self.conflicts.fetch_add(tally.conflicts, Ordering::Relaxed);
     }
 
-    /// Counts a read.
+    /// Adds a read.
     pub(super) fn read(&self, messages: usize) {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.messages_read
             .fetch_add(messages as u64, Ordering::Relaxed);
     }
 
-    /// The numbers of this moment; the queues add theirs.
+    /// The current values. The caller adds those of the queues.
     pub(super) fn stats(&self) -> Stats {
         Stats {
             commits: self.commits.load(Ordering::Relaxed),

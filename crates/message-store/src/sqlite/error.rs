@@ -1,11 +1,11 @@
-//! The one place that knows SQLite's result codes.
+//! Maps SQLite's result codes. No other module looks at them.
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
 use crate::Error;
 
-/// Whether another connection holds the lock that is needed: try again.
+/// Whether another connection holds a lock, so that a retry may succeed.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -13,7 +13,7 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether a unique index has the value already.
+/// Whether the error is a violation of a unique index.
 pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error().map(|error| error.extended_code),

@@ -3,7 +3,7 @@ use rusqlite::Connection;
 use super::connection::setting;
 use crate::{Error, Health};
 
-/// The settings that decide what a commit survives.
+/// The settings that decide whether a commit survives power loss.
 const DURABILITY: [&str; 2] = ["journal_mode", "synchronous"];
 
 pub(super) fn health(connection: &Connection) -> Result<Health, Error> {
@@ -11,7 +11,8 @@ pub(super) fn health(connection: &Connection) -> Result<Health, Error> {
     for name in DURABILITY {
         durability.push((name, setting(connection, name)?));
     }
-    // In the log of a file, and synced with each commit: FULL is 2, EXTRA 3.
+    // Durable means a file in WAL mode with an fsync per commit: `synchronous` is FULL (2) or EXTRA
+    // (3).
     let is_durable = durability[0].1 == "wal" && matches!(durability[1].1.as_str(), "2" | "3");
     Ok(Health::new(
         "SQLite",

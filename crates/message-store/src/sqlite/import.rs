@@ -1,4 +1,4 @@
-//! Messages that were recorded elsewhere.
+//! Imports messages recorded by another store.
 
 use rusqlite::Connection;
 
@@ -9,14 +9,14 @@ use super::row::{RowReader, stored};
 use super::{payload, read, request, statements};
 use crate::{Error, Position, RecordedMessage, same_json};
 
-/// Stores what is not stored yet, in the transaction at hand; returns how many.
+/// Stores the new messages within the caller's transaction and returns their number.
 pub(super) fn import(connection: &Connection, messages: &[RecordedMessage]) -> Result<u64, Error> {
     let mut head = read::head(connection)?.map_or(0, |head| head.get());
     let mut imported = 0;
     for message in messages {
         let global_position = message.global_position().get();
         if global_position <= head {
-            skip(connection, message)?;
+            check_stored(connection, message)?;
             continue;
         }
         insert(connection, message)?;
@@ -26,9 +26,9 @@ pub(super) fn import(connection: &Connection, messages: &[RecordedMessage]) -> R
     Ok(imported)
 }
 
-/// Passes a message that is stored already.
-fn skip(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
-    let mut select = connection.prepare_cached(statements::AT)?;
+/// Checks that a message at or before the head is stored with the same content.
+fn check_stored(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
+    let mut select = connection.prepare_cached(statements::BY_GLOBAL_POSITION)?;
     let mut rows = select.query([stored(message.global_position().get())])?;
     let is_stored = match rows.next()? {
         Some(row) => is_same(&RowReader::default().message(row)?, message),
@@ -37,7 +37,10 @@ fn skip(connection: &Connection, message: &RecordedMessage) -> Result<(), Error>
     if is_stored {
         Ok(())
     } else {
-        Err(conflict(message, "the store is past this global position"))
+        Err(conflict(
+            message,
+            "the head is at or after this global position",
+        ))
     }
 }
 
@@ -48,6 +51,7 @@ fn is_same(found: &RecordedMessage, message: &RecordedMessage) -> bool {
         && found.message_type() == message.message_type()
         && found.time_us() == message.time_us()
         && same_json(found.data_json(), message.data_json())
+        // An empty text stands for missing metadata. It is not JSON, so it equals only itself.
         && same_json(
             found.metadata_json().unwrap_or_default(),
             message.metadata_json().unwrap_or_default(),
@@ -55,13 +59,14 @@ fn is_same(found: &RecordedMessage, message: &RecordedMessage) -> bool {
 }
 
 fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
-    // Behind the last rowid of all, SQLite takes any that is free.
-    let number = |number| match i64::try_from(number) {
+    // Reject the greatest rowid: once it is used, SQLite picks free rowids at random.
+    let checked = |number| match i64::try_from(number) {
         Ok(number) if number < i64::MAX => Ok(number),
-        _ => Err(conflict(message, "no position of 63 bits follows its own")),
+        _ => Err(conflict(message, "no 63-bit position follows its position")),
     };
-    let position = number(message.position().get())?;
+    let position = checked(message.position().get())?;
     let version = version(connection, message.stream_name())?;
+    // A stream that is new to the store may start at any position.
     if version.is_some_and(|version| version.next() != message.position()) {
         let version = Position::number_or_minus_one(version);
         let reason = format!("its stream is at position {version}");
@@ -71,7 +76,7 @@ fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Erro
     let metadata_frame = message.metadata_json().and_then(payload::compress);
     let correlation = message.metadata_json().and_then(request::correlation);
     let row = InsertRow {
-        global_position: Some(number(message.global_position().get())?),
+        global_position: Some(checked(message.global_position().get())?),
         position,
         time_us: message.time_us(),
         stream_name: message.stream_name(),

@@ -6,7 +6,7 @@ use super::statements;
 
 /// A row of `messages`.
 pub(super) struct InsertRow<'a> {
-    /// `None` for the next one.
+    /// `None` to let SQLite assign the next rowid.
     pub(super) global_position: Option<i64>,
     pub(super) position: i64,
     pub(super) time_us: i64,
@@ -20,8 +20,9 @@ pub(super) struct InsertRow<'a> {
 }
 
 impl InsertRow<'_> {
-    /// Inserts it, and returns its global position.
+    /// Inserts the row and returns its global position.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<i64> {
+        // Binding by index skips rusqlite's parameter slice, which needs `dyn ToSql` values.
         let mut insert = connection.prepare_cached(statements::INSERT)?;
         insert.raw_bind_parameter(1, self.global_position)?;
         insert.raw_bind_parameter(2, self.position)?;

@@ -1,4 +1,4 @@
-//! What streams and categories there are.
+//! Lists streams and categories.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -7,7 +7,8 @@ use super::transaction::Transaction;
 use crate::time::from_us;
 use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
 
-/// A page of streams, of one state of the store. Costs two descents a stream, however long it is.
+/// Lists a page of streams in one snapshot. Each stream costs two index searches, independent of
+/// its length.
 pub(super) fn streams(
     connection: &Connection,
     list: &ListStreams,
@@ -26,15 +27,17 @@ pub(super) fn streams(
     Ok(streams)
 }
 
-/// The first name of the page: neither before the prefix nor up to the cursor.
+/// The first name of the page: at or after the prefix, and after the last name of the previous
+/// page.
 fn first_name(connection: &Connection, list: &ListStreams) -> Result<Option<String>, Error> {
     match &list.after {
+        // The name after a cursor before the prefix could still be one without the prefix.
         Some(after) if *after >= list.prefix => name(connection, statements::NAME_AFTER, after),
         _ => name(connection, statements::NAME_FROM, &list.prefix),
     }
 }
 
-/// The stream name that a statement finds.
+/// Runs a statement that finds at most one stream name.
 pub(super) fn name(
     connection: &Connection,
     statement: &str,

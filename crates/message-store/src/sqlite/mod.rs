@@ -1,7 +1,16 @@
-//! The store in SQLite: in memory or in a file, for threads and for async callers.
+//! The store in SQLite, in memory or in a file, for blocking and for async callers.
 //!
-//! A file is in WAL mode: readers never wait for the writer, nor it for them. Several processes may
-//! use one file; each write takes the file's lock first and reads what it builds on under it.
+//! A file is in WAL mode, so readers and the writer never wait for each other. Several processes
+//! may use one file: each write takes the file's lock before it reads anything.
+//!
+//! Codemap:
+//! - `blocking` implements all operations; `store` calls them from async code.
+//! - A write passes `request` (validate, compress), a commit queue, `writer` (one transaction per
+//!   batch), `apply` (one request) and `insert` (one row).
+//! - A read passes `readers` (a connection), `read` (the query) and `row` (decode).
+//! - Only `payload` uses zstd, and only `error` knows SQLite's result codes.
+//! - `statements` contains the SQL; its tests check the query plans. `schema` installs and verifies
+//!   the files of `schema/message_store/sqlite`.
 
 mod apply;
 mod backup;

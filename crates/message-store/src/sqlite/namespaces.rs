@@ -18,11 +18,11 @@ use crate::text::invalid;
 use crate::time::{from_us, to_us};
 use crate::{Error, Namespace, NamespaceName, Namespaces, Stats, json};
 
-/// Namespaces that are a file each in one folder, or all in memory. Cheap to clone.
+/// Namespaces as one file each in a folder, or all in memory. Cheap to clone.
 ///
-/// A file's name has the namespace's in it, with all but small letters and digits of ASCII written
-/// as their bytes: no name leads out of the folder, and no two meet where the file system takes
-/// capitals for small letters.
+/// A file is named after its namespace. All bytes except lower-case ASCII letters and digits are
+/// percent-encoded, so no name leaves the folder, and two names never share a file on a file system
+/// that ignores case.
 #[derive(Clone)]
 pub struct SqliteNamespaces {
     shared: Arc<Shared>,
@@ -38,21 +38,21 @@ impl fmt::Debug for SqliteNamespaces {
 }
 
 struct Shared {
-    /// With the folder as its location.
+    /// The stores' configuration, with the folder as its location.
     config: Config,
     open: Mutex<HashMap<NamespaceName, SqliteStore>>,
 }
 
 impl SqliteNamespaces {
-    /// The namespaces in a folder, which is made where there is none: the `config` of each store,
-    /// with the folder in place of a file. With [`Location::Memory`] all are in memory, each until
-    /// its store is closed.
+    /// The namespaces in a folder, which is created if it is missing. `config` is the configuration
+    /// of each store, with the folder as its location. With [`Location::Memory`], namespaces are in
+    /// memory and each one exists until its store is closed.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder can't be made; [`Error::Unavailable`] where its path is relative
-    /// to one that is gone.
+    /// [`Error::Io`] if the folder can't be created; [`Error::Unavailable`] if its path is relative
+    /// and the working directory does not exist.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let config = config.settled()?;
+        let config = config.normalized()?;
         if let Location::File(folder) = &config.location {
             fs::create_dir_all(folder)?;
         }
@@ -65,7 +65,7 @@ impl SqliteNamespaces {
         })
     }
 
-    /// What the stores that are open have done, together.
+    /// The sum of the counters of all open stores.
     pub fn stats(&self) -> Stats {
         let open = self.shared.lock();
         let stores = open.values().map(|store| store.blocking().stats());
@@ -83,7 +83,7 @@ impl SqliteNamespaces {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, HashMap<NamespaceName, SqliteStore>> {
-        // The map is whole at every point where a panic is possible.
+        // Poisoning can be ignored: each change of the map is a single insert or remove.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,10 +100,11 @@ impl Shared {
             created_at: from_us(to_us(SystemTime::now())),
             attributes,
         };
+        // Held throughout: two callers must not both find an in-memory namespace missing.
         let mut open = self.lock();
         match self.path(&namespace.name) {
             Some(path) => create_file(&self.config, &path, &namespace)?,
-            None if in_use(&open, &namespace.name).is_some() => {
+            None if find_open(&open, &namespace.name).is_some() => {
                 return Err(exists(&namespace.name));
             }
             None => {
@@ -111,7 +112,7 @@ impl Shared {
                 store
                     .shared
                     .writer
-                    .change(|found| record(found, &namespace))?;
+                    .change(|connection| insert_namespace(connection, &namespace))?;
                 open.insert(namespace.name.clone(), store.into());
             }
         }
@@ -119,30 +120,32 @@ impl Shared {
     }
 
     fn open(&self, name: &NamespaceName) -> Result<SqliteStore, Error> {
-        self.opened(&mut self.lock(), name)
+        self.open_locked(&mut self.lock(), name)
     }
 
-    /// The store of a namespace, which is among those that are open from then on.
-    fn opened(
+    /// Returns the open store of a namespace, or opens it and adds it to `open`.
+    fn open_locked(
         &self,
         open: &mut HashMap<NamespaceName, SqliteStore>,
         name: &NamespaceName,
     ) -> Result<SqliteStore, Error> {
-        if let Some(store) = in_use(open, name) {
+        if let Some(store) = find_open(open, name) {
             return Ok(store.clone());
         }
+        // Checked first, because opening a store creates a missing file.
         let path = self.path(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| not_found(name))?;
-        let store = SqliteStore::from(BlockingSqliteStore::open(at(&self.config, path))?);
+        let config = with_path(&self.config, path);
+        let store = SqliteStore::from(BlockingSqliteStore::open(config)?);
         open.insert(name.clone(), store.clone());
         Ok(store)
     }
 
     fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
-        let found = match (in_use(&self.lock(), name), self.path(name)) {
-            (Some(store), _) => store.blocking().shared.read(recorded)?,
+        let found = match (find_open(&self.lock(), name), self.path(name)) {
+            (Some(store), _) => store.blocking().shared.read(read_namespace)?,
             (None, Some(path)) if path.exists() => {
-                recorded(&connection::reader(&self.config, &path)?)?
+                read_namespace(&connection::reader(&self.config, &path)?)?
             }
             (None, _) => None,
         };
@@ -155,7 +158,7 @@ impl Shared {
             Location::Memory => {
                 let open = self.lock();
                 let stores = open.values().filter(|store| !store.blocking().is_closed());
-                let stores = stores.map(|store| store.blocking().shared.read(recorded));
+                let stores = stores.map(|store| store.blocking().shared.read(read_namespace));
                 stores
                     .filter_map(Result::transpose)
                     .collect::<Result<_, _>>()?
@@ -165,7 +168,7 @@ impl Shared {
         Ok(namespaces)
     }
 
-    /// Files that are something else, or a copy under another name, are no namespaces.
+    /// Skips files that are not namespaces, such as a copy of one under another name.
     fn list_folder(&self, folder: &Path) -> Result<Vec<Namespace>, Error> {
         let mut namespaces = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -177,11 +180,11 @@ impl Shared {
                 continue;
             }
             let found = connection::reader(&self.config, &path)
-                .and_then(|connection| recorded(&connection));
+                .and_then(|connection| read_namespace(&connection));
             if let Ok(Some(namespace)) = found
                 && path
                     .file_name()
-                    .is_some_and(|own| own == file_name(&namespace.name).as_str())
+                    .is_some_and(|found| found == file_name(&namespace.name).as_str())
             {
                 namespaces.push(namespace);
             }
@@ -191,12 +194,14 @@ impl Shared {
 
     fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let mut open = self.lock();
-        let store = self.opened(&mut open, name)?;
+        // Opening it first checks that the file exists and is a message store.
+        let store = self.open_locked(&mut open, name)?;
         let count = |connection: &Connection| {
             let count = connection.query_row(statements::COUNT, [], |row| row.get::<_, i64>(0))?;
             Ok(count.unsigned_abs())
         };
         let deleted = store.blocking().shared.read(count)?;
+        // Close before the file is removed, so that no write goes to an unlinked file.
         open.remove(name);
         store.blocking().close();
         if let Some(path) = self.path(name) {
@@ -212,14 +217,18 @@ impl Shared {
     }
 }
 
-/// Makes the file under another name first: it has its own only when it is whole, and of several
-/// that do so at once one succeeds.
+/// Creates the file under a temporary name and links it to its own name once it is complete. If
+/// several processes do so at once, one link succeeds.
 fn create_file(config: &Config, path: &Path, namespace: &Namespace) -> Result<(), Error> {
     let part = path.with_added_extension(format!("new-{}", Uuid::now_v7().simple()));
-    let store = BlockingSqliteStore::open(at(config, part.clone()))?;
-    let recorded = store.shared.writer.change(|found| record(found, namespace));
+    let store = BlockingSqliteStore::open(with_path(config, part.clone()))?;
+    let inserted = store
+        .shared
+        .writer
+        .change(|connection| insert_namespace(connection, namespace));
+    // Closing moves the log into the file, so the file alone is complete.
     store.close();
-    let linked = recorded.and_then(|()| match fs::hard_link(&part, path) {
+    let linked = inserted.and_then(|()| match fs::hard_link(&part, path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(exists(&namespace.name))
         }
@@ -230,8 +239,8 @@ fn create_file(config: &Config, path: &Path, namespace: &Namespace) -> Result<()
     sync_folder(path)
 }
 
-/// Another process may still have the file open. It keeps what it has; a new file of this name must
-/// not meet its log, so the log goes first.
+/// Removes a file and its log. Another process may still have the file open and keeps its unlinked
+/// copy. The log is removed first: a new file with this name must never find an old log.
 fn remove_file(path: &Path) -> Result<(), Error> {
     for suffix in ["-wal", "-shm", ""] {
         let mut name = path.as_os_str().to_owned();
@@ -244,15 +253,15 @@ fn remove_file(path: &Path) -> Result<(), Error> {
     sync_folder(path)
 }
 
-/// The store of a namespace, where one is open that nobody has closed.
-fn in_use<'o>(
+/// The store of a namespace if it is open. A store that its user closed does not count.
+fn find_open<'o>(
     open: &'o HashMap<NamespaceName, SqliteStore>,
     name: &NamespaceName,
 ) -> Option<&'o SqliteStore> {
     open.get(name).filter(|store| !store.blocking().is_closed())
 }
 
-fn at(config: &Config, path: PathBuf) -> Config {
+fn with_path(config: &Config, path: PathBuf) -> Config {
     Config {
         location: Location::File(path),
         ..config.clone()
@@ -270,9 +279,9 @@ fn file_name(name: &NamespaceName) -> String {
     file_name + ".sqlite"
 }
 
-fn record(connection: &Connection, namespace: &Namespace) -> Result<(), Error> {
+fn insert_namespace(connection: &Connection, namespace: &Namespace) -> Result<(), Error> {
     connection.execute(
-        statements::NAME_THE_NAMESPACE,
+        statements::INSERT_NAMESPACE,
         params![
             namespace.name.as_str(),
             to_us(namespace.created_at),
@@ -282,7 +291,7 @@ fn record(connection: &Connection, namespace: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-fn recorded(connection: &Connection) -> Result<Option<Namespace>, Error> {
+fn read_namespace(connection: &Connection) -> Result<Option<Namespace>, Error> {
     let found: Option<(String, i64, Option<String>)> = connection
         .query_row(statements::NAMESPACE, [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -346,7 +355,7 @@ impl Namespaces for SqliteNamespaces {
     }
 
     async fn close(&self) {
-        // Fails only where the runtime is shutting down, and the stores with it.
+        // An error means that the runtime is shutting down; dropping the stores closes them then.
         let _ = self
             .run(|shared| {
                 shared.close();

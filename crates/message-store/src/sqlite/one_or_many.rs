@@ -1,4 +1,4 @@
-/// A list that is most often of one entry, which then needs no allocation.
+/// A list that usually has one entry, stored without an allocation.
 #[derive(Debug)]
 pub(super) enum OneOrMany<T> {
     One(T),
@@ -32,7 +32,7 @@ impl<T> FromIterator<T> for OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// Adds an entry to a list; the first one of an empty list is kept without an allocation.
+    /// Appends an entry. A new list keeps its first entry without an allocation.
     pub(super) fn push(&mut self, entry: T) {
         match self {
             Self::Many(entries) if entries.is_empty() && entries.capacity() == 0 => {
@@ -40,6 +40,7 @@ impl<T> OneOrMany<T> {
             }
             Self::Many(entries) => entries.push(entry),
             Self::One(_) => {
+                // A second entry means a batch, which usually has more.
                 let first = std::mem::replace(self, Self::Many(Vec::with_capacity(16)));
                 if let (Self::One(first), Self::Many(entries)) = (first, self) {
                     entries.extend([first, entry]);

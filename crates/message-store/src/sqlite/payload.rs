@@ -1,17 +1,18 @@
-//! Data and metadata as they are stored: small ones as text, large ones as a zstd frame.
+//! The stored form of data and metadata: small texts unchanged, large ones as a zstd frame.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use crate::Error;
 
-/// Texts of more bytes are compressed.
+/// Longer texts are compressed.
 const COMPRESS_ABOVE_BYTES: usize = 2048;
-/// The fastest of zstd's ordinary levels: JSON shrinks by most of what the slower ones reach.
+/// zstd's fastest regular level. Slower levels make JSON only slightly smaller.
 const LEVEL: i32 = 1;
-/// No stored text is larger: SQLite itself takes no more in one value.
+/// Maximum size of an unpacked text. A damaged frame can claim any size; SQLite's own limit is
+/// about the same.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
 
-/// The zstd frame of a text, where that is smaller.
+/// Compresses a large text, if that makes it smaller.
 pub(super) fn compress(text: &str) -> Option<Vec<u8>> {
     if text.len() <= COMPRESS_ABOVE_BYTES {
         return None;
@@ -20,7 +21,7 @@ pub(super) fn compress(text: &str) -> Option<Vec<u8>> {
     (frame.len() < text.len()).then_some(frame)
 }
 
-/// What is bound for a text and its frame.
+/// The parameter to bind: the frame if there is one, otherwise the text.
 pub(super) fn bound<'a>(text: &'a str, frame: Option<&'a [u8]>) -> ToSqlOutput<'a> {
     ToSqlOutput::Borrowed(match frame {
         Some(frame) => ValueRef::Blob(frame),
@@ -28,7 +29,7 @@ pub(super) fn bound<'a>(text: &'a str, frame: Option<&'a [u8]>) -> ToSqlOutput<'
     })
 }
 
-/// A stored text, unpacked into `scratch` where it is a frame; `None` for SQL's NULL.
+/// Decodes a stored text; `None` for NULL. A frame is unpacked into `scratch`.
 pub(super) fn text<'a>(
     value: ValueRef<'a>,
     scratch: &'a mut Vec<u8>,
@@ -40,7 +41,7 @@ pub(super) fn text<'a>(
             decompress(frame, scratch)?;
             scratch
         }
-        ValueRef::Integer(_) | ValueRef::Real(_) => return Err(damaged("it is a number")),
+        ValueRef::Integer(_) | ValueRef::Real(_) => return Err(damaged("the value is a number")),
     };
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
@@ -53,7 +54,7 @@ fn decompress(frame: &[u8], scratch: &mut Vec<u8>) -> Result<(), Error> {
         .ok()
         .flatten()
         .filter(|size| *size <= MAX_TEXT_BYTES)
-        .ok_or_else(|| damaged("its frame tells no size"))?;
+        .ok_or_else(|| damaged("the frame has no valid content size"))?;
     scratch.clear();
     scratch.reserve(size as usize);
     zstd::bulk::Decompressor::new()

@@ -1,4 +1,4 @@
-//! Reads of messages, on any connection.
+//! Queries for messages, on any connection.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
@@ -9,7 +9,7 @@ use crate::{
     StreamRead,
 };
 
-/// As much room as is made for messages before they are there.
+/// Maximum capacity reserved before any row is read, since `batch_size` can be far too large.
 const MAX_RESERVED: u64 = 128;
 
 pub(super) fn stream(
@@ -30,7 +30,7 @@ pub(super) fn category(
     read: &CategoryRead,
 ) -> Result<Vec<RecordedMessage>, Error> {
     let position = stored(read.position.get());
-    // What a group's member leaves out is not in SQL, so neither is its limit.
+    // Messages of other members are filtered out in `collect`, so SQL must not apply the limit.
     let limit = match read.consumer_group {
         Some(_) => -1,
         None => limit(read.batch_size),
@@ -84,17 +84,17 @@ fn bind<'c>(
     Ok(select)
 }
 
-/// The messages of a statement whose parameters are bound, up to `batch_size` of the group's.
+/// Runs a bound statement and collects up to `batch_size` messages of the group.
 fn collect(
     mut select: CachedStatement<'_>,
     batch_size: Option<u64>,
     group: Option<ConsumerGroup>,
 ) -> Result<Vec<RecordedMessage>, Error> {
-    let most = batch_size.unwrap_or(u64::MAX);
-    let mut messages = Vec::with_capacity(most.min(MAX_RESERVED) as usize);
+    let limit = batch_size.unwrap_or(u64::MAX);
+    let mut messages = Vec::with_capacity(limit.min(MAX_RESERVED) as usize);
     let mut reader = RowReader::default();
     let mut rows = select.raw_query();
-    while (messages.len() as u64) < most {
+    while (messages.len() as u64) < limit {
         let Some(row) = rows.next()? else { break };
         if let Some(group) = group
             && !group.includes(stream_name(row)?)
@@ -140,7 +140,7 @@ pub(super) fn checkpoint(
     Ok(saved.map(|number| GlobalPosition::new(number.unsigned_abs())))
 }
 
-/// SQLite's form: negative for no limit.
+/// SQLite's form of a limit: a negative number means none.
 fn limit(batch_size: Option<u64>) -> i64 {
     batch_size.map_or(-1, stored)
 }

@@ -1,4 +1,4 @@
-//! Connections that read beside the writer.
+//! Read connections.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use super::config::Config;
 use super::connection;
 use crate::Error;
 
-/// Idle read connections of one file. Nobody waits for one: where none is idle, another is opened.
+/// The idle read connections of one file. If none is idle, a read opens another, so no read waits.
 pub(super) struct Readers {
     config: Config,
     path: PathBuf,
@@ -26,17 +26,20 @@ impl Readers {
         }
     }
 
-    /// Lends a connection to `read`.
+    /// Runs `read` on an idle or a new connection.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        // The connection that was used last, because its page cache is the freshest.
         let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
         let connection = match idle {
             Some(connection) => connection,
             None => connection::reader(&self.config, &self.path)?,
         };
+        // The lock is not held here: reads run in parallel.
         let result = read(&connection);
+        // A connection that is not kept is dropped, which closes it.
         if let Some(idle) = self.lock().as_mut()
             && idle.len() < self.config.idle_readers
         {
@@ -45,7 +48,7 @@ impl Readers {
         result
     }
 
-    /// Closes what is idle now, and what is lent when it comes back.
+    /// Closes the idle connections. Connections in use are closed when their reads end.
     pub(super) fn close(&self) {
         drop(self.lock().take());
     }

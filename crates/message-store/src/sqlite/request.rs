@@ -1,5 +1,5 @@
-//! A write as it waits for its commit: checked, with ids, large texts compressed. All of that is
-//! done before the queue, so that nobody waits for it.
+//! A write as it waits in the queue. It is validated, has ids, and its large texts are compressed;
+//! this work happens before the queue so that no other caller waits for it.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::payload;
 use crate::stream_name::category_of;
 use crate::{Error, ExpectedVersion, Limits, Message, StreamName, StreamWrite, Written};
 
-/// What the queue holds.
+/// A write in the queue.
 pub(super) struct Request {
     pub(super) streams: OneOrMany<StreamRequest>,
     pub(super) size_bytes: usize,
@@ -24,7 +24,7 @@ pub(super) struct StreamRequest {
     pub(super) messages: OneOrMany<MessageRequest>,
 }
 
-/// A message with an id.
+/// A message with its id and the column values computed from it.
 pub(super) struct MessageRequest {
     pub(super) id: Uuid,
     pub(super) message: Message,
@@ -33,11 +33,11 @@ pub(super) struct MessageRequest {
     pub(super) correlation: Option<String>,
 }
 
-/// What a caller gets: the place of each message, in order, or why there is none.
+/// The result for a caller: the positions of its messages in order, or an error.
 pub(super) type Verdict = Result<OneOrMany<Written>, Error>;
 
 impl Request {
-    pub(super) fn of_message(
+    pub(super) fn from_message(
         limits: &Limits,
         stream: &StreamName,
         message: Message,
@@ -45,10 +45,10 @@ impl Request {
     ) -> Result<Self, Error> {
         limits.check_message(&message)?;
         let messages = OneOrMany::One(MessageRequest::new(message));
-        Ok(Self::of_stream(stream, messages, expected_version))
+        Ok(Self::for_stream(stream, messages, expected_version))
     }
 
-    pub(super) fn of_batch(
+    pub(super) fn from_batch(
         limits: &Limits,
         stream: &StreamName,
         messages: Vec<Message>,
@@ -56,10 +56,10 @@ impl Request {
     ) -> Result<Self, Error> {
         limits.check_batch(&messages)?;
         let messages = messages.into_iter().map(MessageRequest::new).collect();
-        Ok(Self::of_stream(stream, messages, expected_version))
+        Ok(Self::for_stream(stream, messages, expected_version))
     }
 
-    pub(super) fn of_streams(limits: &Limits, writes: Vec<StreamWrite>) -> Result<Self, Error> {
+    pub(super) fn from_streams(limits: &Limits, writes: Vec<StreamWrite>) -> Result<Self, Error> {
         limits.check_streams(&writes)?;
         let streams = writes.into_iter().map(|write| StreamRequest {
             name: write.stream,
@@ -70,29 +70,29 @@ impl Request {
                 .map(MessageRequest::new)
                 .collect(),
         });
-        Ok(Self::of(streams.collect()))
+        Ok(Self::new(streams.collect()))
     }
 
-    fn of_stream(
+    fn for_stream(
         stream: &StreamName,
         messages: OneOrMany<MessageRequest>,
         expected_version: ExpectedVersion,
     ) -> Self {
-        Self::of(OneOrMany::One(StreamRequest {
+        Self::new(OneOrMany::One(StreamRequest {
             name: stream.clone(),
             expected_version,
             messages,
         }))
     }
 
-    fn of(streams: OneOrMany<StreamRequest>) -> Self {
+    fn new(streams: OneOrMany<StreamRequest>) -> Self {
         let mut request = Self {
             streams,
             size_bytes: 0,
         };
         request.size_bytes = request
             .messages()
-            .map(|(_, one)| one.message.size_bytes())
+            .map(|(_, message)| message.message.size_bytes())
             .sum();
         request
     }
@@ -109,7 +109,7 @@ impl Request {
         self.messages().map(|(_, message)| message.id).collect()
     }
 
-    /// How many messages each stream gets.
+    /// The number of messages of each stream.
     pub(super) fn counts(&self) -> Vec<usize> {
         let streams = self.streams.as_slice().iter();
         streams
@@ -121,6 +121,7 @@ impl Request {
 impl MessageRequest {
     fn new(message: Message) -> Self {
         Self {
+            // Version 7 ids increase with time, so new entries of the index are close together.
             id: message.id().unwrap_or_else(Uuid::now_v7),
             data_frame: payload::compress(message.data_json()),
             metadata_frame: message.metadata_json().and_then(payload::compress),
@@ -130,14 +131,15 @@ impl MessageRequest {
     }
 }
 
-/// The category of the `correlationStreamName` of this metadata.
+/// The category of the metadata's `correlationStreamName`.
 pub(super) fn correlation(metadata: &str) -> Option<String> {
     const KEY: &str = "correlationStreamName";
-    // The key could be written with escapes. What has neither key nor escape needs no parsing.
+    // Most metadata has no such key. Parse only if the key may be there, perhaps spelled with
+    // escapes.
     if !metadata.contains(KEY) && !metadata.contains('\\') {
         return None;
     }
-    // Of repeated keys the last counts.
+    // A map keeps the last of repeated keys, as SQL does.
     let object: HashMap<String, &RawValue> = serde_json::from_str(metadata).ok()?;
     let stream_name: String = serde_json::from_str(object.get(KEY)?.get()).ok()?;
     Some(category_of(&stream_name).to_owned())

@@ -1,4 +1,8 @@
-//! What is deleted while its stream lives on.
+//! Deletes old messages.
+//!
+//! Invariant: deletion takes a stream's messages from the front and keeps the last one, so
+//! positions have no gap and the version stays known (tests: the conformance suite's retention
+//! cases in `sqlite/memory.rs` and `sqlite/file.rs`).
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -8,10 +12,10 @@ use super::row::stored;
 use super::statements;
 use crate::{Category, Error, Position};
 
-/// Streams that one transaction looks at: writers wait for no more.
-const STREAMS_PER_PART: usize = 256;
+/// Streams per transaction. Writers wait for one transaction, so it must be short.
+const STREAMS_PER_STEP: usize = 256;
 
-/// Deletes what a stream has before a position, but not its last message.
+/// Deletes a stream's messages before a position, except its last message.
 pub(super) fn truncate(
     connection: &Connection,
     stream: &str,
@@ -20,60 +24,64 @@ pub(super) fn truncate(
     let Some(version) = version(connection, stream)? else {
         return Ok(0);
     };
+    // Capping the position at the version keeps the last message.
     let deleted = connection
         .prepare_cached(statements::TRUNCATE)?
         .execute((stream, stored(before.min(version).get())))?;
     Ok(deleted as u64)
 }
 
-/// An expiry on its way through the names of the streams.
+/// The progress of an expiry, which visits the streams in the order of their names.
 pub(super) struct Expiry {
-    /// What the names begin with.
+    /// The prefix of the streams' names.
     prefix: String,
-    /// The next stream.
-    pub(super) next: Option<String>,
+    /// The next stream to visit; `None` at the end.
+    pub(super) next_stream: Option<String>,
     pub(super) deleted: u64,
 }
 
 impl Expiry {
-    /// At the first stream of a category.
-    pub(super) fn begin(connection: &Connection, category: &Category) -> Result<Self, Error> {
+    /// Starts at the first stream of a category.
+    pub(super) fn start(connection: &Connection, category: &Category) -> Result<Self, Error> {
+        // The hyphen excludes categories that only begin with this name.
         let prefix = match category.as_str() {
             "" => String::new(),
             category => format!("{category}-"),
         };
         Ok(Self {
-            next: name(connection, statements::NAME_FROM, &prefix)?,
+            next_stream: name(connection, statements::NAME_FROM, &prefix)?,
             prefix,
             deleted: 0,
         })
     }
 
-    /// The next part, in the transaction at hand.
-    pub(super) fn part(&self, connection: &Connection, before_us: i64) -> Result<Self, Error> {
-        let (mut next, mut deleted) = (self.next.clone(), self.deleted);
-        for _ in 0..STREAMS_PER_PART {
-            let Some(stream) = next.filter(|stream| stream.starts_with(&self.prefix)) else {
-                next = None;
+    /// Visits the next streams within the caller's transaction. Returns the new state instead of
+    /// changing `self`, because the caller retries a step whose transaction was rolled back.
+    pub(super) fn step(&self, connection: &Connection, before_us: i64) -> Result<Self, Error> {
+        let (mut next_stream, mut deleted) = (self.next_stream.clone(), self.deleted);
+        for _ in 0..STREAMS_PER_STEP {
+            let Some(stream) = next_stream.filter(|stream| stream.starts_with(&self.prefix)) else {
+                next_stream = None;
                 break;
             };
             deleted += expire(connection, &stream, before_us)?;
-            next = name(connection, statements::NAME_AFTER, &stream)?;
+            next_stream = name(connection, statements::NAME_AFTER, &stream)?;
         }
         Ok(Self {
             prefix: self.prefix.clone(),
-            next,
+            next_stream,
             deleted,
         })
     }
 }
 
-/// Deletes what a stream has before its first message as young as `before_us`.
+/// Deletes a stream's messages before the first one that was written at `before_us` or later.
 fn expire(connection: &Connection, stream: &str, before_us: i64) -> Result<u64, Error> {
     let first: Option<i64> = connection
         .prepare_cached(statements::FIRST_SINCE)?
         .query_row((stream, before_us), |row| row.get(0))
         .optional()?;
+    // If all messages are old, `truncate` still keeps the last one.
     let before = first.map_or(u64::MAX, i64::unsigned_abs);
     truncate(connection, stream, Position::new(before))
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::payload;
 use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
 
-/// Reads rows into messages; large texts are unpacked into buffers that are kept from row to row.
+/// Decodes rows. Reuses its buffers for unpacked texts from row to row.
 #[derive(Default)]
 pub(super) struct RowReader {
     data: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) struct RowReader {
 }
 
 impl RowReader {
-    /// The message of a row with the columns of [`super::statements`].
+    /// Decodes a row with the columns of [`super::statements`].
     pub(super) fn message(&mut self, row: &Row<'_>) -> Result<RecordedMessage, Error> {
         Ok(RecordedMessage::new(RecordedParts {
             id: id(row.get_ref(0)?)?,
@@ -28,12 +28,13 @@ impl RowReader {
     }
 }
 
-/// The stream name of such a row.
+/// The stream name of a row with these columns.
 pub(super) fn stream_name<'a>(row: &'a Row<'_>) -> Result<&'a str, Error> {
     text(row.get_ref(1)?)
 }
 
-/// A number as SQLite stores it: what is beyond its range is beyond every message.
+/// Converts a number for SQLite. Larger numbers than SQLite's are capped: they are past every
+/// message either way.
 pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,5 @@
-//! What `schema/message_store/sqlite` holds: installed, and verified at every start.
+//! Installs the objects of `schema/message_store/sqlite` and verifies them whenever a store is
+//! opened.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -6,10 +7,10 @@ use super::connection::OpenError;
 use super::transaction::Transaction;
 use crate::Error;
 
-/// `RGMS` in ASCII: how a file tells that it is a message store.
+/// `RGMS` in ASCII. Marks a file as a message store.
 const APPLICATION_ID: i32 = 0x5247_4d53;
 
-/// An object of the schema, by the name that its file has.
+/// An object of the schema. Its file has the same name.
 struct Object {
     name: &'static str,
     sql: &'static str,
@@ -24,7 +25,7 @@ macro_rules! objects {
     };
 }
 
-/// Each version adds its objects to those of the version before, in this order.
+/// The objects that each version adds, in the order of installation.
 const VERSIONS: [&[Object]; 1] = [&objects![
     "tables" / "messages",
     "tables" / "checkpoints",
@@ -35,9 +36,9 @@ const VERSIONS: [&[Object]; 1] = [&objects![
     "indexes" / "messages_correlation",
 ]];
 
-/// Refuses a file that holds something else, before anything in it is changed.
+/// Rejects another application's file before anything in it is changed.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
-    // Of one moment: another process may install the schema between the two.
+    // In one snapshot: between the two reads another process may install the schema.
     let snapshot = Transaction::snapshot(connection)?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -57,8 +58,9 @@ pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
     if version(connection)? == VERSIONS.len() {
         return Ok(());
     }
+    // One transaction, so that another process sees all objects with their version or none.
     let transaction = Transaction::begin(connection)?;
-    // Another process may have been first.
+    // Read again under the lock: another process may have installed the schema in the meantime.
     let installed = version(connection)?;
     for object in VERSIONS.iter().skip(installed).copied().flatten() {
         connection.execute_batch(object.sql)?;
@@ -68,7 +70,8 @@ pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
     Ok(transaction.commit()?)
 }
 
-/// Compares each object with what its file says: SQLite keeps the text of a definition.
+/// Compares each object with its file. SQLite keeps the text of a definition, comments within it
+/// included.
 pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
     let mut differences = Vec::new();
     for object in VERSIONS.iter().copied().flatten() {
@@ -81,6 +84,7 @@ pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
             .optional()?;
         match found {
             None => differences.push(format!("{} is missing", object.name)),
+            // Not equality: a file may start with a comment, which SQLite drops.
             Some(sql) if !object.sql.contains(sql.trim()) => {
                 differences.push(format!("{} differs", object.name));
             }
@@ -94,7 +98,7 @@ pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
     }
 }
 
-/// The installed version, 0 of an empty file.
+/// The installed version, 0 for an empty file.
 fn version(connection: &Connection) -> Result<usize, OpenError> {
     let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let supported = VERSIONS.len() as i32;

@@ -1,4 +1,4 @@
-//! Every statement that is sent, once.
+//! All SQL statements of the backend.
 
 /// The columns of a message, in the order in which [`super::row`] reads them.
 macro_rules! messages {
@@ -19,16 +19,18 @@ pub(super) const ROLLBACK: &str = "ROLLBACK";
 pub(super) const INSERT: &str = "INSERT INTO messages \
     (global_position, position, time, stream_name, category, type, data, metadata, id, correlation) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-/// Takes back what the transaction has inserted from a position on.
-pub(super) const TAKE_BACK: &str = "DELETE FROM messages WHERE global_position >= ?1";
+/// Deletes the rows that a failed request has inserted.
+pub(super) const UNDO_INSERTS: &str = "DELETE FROM messages WHERE global_position >= ?1";
 pub(super) const VERSION: &str = "SELECT position FROM messages \
     WHERE stream_name = ?1 ORDER BY position DESC LIMIT 1";
 pub(super) const BY_ID: &str = messages!("WHERE id = ?1");
-pub(super) const AT: &str = messages!("WHERE global_position = ?1");
+pub(super) const BY_GLOBAL_POSITION: &str = messages!("WHERE global_position = ?1");
 pub(super) const HEAD: &str = "SELECT max(global_position) FROM messages";
 
 pub(super) const STREAM: &str =
     messages!("WHERE stream_name = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
+// `INDEXED BY` fails instead of falling back to a scan. Without statistics the planner could prefer
+// a walk over all positions that filters by category.
 pub(super) const CATEGORY: &str = messages!(
     "INDEXED BY messages_category ",
     "WHERE category = ?1 AND global_position >= ?2 ORDER BY global_position LIMIT ?3"
@@ -40,6 +42,8 @@ pub(super) const CORRELATED: &str = messages!(
     "WHERE category = ?1 AND global_position >= ?2 AND correlation = ?4 ",
     "ORDER BY global_position LIMIT ?3"
 );
+// In the order of the rowid, without an index: `messages_correlation` has `category` in between, so
+// it would need a sort.
 pub(super) const ALL_CORRELATED: &str = messages!(
     "NOT INDEXED WHERE global_position >= ?1 AND correlation = ?3 ",
     "ORDER BY global_position LIMIT ?2"
@@ -48,8 +52,9 @@ pub(super) const LAST: &str = messages!("WHERE stream_name = ?1 ORDER BY positio
 pub(super) const LAST_OF_TYPE: &str =
     messages!("WHERE stream_name = ?1 AND type = ?2 ORDER BY position DESC LIMIT 1");
 
-/// The first name from `?1` on, and the first after it: names are found one descent each, however
-/// long their streams are.
+/// `NAME_FROM` finds the first name at or after `?1`, `NAME_AFTER` the first one after it. Each
+/// name costs one index search, independent of the stream's length; `DISTINCT` would scan all
+/// messages.
 pub(super) const NAME_FROM: &str = "SELECT stream_name FROM messages \
     WHERE stream_name >= ?1 ORDER BY stream_name LIMIT 1";
 pub(super) const NAME_AFTER: &str = "SELECT stream_name FROM messages \
@@ -63,7 +68,7 @@ pub(super) const INFO: &str = "SELECT count(DISTINCT stream_name), count(*), \
 pub(super) const COUNT: &str = "SELECT count(*) FROM messages";
 
 pub(super) const TRUNCATE: &str = "DELETE FROM messages WHERE stream_name = ?1 AND position < ?2";
-/// The first position of a stream as young as `?2`.
+/// The first position of a stream that was written at `?2` or later.
 pub(super) const FIRST_SINCE: &str = "SELECT position FROM messages \
     WHERE stream_name = ?1 AND time >= ?2 ORDER BY position LIMIT 1";
 
@@ -75,7 +80,7 @@ pub(super) const SAVE_CHECKPOINT: &str = "INSERT INTO checkpoints (consumer, pos
 pub(super) const DELETE_CHECKPOINT: &str = "DELETE FROM checkpoints WHERE consumer = ?1";
 
 pub(super) const NAMESPACE: &str = "SELECT name, created_at, attributes FROM namespace";
-pub(super) const NAME_THE_NAMESPACE: &str =
+pub(super) const INSERT_NAMESPACE: &str =
     "INSERT INTO namespace (name, created_at, attributes) VALUES (?1, ?2, ?3)";
 
 pub(super) const BACKUP: &str = "VACUUM INTO ?1";

@@ -1,3 +1,6 @@
+//! The async store. It runs the operations of the blocking one, in the caller's task if they are
+//! short and on tokio's blocking threads otherwise.
+
 use std::fmt;
 use std::future::Future;
 use std::path::Path;
@@ -5,7 +8,7 @@ use std::time::SystemTime;
 
 use tracing::instrument;
 
-use super::blocking::{BlockingSqliteStore, split};
+use super::blocking::{BlockingSqliteStore, split_by_stream};
 use super::config::Config;
 use super::request::{Request, Verdict};
 use crate::{
@@ -14,17 +17,17 @@ use crate::{
     StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
 
-/// Reads of up to so many messages are done in the caller's task.
-const SHORT_READ: u64 = 1000;
+/// Maximum number of messages of a read that runs in the caller's task.
+const MAX_IN_TASK: u64 = 1000;
 
 /// A message store in SQLite for async callers, on a tokio runtime with timers. Cheap to clone;
 /// clones share connections and the queue.
 ///
-/// A write that finds the store idle is committed within the caller's task, and blocks that task's
-/// thread for one commit: an fsync with [`Durability::Full`](super::Durability::Full). To hand it
-/// to another thread and back costs several times what SQLite needs for it. Writes that come
-/// meanwhile wait without a thread, and share the next commit. Short reads run in the caller's task
-/// too. Long ones, and all that scans or deletes, go to tokio's threads for blocking work.
+/// A write that finds the store idle commits within the caller's task and blocks its thread for one
+/// commit, which is an fsync with [`Durability::Full`](super::Durability::Full). Handing the write
+/// to another thread and back would cost several times what SQLite needs for it. Writes that arrive
+/// during a commit wait without a thread and share the next one. Short reads run in the caller's
+/// task too. Long reads, scans and deletions run on tokio's blocking threads.
 #[derive(Clone)]
 pub struct SqliteStore {
     blocking: BlockingSqliteStore,
@@ -40,38 +43,45 @@ impl fmt::Debug for SqliteStore {
 }
 
 impl SqliteStore {
-    /// As [`BlockingSqliteStore::open`].
+    /// Opens a store. Installs the schema if it is missing or older, and verifies that an installed
+    /// one is unchanged. Several processes may open one file at once.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
+    /// [`Error::SchemaMismatch`] if the schema was changed or the file belongs to another
+    /// application; [`Error::SchemaTooNew`]; [`Error::Timeout`] while another process holds the
+    /// file's lock.
     pub async fn open(config: Config) -> Result<Self, Error> {
         let blocking = run_blocking(move || BlockingSqliteStore::open(config)).await?;
         Ok(Self { blocking })
     }
 
-    /// The same store for threads.
+    /// The same store with blocking methods.
     pub fn blocking(&self) -> &BlockingSqliteStore {
         &self.blocking
     }
 
-    /// As [`BlockingSqliteStore::backup`].
+    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. The
+    /// copy is on disk when this returns, and opens like any other store.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::Database`] if SQLite fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     pub async fn backup(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref().to_owned();
-        self.off_task(move |store| store.backup(&path)).await
+        self.on_blocking_thread(move |store| store.backup(&path))
+            .await
     }
 
     async fn submit(&self, request: Request) -> Verdict {
         let shared = &self.blocking.shared;
         let ids = request.ids();
         let deadline = tokio::time::sleep(shared.config.write_timeout);
-        let outcome = shared.tasks.submit_until(request, deadline).await;
-        outcome.unwrap_or_else(|error| Err(shared.failure(error, ids)))
+        let outcome = shared.async_queue.submit_until(request, deadline).await;
+        outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ids)))
     }
 
-    fn off_task<T: Send + 'static>(
+    fn on_blocking_thread<T: Send + 'static>(
         &self,
         call: impl FnOnce(&BlockingSqliteStore) -> Result<T, Error> + Send + 'static,
     ) -> impl Future<Output = Result<T, Error>> + Send + 'static {
@@ -86,7 +96,7 @@ impl From<BlockingSqliteStore> for SqliteStore {
     }
 }
 
-/// Runs a call on a thread that may block.
+/// Runs a call on one of tokio's blocking threads.
 pub(super) async fn run_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -94,22 +104,25 @@ pub(super) async fn run_blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down.
+            // The runtime is shutting down and dropped the call before it ran.
             Err(_) => Err(Error::Closed),
         },
     }
 }
 
 fn is_short(batch_size: Option<u64>) -> bool {
-    batch_size.is_some_and(|messages| messages <= SHORT_READ)
+    batch_size.is_some_and(|messages| messages <= MAX_IN_TASK)
 }
 
 impl MessageStore for SqliteStore {
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     async fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
-        let request = Request::of_streams(&self.blocking.shared.config.limits, writes)?;
+        let request = Request::from_streams(&self.blocking.shared.config.limits, writes)?;
         let counts = request.counts();
-        Ok(split(&counts, self.submit(request).await?.as_slice()))
+        Ok(split_by_stream(
+            &counts,
+            self.submit(request).await?.as_slice(),
+        ))
     }
 
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
@@ -120,7 +133,7 @@ impl MessageStore for SqliteStore {
         expected_version: ExpectedVersion,
     ) -> Result<Vec<Written>, Error> {
         let limits = &self.blocking.shared.config.limits;
-        let request = Request::of_batch(limits, stream, messages, expected_version)?;
+        let request = Request::from_batch(limits, stream, messages, expected_version)?;
         Ok(self.submit(request).await?.into_vec())
     }
 
@@ -132,12 +145,12 @@ impl MessageStore for SqliteStore {
         expected_version: ExpectedVersion,
     ) -> Result<Written, Error> {
         let limits = &self.blocking.shared.config.limits;
-        let request = Request::of_message(limits, stream, message, expected_version)?;
+        let request = Request::from_message(limits, stream, message, expected_version)?;
         Ok(self.submit(request).await?.as_slice()[0])
     }
 
     async fn import_messages(&self, messages: Vec<RecordedMessage>) -> Result<u64, Error> {
-        self.off_task(move |store| store.import_messages(&messages))
+        self.on_blocking_thread(move |store| store.import_messages(&messages))
             .await
     }
 
@@ -150,7 +163,7 @@ impl MessageStore for SqliteStore {
             return self.blocking.get_stream_messages(stream, read);
         }
         let stream = stream.clone();
-        self.off_task(move |store| store.get_stream_messages(&stream, read))
+        self.on_blocking_thread(move |store| store.get_stream_messages(&stream, read))
             .await
     }
 
@@ -159,13 +172,13 @@ impl MessageStore for SqliteStore {
         category: &Category,
         read: CategoryRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        // What leaves messages out may have to pass many.
+        // A filter may scan many messages to fill a short page.
         let is_selective = read.consumer_group.is_some() || !read.correlation.is_all();
         if is_short(read.batch_size) && !is_selective {
             return self.blocking.get_category_messages(category, &read);
         }
         let category = category.clone();
-        self.off_task(move |store| store.get_category_messages(&category, &read))
+        self.on_blocking_thread(move |store| store.get_category_messages(&category, &read))
             .await
     }
 
@@ -174,14 +187,19 @@ impl MessageStore for SqliteStore {
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
+        // The last message of a type may be far from the end, so that search may be long.
         let Some(message_type) = message_type.map(str::to_owned) else {
             return self.blocking.get_last_stream_message(stream, None);
         };
         let stream = stream.clone();
-        self.off_task(move |store| store.get_last_stream_message(&stream, Some(&message_type)))
-            .await
+        self.on_blocking_thread(move |store| {
+            store.get_last_stream_message(&stream, Some(&message_type))
+        })
+        .await
     }
 
+    // In the caller's task, as `head` and `checkpoint`: a single index search takes less time than
+    // a switch of threads.
     async fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
         self.blocking.stream_version(stream)
     }
@@ -191,26 +209,28 @@ impl MessageStore for SqliteStore {
     }
 
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
-        self.off_task(move |store| store.list_streams(&list)).await
+        self.on_blocking_thread(move |store| store.list_streams(&list))
+            .await
     }
 
     async fn list_categories(&self) -> Result<Vec<CategoryInfo>, Error> {
-        self.off_task(BlockingSqliteStore::list_categories).await
+        self.on_blocking_thread(BlockingSqliteStore::list_categories)
+            .await
     }
 
     async fn info(&self) -> Result<StoreInfo, Error> {
-        self.off_task(BlockingSqliteStore::info).await
+        self.on_blocking_thread(BlockingSqliteStore::info).await
     }
 
     async fn truncate_stream(&self, stream: &StreamName, before: Position) -> Result<u64, Error> {
         let stream = stream.clone();
-        self.off_task(move |store| store.truncate_stream(&stream, before))
+        self.on_blocking_thread(move |store| store.truncate_stream(&stream, before))
             .await
     }
 
     async fn expire_messages(&self, category: &Category, before: SystemTime) -> Result<u64, Error> {
         let category = category.clone();
-        self.off_task(move |store| store.expire_messages(&category, before))
+        self.on_blocking_thread(move |store| store.expire_messages(&category, before))
             .await
     }
 
@@ -223,14 +243,15 @@ impl MessageStore for SqliteStore {
         consumer: &str,
         position: GlobalPosition,
     ) -> Result<GlobalPosition, Error> {
+        // This write bypasses the queue, so it may sleep until another process releases its lock.
         let consumer = consumer.to_owned();
-        self.off_task(move |store| store.save_checkpoint(&consumer, position))
+        self.on_blocking_thread(move |store| store.save_checkpoint(&consumer, position))
             .await
     }
 
     async fn delete_checkpoint(&self, consumer: &str) -> Result<bool, Error> {
         let consumer = consumer.to_owned();
-        self.off_task(move |store| store.delete_checkpoint(&consumer))
+        self.on_blocking_thread(move |store| store.delete_checkpoint(&consumer))
             .await
     }
 
@@ -239,7 +260,7 @@ impl MessageStore for SqliteStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        self.off_task(BlockingSqliteStore::health).await
+        self.on_blocking_thread(BlockingSqliteStore::health).await
     }
 
     fn stats(&self) -> Stats {
@@ -247,9 +268,10 @@ impl MessageStore for SqliteStore {
     }
 
     async fn close(&self) {
-        self.blocking.shared.tasks.close().await;
+        self.blocking.shared.async_queue.close().await;
         let blocking = self.blocking.clone();
-        // A runtime that is shutting down closes the connections with the last clone.
+        // An error means that the runtime is shutting down; then dropping the last clone closes the
+        // connections.
         let _ = run_blocking(move || {
             blocking.close();
             Ok(())

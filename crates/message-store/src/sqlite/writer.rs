@@ -1,4 +1,7 @@
-//! The one connection that writes, and the two queues' way to it.
+//! The writer's connection, shared by the two commit queues.
+//!
+//! Invariant: a transaction starts with `BEGIN IMMEDIATE`, so every read of a write happens under
+//! the file's write lock (test: `sqlite/two_processes.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -16,26 +19,25 @@ use super::transaction::Transaction;
 use crate::time::to_us;
 use crate::{Error, Notifier};
 
-/// How long to wait before the file's lock is asked for again, while another process has it.
+/// Pause before another attempt to take the file's lock while another process holds it.
 const BUSY_PAUSE: Duration = Duration::from_micros(500);
 
-/// Shared by the queue of the async callers and that of the blocking ones: whoever of the two
-/// commits holds the connection.
+/// The writer's connection. The queue that commits holds its lock.
 pub(super) struct Writer {
-    /// `None` once closed.
+    /// `None` after the store was closed.
     connection: Mutex<Option<Connection>>,
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
 }
 
-/// Why a batch, or another change, was not committed.
+/// Why a transaction was not committed.
 pub(super) enum Failure {
-    /// Another process has the lock; nothing was done.
+    /// Another process holds the lock; nothing was written.
     Busy,
     /// Nothing was written.
     Failed(Error),
-    /// It broke off in the commit itself.
+    /// The commit itself failed; the changes may or may not be stored.
     Unknown(Error),
 }
 
@@ -65,20 +67,21 @@ impl Writer {
         &self.notifier
     }
 
-    /// The connection, for as long as the guard is held.
+    /// Locks the connection.
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
-        // A panic under the lock has rolled its transaction back.
+        // Poisoning can be ignored: a panic under the lock drops its `Transaction`, which rolls
+        // back.
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the connection; the last one of a file folds its log into it.
+    /// Closes the connection. SQLite moves the log into the file when its last connection closes.
     pub(super) fn close(&self) {
         drop(self.lock().take());
     }
 
-    /// Changes something in a transaction of its own; waits where another process has the lock.
+    /// Runs `change` in a transaction. Retries while another process holds the lock.
     pub(super) fn change<T>(
         &self,
         mut change: impl FnMut(&Connection) -> Result<T, Error>,
@@ -90,6 +93,7 @@ impl Writer {
                 Err(Failure::Busy) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
                 Err(Failure::Busy) => return Err(self.timed_out()),
                 Err(Failure::Failed(error)) => return Err(error),
+                // Not an error about messages of the caller, so there are no ids to report.
                 Err(Failure::Unknown(_)) => return Err(Error::OutcomeUnknown { ids: Vec::new() }),
             }
         }
@@ -104,6 +108,7 @@ impl Writer {
         let transaction = Transaction::begin(connection).map_err(busy_or_failed)?;
         let changed = change(connection)?;
         transaction.commit().map_err(commit_failure)?;
+        // Unlock first, so that the woken readers of a store in memory don't wait for this thread.
         drop(guard);
         self.notifier.notify();
         Ok(changed)
@@ -113,6 +118,7 @@ impl Writer {
         let _span = debug_span!("messages.commit", writes = batch.len()).entered();
         let mut tally = Tally::default();
         let verdicts = self.try_change(|connection| {
+            // Read under the lock, so that times rarely run against positions.
             let time_us = to_us(SystemTime::now());
             let mut verdicts = Vec::with_capacity(batch.len());
             for request in batch {
@@ -120,6 +126,7 @@ impl Writer {
             }
             Ok(verdicts)
         })?;
+        // After the commit: a rolled-back attempt must not be counted.
         self.counters.committed(&tally);
         Ok(verdicts)
     }
@@ -131,7 +138,7 @@ impl Writer {
         }
     }
 
-    /// What the queue is told; `None` to try again.
+    /// The result for the queue, or `None` to try again.
     fn outcome(
         &self,
         attempt: Result<Vec<Verdict>, Failure>,
@@ -155,8 +162,8 @@ fn busy_or_failed(error: rusqlite::Error) -> Failure {
     }
 }
 
-/// A commit that was refused for a lock has written nothing. One that failed otherwise may have
-/// reached the log.
+/// A commit that failed because of a lock has written nothing. After any other failure, the commit
+/// may have reached the log.
 fn commit_failure(error: rusqlite::Error) -> Failure {
     if is_busy(&error) {
         Failure::Failed(error.into())
@@ -165,10 +172,10 @@ fn commit_failure(error: rusqlite::Error) -> Failure {
     }
 }
 
-/// Commits on a caller's thread.
-pub(super) struct OnThread(pub(super) Arc<Writer>);
+/// Commits on the thread of a blocking caller.
+pub(super) struct ThreadCommitter(pub(super) Arc<Writer>);
 
-impl CommitBlocking for OnThread {
+impl CommitBlocking for ThreadCommitter {
     type Request = Request;
     type Verdict = Verdict;
     type Error = Error;
@@ -188,12 +195,12 @@ impl CommitBlocking for OnThread {
     }
 }
 
-/// Commits in a caller's task. The commit itself blocks that task's thread, for an fsync at most:
-/// to hand it to another thread would cost more. A lock of another process is waited for without a
-/// thread.
-pub(super) struct InTask(pub(super) Arc<Writer>);
+/// Commits in the task of an async caller. The commit blocks the task's thread, usually for one
+/// fsync, because handing it to another thread would cost more. Waiting for another process's lock
+/// does not block the thread.
+pub(super) struct TaskCommitter(pub(super) Arc<Writer>);
 
-impl Commit for InTask {
+impl Commit for TaskCommitter {
     type Request = Request;
     type Verdict = Verdict;
     type Error = Error;
@@ -208,6 +215,7 @@ impl Commit for InTask {
             if let Some(outcome) = self.0.outcome(self.0.try_commit(batch), give_up) {
                 return outcome;
             }
+            // The connection is unlocked here, so blocking callers can write during this pause.
             tokio::time::sleep(BUSY_PAUSE).await;
         }
     }

@@ -1,12 +1,13 @@
--- What the clients of Message DB log in as. The role is of the whole server: where the installer may
--- not create it, its administrator does, and runs the statements below.
+-- The role that clients of Message DB log in as, and its rights. A role belongs to the whole
+-- server. If the installer may not create it, the server's administrator creates it and runs the
+-- statements below.
 DO $$
 BEGIN
     IF to_regrole('message_store') IS NULL THEN
         CREATE ROLE message_store LOGIN;
     END IF;
 EXCEPTION
-    -- Another database of the server was quicker.
+    -- Another database on this server created the role at the same time.
     WHEN duplicate_object OR unique_violation THEN NULL;
     WHEN insufficient_privilege THEN NULL;
 END

@@ -1,4 +1,4 @@
--- The objects of the schema $1 as the catalog shows them: columns, indexes, functions, views.
+-- The catalog's description of the objects in schema $1: columns, indexes, functions, views.
 SELECT 'column' AS kind, c.relname || '.' || a.attname AS name,
        concat_ws(' ', a.attnum, format_type(a.atttypid, a.atttypmod), a.attnotnull,
                  pg_get_expr(d.adbin, d.adrelid)) AS definition

@@ -1,4 +1,4 @@
-//! Batches planned and settled by hand.
+//! Plans and verdicts for hand-written batches and answers.
 
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ fn batch(requests: impl IntoIterator<Item = Vec<StreamWrite>>) -> Vec<Request> {
     requests.map(|writes| Request::new(writes, |_| 0)).collect()
 }
 
-/// An answer with these versions before the batch, -1 for no stream, and global positions from 1.
+/// An answer with these versions before the batch (-1 for no stream) and global positions from 1.
 fn answer(versions: &[i64], refusals: &[(usize, Refusal)]) -> Answer {
     let version = |number: &i64| u64::try_from(*number).ok().map(Position::new);
     Answer {
@@ -31,39 +31,40 @@ fn answer(versions: &[i64], refusals: &[(usize, Refusal)]) -> Answer {
     }
 }
 
-/// What became of each request, in words.
-fn settled(batch: &mut [Request], answer: Answer) -> Vec<String> {
-    let verdicts = Plan::of(batch).settle(batch, answer);
-    let words = verdicts.into_iter().map(|verdict| match verdict {
-        Verdict::Settled(Ok(written)) => {
-            let place =
+/// The verdict for each request as text: `position@global_position` for each message, or the
+/// reason.
+fn verdicts(batch: &mut [Request], answer: Answer) -> Vec<String> {
+    let verdicts = Plan::new(batch).verdicts(batch, answer);
+    let texts = verdicts.into_iter().map(|verdict| match verdict {
+        Verdict::Done(Ok(written)) => {
+            let position =
                 |written: &Written| format!("{}@{}", written.position, written.global_position);
-            let places: Vec<String> = written.iter().map(place).collect();
-            places.join(" ")
+            let positions: Vec<String> = written.iter().map(position).collect();
+            positions.join(" ")
         }
-        Verdict::Settled(Err(error)) => error.to_string(),
+        Verdict::Done(Err(error)) => error.to_string(),
         Verdict::Stored(_) => "stored".to_owned(),
         Verdict::Locked(_) => "locked".to_owned(),
         Verdict::Again(_) => "again".to_owned(),
     });
-    words.collect()
+    texts.collect()
 }
 
 #[test]
-fn requests_follow_each_other_in_their_streams() {
+fn requests_for_one_stream_get_consecutive_positions() {
     let mut batch = batch([
         vec![write("a-1", 2, None)],
         vec![write("a-2", 1, Some(-1)), write("a-1", 1, None)],
         vec![write("a-1", 1, None)],
     ]);
     assert_eq!(
-        settled(&mut batch, answer(&[4, -1, 4, 4], &[])),
+        verdicts(&mut batch, answer(&[4, -1, 4, 4], &[])),
         ["5@1 6@2", "0@3 7@4", "8@5"]
     );
 }
 
 #[test]
-fn a_refused_request_takes_no_positions_and_says_why() {
+fn refused_request_takes_no_positions_and_reports_reason() {
     let mut batch = batch([
         vec![write("a-1", 1, Some(7)), write("a-2", 1, None)],
         vec![write("b-1", 1, None)],
@@ -76,7 +77,7 @@ fn a_refused_request_takes_no_positions_and_says_why() {
         (2, Refusal::Stored),
     ];
     assert_eq!(
-        settled(&mut batch, answer(&[3, -1, 0, 0, -1], &refusals)),
+        verdicts(&mut batch, answer(&[3, -1, 0, 0, -1], &refusals)),
         [
             "wrong expected version: 7 (stream a-1, at 3)",
             "locked",
@@ -87,18 +88,18 @@ fn a_refused_request_takes_no_positions_and_says_why() {
 }
 
 #[test]
-fn who_expects_a_version_behind_another_write_meets_that_write() {
+fn expected_version_is_checked_after_earlier_write_to_stream() {
     let mut batch = batch([
         vec![write("a-1", 1, Some(3))],
         vec![write("a-1", 1, Some(3))],
         vec![write("a-1", 1, Some(4))],
         vec![write("a-2", 1, None), write("a-1", 1, Some(9))],
     ]);
-    let plan = Plan::of(&batch);
+    let plan = Plan::new(&batch);
     let sent: Vec<bool> = (0..4).map(|index| plan.is_sent(index)).collect();
     assert_eq!(sent, [true, false, false, false]);
     assert_eq!(
-        settled(&mut batch, answer(&[3], &[])),
+        verdicts(&mut batch, answer(&[3], &[])),
         [
             "4@1",
             "wrong expected version: 3 (stream a-1, at 4)",
@@ -108,31 +109,32 @@ fn who_expects_a_version_behind_another_write_meets_that_write() {
     );
 }
 
-/// What another transaction is writing to may have any version by now.
+/// While another transaction holds the lock, the version may be changing.
 #[test]
-fn who_stands_behind_a_locked_category_is_not_judged() {
+fn expected_version_in_locked_category_is_submitted_again() {
     let mut batch = batch([
         vec![write("a-1", 1, Some(3))],
         vec![write("a-1", 1, Some(4))],
     ]);
     assert_eq!(
-        settled(&mut batch, answer(&[-1], &[(0, Refusal::Locked)])),
+        verdicts(&mut batch, answer(&[-1], &[(0, Refusal::Locked)])),
         ["locked", "again"]
     );
 }
 
-/// The first stream that is elsewhere is the one to tell, and where `a-1` is nobody has asked.
+/// The error must name the first stream with a conflict. The version of `a-1` is not known, so the
+/// conflict of `a-2` may not be the first.
 #[test]
-fn who_expects_a_version_that_is_not_known_is_not_judged_by_a_later_one() {
+fn conflict_after_stream_of_unknown_version_is_submitted_again() {
     let mut batch = batch([
         vec![write("a-2", 1, None)],
         vec![write("a-1", 1, Some(3)), write("a-2", 1, Some(9))],
     ]);
-    assert_eq!(settled(&mut batch, answer(&[3], &[])), ["4@1", "again"]);
+    assert_eq!(verdicts(&mut batch, answer(&[3], &[])), ["4@1", "again"]);
 }
 
 #[test]
-fn one_id_in_two_requests_takes_two_batches() {
+fn repeated_id_is_submitted_in_next_batch() {
     let id = Uuid::from_u128(1);
     let twin = |stream: &str| {
         let mut write = write(stream, 1, None);
@@ -141,18 +143,18 @@ fn one_id_in_two_requests_takes_two_batches() {
     };
     let mut batch = batch([twin("a-1"), twin("a-1"), vec![write("a-1", 1, None)]]);
     assert_eq!(
-        settled(&mut batch, answer(&[-1, -1], &[])),
+        verdicts(&mut batch, answer(&[-1, -1], &[])),
         ["0@1", "again", "1@2"]
     );
 }
 
 #[test]
-fn an_id_is_looked_at_before_the_version() {
-    let mut held = write("a-1", 1, Some(0));
-    held.messages = vec![message().with_id(Uuid::from_u128(1))];
-    let mut batch = batch([vec![write("a-1", 1, None)], vec![held]]);
+fn stored_id_takes_precedence_over_wrong_version() {
+    let mut deferred = write("a-1", 1, Some(0));
+    deferred.messages = vec![message().with_id(Uuid::from_u128(1))];
+    let mut batch = batch([vec![write("a-1", 1, None)], vec![deferred]]);
     assert_eq!(
-        settled(&mut batch, answer(&[5], &[(1, Refusal::Stored)])),
+        verdicts(&mut batch, answer(&[5], &[(1, Refusal::Stored)])),
         ["6@1", "stored"]
     );
 }

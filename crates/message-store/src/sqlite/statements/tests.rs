@@ -5,8 +5,8 @@ use crate::ExpectedVersion;
 use crate::sqlite::{BlockingSqliteStore, Config};
 use crate::{Message, StreamName};
 
-/// A store of so many messages in 100 categories, and what a statement costs there: the steps of
-/// SQLite's machine.
+/// The cost of a statement, in steps of SQLite's virtual machine, in a store of `total` messages in
+/// 100 categories.
 fn steps(total: usize, statement: &str) -> i32 {
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     for number in 0..total / 100 {
@@ -30,14 +30,14 @@ fn steps(total: usize, statement: &str) -> i32 {
 }
 
 #[test]
-fn a_category_read_costs_the_same_in_a_large_store() {
+fn category_read_cost_is_independent_of_store_size() {
     assert_eq!(steps(10_000, CATEGORY), steps(100_000, CATEGORY));
 }
 
-/// SQLite may plan a statement again for the values that are bound to it, which costs more than most
-/// reads do.
+/// By default SQLite may prepare a statement again when other values are bound, which costs more
+/// than most reads.
 #[test]
-fn a_statement_is_prepared_once_for_all_values() {
+fn statement_with_new_values_is_not_prepared_again() {
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     let guard = store.shared.writer.lock();
     let mut select = guard.as_ref().unwrap().prepare(STREAM).unwrap();
@@ -50,7 +50,7 @@ fn a_statement_is_prepared_once_for_all_values() {
     assert_eq!(select.get_status(StatementStatus::RePrepare), 0);
 }
 
-/// How SQLite goes about a statement.
+/// The query plan of a statement.
 fn plan(connection: &Connection, statement: &str) -> Vec<String> {
     let explain = format!("EXPLAIN QUERY PLAN {statement}");
     let mut select = connection.prepare(&explain).unwrap();
@@ -63,7 +63,7 @@ fn plan(connection: &Connection, statement: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_read_is_one_search_without_sorting() {
+fn read_plan_is_one_search_without_sort() {
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     let by_stream = "SEARCH messages USING INDEX messages_stream";
     let plans = [
