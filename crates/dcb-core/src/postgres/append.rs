@@ -1,4 +1,4 @@
-//! An append from the caller's side: into the queue, and back with an answer.
+//! An append on the caller's side: into the queue, and back with a result.
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::request::{Request, Verdict};
 use crate::{Append, Appended, Error, SequencedEvent};
 
 impl PostgresStore {
-    /// The future does not keep the append as it came, which would make it twice as large.
+    // Not an `async fn`: the future would hold both the append and the request made from it.
     pub(super) fn commit(
         &self,
         append: Append,
@@ -25,6 +25,7 @@ impl PostgresStore {
     async fn commit_request(&self, mut request: Request) -> Result<Appended, Error> {
         let mut deadline = pin!(sleep(self.shared.config.append_timeout));
         let ids = request.ids.clone();
+        // Repeats only for `Verdict::Again`; the deadline bounds all attempts together.
         loop {
             match self
                 .shared
@@ -35,14 +36,14 @@ impl PostgresStore {
                 Ok(Verdict::Settled(result)) => {
                     match &result {
                         Ok(appended) => {
-                            self.shared.primary.saw_head(Some(appended.last()));
+                            self.shared.primary.observe_head(Some(appended.last()));
                             self.shared.listener.signal().announce();
                         }
                         Err(_) => self.count_conflict(&result),
                     }
                     return result;
                 }
-                // Boxed: it is rare, and ten times the size of all else that an append keeps.
+                // Boxed, because it is rare, and ten times as large as the rest of the future.
                 Ok(Verdict::Stored(stored)) => return Box::pin(self.compare(&stored)).await,
                 Ok(Verdict::Again(again)) => request = again,
                 Err(unsettled) => return Err(self.unsettled(unsettled, &ids)),
@@ -67,7 +68,7 @@ impl PostgresStore {
             SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }
-            // Waiting for room and waiting for a commit are one wait to the caller.
+            // The caller waits once: for space in the queue and for the commit together.
             _ => Error::Timeout {
                 operation: "append",
                 limit: self.shared.config.append_timeout,
@@ -75,8 +76,9 @@ impl PostgresStore {
         }
     }
 
-    /// Answers an append of which at least one id is stored already. That may be by this very
-    /// append, before its connection was lost: so while what is stored can't be read, nobody knows.
+    /// The result of an append with at least one id that is stored already. This same append may
+    /// have stored it before it lost its connection. So if the stored events can't be read, the
+    /// outcome is unknown.
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
         match self.events_by_id(&request.ids).await {
             Ok(stored) => found_before(request, &stored),
@@ -90,7 +92,8 @@ impl PostgresStore {
     }
 }
 
-/// The answer to an append of which `stored` is what the log has under its ids, at least one event.
+/// The result of an append, given the events that the log has under its ids, at least one: success if
+/// all of them are stored with the same content.
 pub(super) fn found_before(
     request: &Request,
     stored: &[SequencedEvent],

@@ -1,4 +1,4 @@
-//! A batch of requests as the parameters of `dcb.append`.
+//! A batch of requests, encoded as the parameters of `dcb.append`.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use sqlx::{Postgres, SqlStr};
 use super::column::Element::{Bytea, Int4, Int8, Text, Uuid};
 use super::column::{Column, Element};
 use super::plan::Plan;
-use super::recent::{Last, Recent};
+use super::recent_tags::{EventRef, RecentTags};
 use super::request::Request;
 use super::selection::for_each_probe;
-use super::statements::{Look, Statements};
+use super::statements::{Check, Statements};
 use super::tag_key;
 use super::text_form::{write_array, write_metadata};
 use crate::{AppendCondition, Event, Position, Tracking};
 
-/// The columns of a batch, kept from one to the next for their buffers.
+/// The columns of a batch. The writer keeps one `Batch` and refills it, to reuse its buffers.
 #[derive(Debug)]
 pub(super) struct Batch {
     columns: [Column; ELEMENTS.len()],
-    /// Of each probe another key besides that of its row, NULL where it has no two tags. Only an
-    /// optimistic append asks for it.
-    probe_other: Column,
-    /// The key of each tag with the number of its event, before they go to their columns.
+    /// A second key of each probe; NULL if the probe has fewer than two tags. Only an optimistic
+    /// append uses it.
+    probe_second_key: Column,
+    /// (key, number of the event) for each tag, collected here to be sorted by key.
     tags: Vec<(i64, i32)>,
 }
 
@@ -38,7 +38,7 @@ const ELEMENTS: [Element; 21] = [
     Int4, Text, Int8, // tracking: request, source, position
 ];
 
-/// Where in [`ELEMENTS`] the parameters stand that an optimistic append depends on.
+// The indexes in `ELEMENTS` of the parameters that an optimistic append depends on.
 const EVENTS: Range<usize> = 1..6;
 const TAGS: Range<usize> = 6..8;
 const ID: usize = 1;
@@ -57,17 +57,17 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             columns: ELEMENTS.map(Column::new),
-            probe_other: Column::new(Int8),
+            probe_second_key: Column::new(Int8),
             tags: Vec::new(),
         }
     }
 }
 
 impl Batch {
-    /// Takes over the requests, and of those that the plan does not hold the events.
-    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &mut Recent) {
+    /// Encodes the requests; for deferred requests, only the conditions.
+    pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan, recent: &mut RecentTags) {
         self.columns.iter_mut().for_each(Column::clear);
-        self.probe_other.clear();
+        self.probe_second_key.clear();
         self.tags.clear();
         if let Some(last) = recent.last() {
             self.add_last(last);
@@ -79,6 +79,8 @@ impl Batch {
                     self.add_event(number, event, id, tag_keys);
                 }
             }
+            // Ids and conditions of deferred requests are sent too, so that the server can refuse
+            // them in this round trip.
             for id in request.known_ids() {
                 self.add_known_id(number, id);
             }
@@ -92,83 +94,86 @@ impl Batch {
         self.add_tags();
     }
 
-    /// Adds what an optimistic append does without: whose each probe is, with its type and tags.
+    /// Adds the columns that only `dcb.append` needs: the request, type and tags of each probe.
     pub(super) fn complete(&mut self, requests: &[Request]) {
-        let [.., owner, types, tags, _, _, _, _, _, _, _, _] = &mut self.columns;
+        let [.., probe_request, types, tags, _, _, _, _, _, _, _, _] = &mut self.columns;
         for (number, request) in (1..).zip(requests) {
             let Some(condition) = &request.append.condition else {
                 continue;
             };
             for_each_probe(
                 &condition.fail_if_events_match,
-                |event_type, own_tags, _| {
-                    owner.push_int4(number);
+                |event_type, probe_tags, _| {
+                    probe_request.push_int4(number);
                     types.push_optional_text(event_type);
                     tags.push_with(|buffer| {
-                        write_array(own_tags.iter().map(|tag| tag.as_str()), buffer);
+                        write_array(probe_tags.iter().map(|tag| tag.as_str()), buffer);
                     });
                 },
             );
         }
     }
 
-    /// The statement with the columns as its parameters, after [`Batch::complete`].
+    /// Binds the columns to the statement. Call [`Batch::complete`] first.
     pub(super) fn bind(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
         self.columns.iter().fold(sqlx::query(append), Query::bind)
     }
 
-    /// Whether a look for keys decides about all of it, if the last event known is the log's last.
+    /// Whether checking keys decides the whole batch, provided that the last event known is the
+    /// last of the log. Ids that callers chose, trackings and probes without a tag need `dcb.append`.
     pub(super) fn is_decided_by_keys(&self) -> bool {
         let count = |column: usize| self.columns[column].count();
         let keys_are_missing = count(OPEN) > 0 && self.columns[PROBE_KEY].nulls() > 0;
         count(LAST_POSITION) == 1 && count(KNOWN) == 0 && count(TRACKING) == 0 && !keys_are_missing
     }
 
-    /// Whether a probe that is open has two keys to look for.
+    /// Whether the optimistic append can check for events with both keys of a probe.
     pub(super) fn has_pairs(&self) -> bool {
-        self.columns[OPEN].count() > 0 && self.probe_other.count() > self.probe_other.nulls()
+        let second_keys = self.probe_second_key.count() - self.probe_second_key.nulls();
+        self.columns[OPEN].count() > 0 && second_keys > 0
     }
 
-    /// The statement of an optimistic append with its parameters: the one that looks for no more than
-    /// it has to; with pairs, for events with both keys of a probe.
+    /// The cheapest optimistic append for this batch, with its parameters. With `pairs` it checks
+    /// for events with both keys of a probe, not with one.
     pub(super) fn bind_optimistic(
         &self,
         statements: &Statements,
         pairs: bool,
     ) -> Query<'_, Postgres, PgArguments> {
-        let look = match (self.columns[OPEN].count(), pairs) {
-            (0, _) => Look::Nothing,
-            (_, false) => Look::Keys,
-            (_, true) => Look::Pairs,
+        let check = match (self.columns[OPEN].count(), pairs) {
+            (0, _) => Check::Nothing,
+            (_, false) => Check::Keys,
+            (_, true) => Check::Pairs,
         };
         if self.is_lone()
-            && let Some(append) = statements.append_lone(look)
+            && let Some(append) = statements.append_lone(check)
         {
             return self.bind_lone(append);
         }
-        let append = sqlx::query(statements.append_optimistic(look));
-        let probes = match look {
-            Look::Nothing => &[][..],
-            Look::Keys | Look::Pairs => &PROBES[..],
+        let append = sqlx::query(statements.append_optimistic(check));
+        let probes = match check {
+            Check::Nothing => &[][..],
+            Check::Keys | Check::Pairs => &PROBES[..],
         };
         let parameters = LAST.into_iter().chain(EVENTS).chain(TAGS);
         let query = parameters
             .chain(probes.iter().copied())
             .fold(append, |query, column| query.bind(&self.columns[column]));
-        if look == Look::Pairs {
-            query.bind(&self.probe_other)
+        if check == Check::Pairs {
+            query.bind(&self.probe_second_key)
         } else {
             query
         }
     }
 
-    /// Whether it is one event, which has tags, with no more than one probe that is open.
+    /// Whether the batch is one event with tags and at most one open probe.
     fn is_lone(&self) -> bool {
         let count = |column: usize| self.columns[column].count();
+        // Without a tag the statement inserts no row in `event_tag`, and looks as if it had failed.
         count(ID) == 1 && count(TAG_KEY) > 0 && count(OPEN) <= 1
     }
 
-    /// A statement for a lone event with its parameters.
+    /// The statement for a lone event, with its parameters.
     fn bind_lone(&self, append: SqlStr) -> Query<'_, Postgres, PgArguments> {
         let value = |column: usize, index| self.columns[column].value(index);
         let query = LAST
@@ -202,13 +207,14 @@ impl Batch {
             metadata.push_null();
         }
         data.push(event.data());
-        for same in tag_keys.chunk_by(|one, next| one == next) {
+        // Two tags of an event may share a key, and `event_tag` takes each key of an event once.
+        for same in tag_keys.chunk_by(|key, next| key == next) {
             self.tags.push((same[0], request.count()));
         }
     }
 
-    /// In the order of their index: the server inserts them one by one, and finds the pages that are
-    /// near each other in its caches.
+    /// Adds the tags in index order. The server inserts them one by one, and neighbouring keys hit
+    /// the same cached index pages.
     fn add_tags(&mut self) {
         let [_, _, _, _, _, _, event, key, ..] = &mut self.columns;
         self.tags.sort_unstable();
@@ -228,31 +234,33 @@ impl Batch {
         &mut self,
         condition: &AppendCondition,
         tag_keys: &[i64],
-        recent: &mut Recent,
+        recent: &mut RecentTags,
     ) {
         let [.., after, key, _, _, open, _, _, _] = &mut self.columns;
         let position = Position::number_or_zero(condition.after);
         for_each_probe(
             &condition.fail_if_events_match,
             |event_type, tags, tags_before| {
-                let type_bits = event_type.map_or(0, tag_key::of_type);
-                let own_keys = &tag_keys[tags_before..tags_before + tags.len()];
-                let keys = own_keys.iter().map(|key| key | type_bits);
-                let glance = recent.glance(position, keys.clone());
+                // 0 is the first key that a tag can have: without a type, the server searches from it.
+                let type_bits = event_type.map_or(0, tag_key::type_bits);
+                let item_keys = &tag_keys[tags_before..tags_before + tags.len()];
+                let keys = item_keys.iter().map(|key| key | type_bits);
+                let probe = recent.probe_keys(position, keys.clone());
                 after.push_int8(i64::try_from(position).unwrap_or(i64::MAX));
-                key.push_optional_int8(glance.key);
-                self.probe_other.push_optional_int8(glance.other);
-                if !glance.settled {
+                key.push_optional_int8(probe.rarest);
+                self.probe_second_key.push_optional_int8(probe.second);
+                if !probe.is_settled {
                     open.push_int4(after.count());
-                    if glance.other.is_some() {
-                        recent.asked(keys);
+                    // With a single tag there is nothing to choose, so its lookups don't matter.
+                    if probe.second.is_some() {
+                        recent.count_lookup(keys);
                     }
                 }
             },
         );
     }
 
-    fn add_last(&mut self, last: Last) {
+    fn add_last(&mut self, last: EventRef) {
         let [.., position, id, _, _, _, _] = &mut self.columns;
         position.push_int8(last.position.cast_signed());
         id.push(last.id.as_bytes());

@@ -1,4 +1,4 @@
-//! How far a projection has got, in the database of its tables.
+//! The checkpoint of a kept projection, stored in the database of the projection's tables.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
@@ -12,12 +12,12 @@ use crate::{Error, Position};
 
 const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
 
-/// The row of one projection.
+/// The checkpoint row of one projection.
 pub(super) struct Checkpoint {
     options: PgConnectOptions,
     schema: Schema,
     name: String,
-    /// Whether statements may be prepared under a name.
+    /// Whether statements may be prepared under a name; not behind a pooler.
     named: bool,
 }
 
@@ -37,7 +37,7 @@ impl Checkpoint {
         &self.name
     }
 
-    /// Opens a connection and makes sure that the row is there.
+    /// Opens a connection, and creates the table and the row if they are missing.
     pub(super) async fn connect(&self) -> Result<PgConnection, Error> {
         self.try_connect().await.map_err(|failed| error(&failed))
     }
@@ -64,7 +64,7 @@ impl Checkpoint {
         Ok(connection)
     }
 
-    /// Makes the table; several that begin at once take turns.
+    /// Creates the table. A lock serializes concurrent callers.
     async fn install(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
         lock_installation(transaction, &self.schema).await?;
         let sql = format!(
@@ -75,7 +75,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Where it is now, read in a transaction of its own.
+    /// Reads the checkpoint, in a separate transaction.
     pub(super) async fn read(
         &self,
         connection: &mut PgConnection,
@@ -100,8 +100,12 @@ impl Checkpoint {
         Ok(stored.map(i64::unsigned_abs).and_then(Position::new))
     }
 
-    /// Moves it on, in a transaction of the caller's; refused where it is not at `from`. Another
-    /// runner that does the same waits here until that transaction has ended.
+    /// Moves the checkpoint in the caller's transaction. The row lock makes another runner of the same
+    /// projection wait here until that transaction ends.
+    ///
+    /// # Errors
+    /// [`Error::CheckpointMoved`] if the checkpoint is not at `from`; [`Error::Unavailable`] or
+    /// [`Error::Database`] if the statement fails.
     pub(super) async fn advance(
         &self,
         transaction: &mut PgConnection,
@@ -127,7 +131,7 @@ impl Checkpoint {
         })
     }
 
-    /// Takes it back to the beginning, in a transaction of the caller's.
+    /// Moves the checkpoint back to the beginning, in the caller's transaction.
     pub(super) async fn reset(&self, transaction: &mut PgConnection) -> Result<(), Error> {
         sqlx::query(self.sql("UPDATE dcb.checkpoint SET position = 0 WHERE name = $1"))
             .persistent(self.named)
@@ -139,7 +143,7 @@ impl Checkpoint {
     }
 
     fn sql(&self, text: &str) -> AssertSqlSafe<String> {
-        // Nothing but the schema's name is put in.
+        // Safe to assert: only the schema's name is inserted.
         AssertSqlSafe(self.schema.qualify(text))
     }
 }

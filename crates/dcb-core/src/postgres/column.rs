@@ -1,10 +1,10 @@
-//! A parameter that is an array, written element by element in PostgreSQL's binary form; and one that
-//! is an element of such an array.
+//! Array parameters, written element by element in PostgreSQL's binary format, and single elements of
+//! such arrays as parameters.
 //!
-//! An array without any value, empty or all NULL, travels as NULL: `unnest` of several arrays fills
-//! the shorter ones with NULL, and one that is NULL costs the server nothing.
+//! An array without values (empty, or all NULL) is sent as NULL. `unnest` of several arrays fills the
+//! shorter ones with NULL anyway, and a NULL array costs the server nothing.
 //!
-//! One buffer a column serves batch after batch, so that a batch allocates nothing for its values.
+//! Columns keep their buffers, so that a batch allocates nothing for its values.
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -40,7 +40,7 @@ pub(super) struct Column {
     element: Element,
     count: i32,
     nulls: i32,
-    /// Each element: its length in bytes as 4 bytes, big-endian (-1 for NULL), then its bytes.
+    /// Each element is its length in bytes (4 bytes, big-endian, -1 for NULL), then its bytes.
     elements: Vec<u8>,
 }
 
@@ -60,30 +60,30 @@ impl Column {
         self.elements.clear();
     }
 
-    /// How many elements there are.
+    /// The number of elements, NULLs included.
     pub(super) fn count(&self) -> i32 {
         self.count
     }
 
-    /// How many of them are NULL.
+    /// The number of NULL elements.
     pub(super) fn nulls(&self) -> i32 {
         self.nulls
     }
 
-    /// The element at this index, from 0, as a value of its own.
-    ///
-    /// Walks over those before it.
+    /// The element at `index`, from 0. Takes time linear in `index`.
     ///
     /// # Panics
-    /// Where there are no more than `index` elements.
+    /// If the column has no element at `index`.
     pub(super) fn value(&self, index: usize) -> Value<'_> {
         let mut rest = &self.elements[..];
         let mut next = || {
-            let (length, others) = rest.split_first_chunk().expect("an element is there");
-            // Of NULL it is -1.
+            let (length, remaining) = rest
+                .split_first_chunk()
+                .expect("the column has an element at this index");
+            // NULL has the length -1, which becomes `None`.
             let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-            let (bytes, others) = others.split_at(length.unwrap_or(0));
-            rest = others;
+            let (bytes, remaining) = remaining.split_at(length.unwrap_or(0));
+            rest = remaining;
             length.map(|_| bytes)
         };
         for _ in 0..index {
@@ -130,16 +130,18 @@ impl Column {
     /// Adds the element that `write` appends to the buffer.
     pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.count += 1;
+        // The length comes first, but is known only after `write`.
         let length_at = self.elements.len();
         self.elements.extend_from_slice(&[0; 4]);
         write(&mut self.elements);
-        // Events are bounded to 4 GiB, and the server refuses a parameter of more than 1 GiB.
+        // Can't wrap unnoticed: events have less than 4 GiB, and the server refuses parameters of
+        // more than 1 GiB.
         let length = (self.elements.len() - length_at - 4) as i32;
         self.elements[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }
 }
 
-/// A parameter that is not an array: one element of a column.
+/// One element of a column as a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'c> {
     element: Element,
@@ -156,6 +158,7 @@ impl Value<'_> {
 
 impl Type<Postgres> for Value<'_> {
     fn type_info() -> PgTypeInfo {
+        // The trait asks for one static type; `produces` overrides it with the element's.
         PgTypeInfo::with_oid(Oid(Element::Text.oids().0))
     }
 }

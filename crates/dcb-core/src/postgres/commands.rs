@@ -1,4 +1,4 @@
-//! The log of commands: kept with a batch, and read.
+//! The command log: encoding the commands of a batch, and reading the log.
 
 use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
@@ -12,7 +12,8 @@ use super::row;
 use super::text_form::write_metadata;
 use crate::{Command, Error, Position, RecordedCommand};
 
-/// The commands of a batch, as the parameters of `dcb.keep_commands` after the batch's own.
+/// The commands of a batch, as the parameters of `dcb.keep_commands`. They follow the parameters of
+/// the batch.
 #[derive(Debug)]
 pub(super) struct Commands {
     columns: [Column; ELEMENTS.len()],
@@ -32,7 +33,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Takes over the commands of the requests whose events are sent.
+    /// Encodes the commands of the requests whose events are sent.
     pub(super) fn fill(&mut self, requests: &[Request], plan: &Plan) {
         self.columns.iter_mut().for_each(Column::clear);
         self.is_empty = true;
@@ -49,12 +50,12 @@ impl Commands {
         }
     }
 
-    /// Whether the batch is sent without them.
+    /// Whether the batch has no commands, so that the shorter statement will do.
     pub(super) fn is_empty(&self) -> bool {
         self.is_empty
     }
 
-    /// The statement with these parameters too.
+    /// Appends the parameters to those of the batch.
     pub(super) fn bind<'q>(
         &'q self,
         batch: Query<'q, Postgres, PgArguments>,

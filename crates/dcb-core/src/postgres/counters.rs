@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::plan::{Answer, Plan};
 use super::request::Request;
 
-/// What the store counts while it works.
+/// The counters behind [`Stats`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -32,29 +32,28 @@ impl Counters {
     }
 }
 
-/// What a store has done since it was connected, for a host to export.
+/// Counts of a store's work since it was connected, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Round trips that committed a batch of appends.
     pub commits: u64,
-    /// Appends that were committed; without those that were found to be stored after the answer
-    /// was lost.
+    /// Committed appends. Leaves out appends that were found stored after their answer was lost.
     pub appends: u64,
-    /// Events of these appends.
+    /// Events of the committed appends.
     pub events: u64,
-    /// Appends that were refused because of their condition.
+    /// Appends refused because of their condition.
     pub conflicts: u64,
     /// Round trips that read.
     pub reads: u64,
-    /// How often the writer lost its connection while a batch was under way.
+    /// How often the writer lost its connection during a batch.
     pub lost_connections: u64,
-    /// The most appends that one commit took.
+    /// Largest number of appends in one commit.
     pub largest_batch: usize,
-    /// Appends that wait now.
+    /// Appends in the queue now.
     pub queued_appends: usize,
-    /// Projections that run now.
+    /// Projections running now.
     pub running_projections: usize,
-    /// Read connections that are open now.
+    /// Read connections open now.
     pub read_connections: u32,
 }

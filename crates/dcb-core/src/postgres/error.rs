@@ -1,25 +1,25 @@
-//! What the driver reports, told in the store's own words. The one place that knows SQLSTATEs.
+//! Translates the driver's errors into the store's. The only place that knows SQLSTATEs.
 
 use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
 
-/// What a failed statement means for whoever sent it.
+/// The consequence of a failed statement for its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The connection is gone; whether the statement took effect is unknown.
+    /// The connection is gone. The statement may have taken effect.
     Lost,
-    /// There was no connection to send it on.
+    /// No connection was available, so the statement was not sent.
     NotSent,
-    /// The data is at fault: the same statement will fail again.
+    /// The data is at fault, and the same statement will fail again.
     Data,
-    /// It was cancelled by its timeout; it had no effect.
+    /// The statement was cancelled by its timeout and had no effect.
     Cancelled,
-    /// The server refused it; it had no effect.
+    /// The server refused the statement, which had no effect.
     Refused,
 }
 
-/// The meaning of an error that came from a statement.
+/// Classifies the error of a statement.
 pub(super) fn failure(error: &sqlx::Error) -> Failure {
     let Some(database) = error.as_database_error() else {
         return match error {
@@ -27,14 +27,17 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
                 Failure::Refused
             }
             sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Failure::NotSent,
+            // The safe assumption for I/O errors and everything unforeseen.
             _ => Failure::Lost,
         };
     };
     match database.code().as_deref() {
         Some("57014") => Failure::Cancelled,
-        // The session was ended by an administrator, a shutdown or a crash elsewhere.
+        // The server ended the session: an administrator, a shutdown, a crash of another process.
         Some("57P01" | "57P02" | "57P03" | "57P05" | "25P03") => Failure::Lost,
+        // Class 08 is "connection exception".
         Some(code) if code.starts_with("08") => Failure::Lost,
+        // Data exceptions, constraint violations, and limits exceeded.
         Some(code)
             if ["22", "23", "54"]
                 .iter()
@@ -46,8 +49,8 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
     }
 }
 
-/// Whether an event was to get a position that another has: it finds either that event there, or one
-/// of its own tags on it.
+/// Whether an INSERT failed because another event has the position. Either the event or one of its
+/// tags violates a primary key.
 pub(super) fn is_position_taken(error: &sqlx::Error) -> bool {
     let constraint = error
         .as_database_error()
@@ -55,7 +58,7 @@ pub(super) fn is_position_taken(error: &sqlx::Error) -> bool {
     matches!(constraint, Some("event_pkey" | "event_tag_pkey"))
 }
 
-/// An error of a statement that had no effect, or whose effect does not matter.
+/// The store's error for a statement that had no effect, or whose effect does not matter.
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {
         (Failure::Lost | Failure::NotSent, _) => Error::Unavailable {

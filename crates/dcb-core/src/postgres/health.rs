@@ -1,11 +1,11 @@
-/// What a store's connections answered.
+/// The answer of a store's connections to a health check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
     /// The server's version, for example `15.18`.
     pub server_version: String,
-    /// The settings that decide what a commit survives, as the writer's session sees them: `fsync`,
-    /// `synchronous_commit`, `full_page_writes`.
+    /// The settings that decide whether a commit survives a crash, as the writer's session sees them:
+    /// `fsync`, `synchronous_commit`, `full_page_writes`.
     pub durability: Vec<(&'static str, String)>,
 }
 
@@ -14,7 +14,7 @@ impl Health {
     pub(super) const DURABILITY: [&'static str; 3] =
         ["fsync", "synchronous_commit", "full_page_writes"];
 
-    /// Whether a commit that was acknowledged survives the death of the server's machine.
+    /// Whether an acknowledged commit survives a crash of the server's machine.
     pub fn is_durable(&self) -> bool {
         self.durability.iter().all(|(_, value)| value != "off")
     }

@@ -1,4 +1,4 @@
-//! The tables of go-crablet, read into a store.
+//! Imports the tables of go-crablet into a store.
 
 use std::fmt;
 
@@ -10,27 +10,27 @@ use super::error::error;
 use super::session;
 use crate::{Append, Error, Event, EventStore, Tracking};
 
-/// A log that the Go library go-crablet wrote: its table `events` in some database.
+/// A log that the Go library go-crablet wrote: the table `events` of a database.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GoLog {
     /// `postgres://user:password@host:port/database`.
     pub url: String,
-    /// The schema that its tables are in. Default: `public`.
+    /// The schema with the tables. Default: `public`.
     pub schema: String,
-    /// What the store tracks the import under. Default: `go-crablet`; two logs that are imported
-    /// into one store need two names.
+    /// The source under which the store tracks the import. Default: `go-crablet`. Two logs imported
+    /// into one store need different sources.
     pub source: String,
-    /// The most events of one commit. Default: 500.
+    /// Maximum number of events per commit. Default: 500.
     pub batch_events: usize,
 }
 
-/// How far an import is, and at the end what it did.
+/// The progress of an import and, at the end, its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoImported {
     /// Events appended by this import.
     pub events: u64,
-    /// Events that there were to append when it began.
+    /// Events to append, counted when the import began.
     pub total: u64,
 }
 
@@ -38,10 +38,10 @@ const COLUMNS: &str = "
     SELECT attname::text FROM pg_catalog.pg_attribute
      WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped";
 const NEEDED: [&str; 5] = ["type", "tags", "data", "transaction_id", "position"];
-/// The time of an event, by its name of now and of before.
+/// The column with the time of an event: its current name and its older one.
 const TIMES: [&str; 2] = ["occurred_at", "created_at"];
 
-/// Without the URL, which holds a password.
+// By hand, to leave out the URL: it contains a password.
 impl fmt::Debug for GoLog {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -56,7 +56,7 @@ impl GoLog {
     /// The metadata key of the time that the Go library recorded, as `2026-11-21T03:49:42.123456Z`.
     pub const OCCURRED_AT: &'static str = "occurredAt";
 
-    /// The log in this database, with the defaults.
+    /// The defaults, for the log in the database at `url`.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -66,14 +66,14 @@ impl GoLog {
         }
     }
 
-    /// The log in this schema.
+    /// Sets `schema`.
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
     }
 
-    /// Tracked under this name.
+    /// Sets `source`.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
@@ -82,19 +82,19 @@ impl GoLog {
 
     /// Appends the events of the table to `store`, by `position`, and reports after each commit.
     ///
-    /// Type, tags and data are taken as they are; the time goes to the metadata
-    /// ([`Self::OCCURRED_AT`]); ids are made; transaction ids have no use here and are left out, as
-    /// is the table `commands`. Each commit tracks the last position of the table that it holds, so
-    /// that an import which was interrupted goes on where it ended, and one that is done appends
-    /// what has come since.
+    /// Copies type, tags and data unchanged, and the time as metadata ([`Self::OCCURRED_AT`]). The
+    /// events get new ids. Transaction ids and the table `commands` are not imported. Each commit
+    /// tracks the last table position it contains. So an interrupted import continues where it
+    /// ended, and a completed one appends only newer events.
     ///
-    /// While it runs it holds a lock that keeps writers of the table waiting: an event that is
-    /// committed late under a low position would be missed.
+    /// The import locks the table against writers while it runs. Otherwise it could miss an event
+    /// that is committed late with a low position.
     ///
     /// # Errors
-    /// [`Error::SchemaMismatch`] where the table is not go-crablet's; [`Error::Import`] with the
-    /// position of the first event that the store can't hold; [`Error::AlreadyTracked`] where
-    /// another import of the same source runs; else what either database met.
+    /// [`Error::SchemaMismatch`] if the table is not go-crablet's. [`Error::Import`] with the position
+    /// of the first event that the store can't hold. [`Error::AlreadyTracked`] if another import of
+    /// the same source is running. [`Error::Unavailable`] or [`Error::Database`] from either
+    /// database, and any other error of [`EventStore::submit`].
     pub async fn import<S: EventStore>(
         &self,
         store: &S,
@@ -105,6 +105,7 @@ impl GoLog {
         let page = page_of(&table, self.time_column(&mut connection).await?);
         let mut reading = connection.begin().await.map_err(|e| error(&e))?;
         let lock = format!("LOCK TABLE {table} IN SHARE MODE");
+        // SHARE conflicts with writers, not with readers. Released when `reading` ends.
         let locked = sqlx::query(sqlx::AssertSqlSafe(lock)).execute(&mut *reading);
         locked.await.map_err(|e| error(&e))?;
 
@@ -138,7 +139,7 @@ impl GoLog {
 
     async fn last_imported(&self, store: &impl EventStore) -> Result<i64, Error> {
         let tracked = store.tracked(&self.source).await?.unwrap_or(0);
-        // Tracking holds 63 bits.
+        // A tracked position has at most 63 bits.
         Ok(i64::try_from(tracked).unwrap_or(i64::MAX))
     }
 

@@ -1,10 +1,13 @@
-//! What other processes append, announced by the server.
+//! Announcements of appends by other processes.
 //!
-//! `dcb.append` sends one NOTIFY a batch, on the channel named as the log's schema, and only while
-//! somebody holds the lock of listeners: a log that nobody listens to pays nothing. Who listens
-//! takes that lock after LISTEN, so it misses no append that commits after it got the lock; what
-//! was committed before is found by the read that each subscriber makes then. An announcement is a
-//! hint all the same: whatever is lost here is found by polling.
+//! An append sends one NOTIFY per batch, on a channel with the name of the log's schema, and only
+//! while a session holds the listeners' lock. A log without listeners pays nothing. A listener takes
+//! the lock after LISTEN, so it misses no append that commits later. Each subscriber then reads once
+//! to find earlier appends.
+//!
+//! Invariant: an announcement is only a hint. A subscription moves only by the events it has read,
+//! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement costs
+//! time, but no event. Tested by `announced.rs` and `dying.rs`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,9 +19,9 @@ use super::schema::Schema;
 use crate::AppendSignal;
 use crate::subscription::Backoff;
 
-/// Listens from the first subscription on, on a connection of its own, until it is dropped.
+/// Listens on a dedicated connection from the first subscription on, until it is dropped.
 pub(super) struct Listener {
-    /// `None` where a session can't listen.
+    /// `None` behind a pooler, where a session can't listen.
     session: Option<Session>,
     signal: AppendSignal,
     listening: Mutex<Listening>,
@@ -30,7 +33,7 @@ enum Listening {
     Stopped,
 }
 
-/// What a session of the listener needs.
+/// The parameters of the listener's sessions.
 #[derive(Clone)]
 struct Session {
     options: PgConnectOptions,
@@ -39,8 +42,7 @@ struct Session {
 }
 
 impl Listener {
-    /// Announces what is appended to the log in this schema; with `options`, also what other
-    /// processes append.
+    /// Announces appends to the log in this schema; with `options`, also those of other processes.
     pub(super) fn new(options: Option<PgConnectOptions>, schema: &Schema) -> Self {
         let session = options.map(|options| Session {
             options,
@@ -56,12 +58,12 @@ impl Listener {
         }
     }
 
-    /// What announces, also the appends of this process.
+    /// The signal that wakes subscriptions. This process announces its own appends through it too.
     pub(super) fn signal(&self) -> &AppendSignal {
         &self.signal
     }
 
-    /// Begins to listen, where it does not yet and was not stopped. To be called inside a runtime.
+    /// Starts to listen unless it does already, or was stopped. Must be called in a tokio runtime.
     pub(super) fn start(&self) {
         let Some(session) = &self.session else {
             return;
@@ -69,7 +71,7 @@ impl Listener {
         let mut listening = self.lock();
         let begins = match &*listening {
             Listening::NotYet => true,
-            // Finished: the runtime of the one who began is gone.
+            // The task ends only with the runtime of the caller that started it.
             Listening::Begun(task) => task.is_finished(),
             Listening::Stopped => false,
         };
@@ -79,7 +81,7 @@ impl Listener {
         }
     }
 
-    /// Ends listening for good, and wakes those who wait so that they find the store closed.
+    /// Stops listening for good, and wakes subscriptions so that they find the store closed.
     pub(super) fn stop(&self) {
         let listening = std::mem::replace(&mut *self.lock(), Listening::Stopped);
         if let Listening::Begun(task) = listening {
@@ -102,13 +104,13 @@ impl Drop for Listener {
 }
 
 impl Session {
-    /// Passes announcements on, over one connection after the other.
+    /// Forwards announcements, and reconnects when the connection is lost.
     async fn listen(self, signal: AppendSignal) {
         let mut backoff = Backoff::default();
         loop {
             if let Ok(mut listener) = self.open().await {
                 backoff.reset();
-                // What was appended before is found by those who look now.
+                // Makes subscriptions read the appends from before LISTEN.
                 signal.announce();
                 while let Ok(Some(_)) = listener.try_recv().await {
                     signal.announce();
@@ -119,7 +121,8 @@ impl Session {
     }
 
     async fn open(&self) -> Result<PgListener, sqlx::Error> {
-        // The driver's listener takes a pool; a connection that is lost is opened anew above.
+        // The driver's listener needs a pool. It must not reconnect by itself, because the new
+        // session would lack the lock; `listen` reconnects instead.
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .max_lifetime(None)

@@ -1,16 +1,54 @@
-//! The log in PostgreSQL: for production, correct with any number of processes.
+//! The event store in PostgreSQL: for production, correct with any number of processes.
 //!
-//! Appends of one process share commits: whoever finds the writer free commits at once, those who
-//! arrive meanwhile are the next batch. A batch is one round trip and one durable commit. Each
-//! takes an advisory lock of the log and reads the head after it, so positions are contiguous and
-//! in commit order whichever process writes; no process keeps any state that correctness needs.
+//! Appends of one process share commits. A batch of appends takes one round trip and one durable
+//! commit. Reads use separate connections and never wait for the writer.
 //!
-//! A writer that nothing was in the way of for sixteen batches does not ask for the head: it inserts
-//! behind the last event it knows, and the primary key refuses a position that is taken. Then the
-//! batch takes a second round trip, and the next sixteen ask.
+//! # The life of one append
 //!
-//! Reads use connections of their own and never wait for the writer. Short ones that have to wait for
-//! a connection share a statement on the next.
+//! 1. `append`, `request`: `EventStore::append_if` checks the events against the limits, gives each
+//!    an id, and hashes the tags of the events and of the condition.
+//! 2. `group_commit::Queue::submit_until`: if the writer is free, the caller's task commits a batch
+//!    of one. If recent batches had several callers, it yields first, so that others can join. If the
+//!    writer is busy, the request waits in the queue. When the current commit ends, all waiting
+//!    requests form the next batch.
+//! 3. `plan`: a request that conflicts with an earlier one of its batch is deferred. The batch
+//!    carries its conditions, but not its events.
+//! 4. `batch`: `Batch::fill` encodes events, tag keys and the keys of the conditions into array
+//!    parameters, in reused buffers. `recent_tags` marks the conditions that it can't settle from
+//!    memory as open.
+//! 5. `writer`, `writer_connection`, `statements`: one round trip.
+//!    - Usually the writer sends `SELECT … FROM dcb.append(…)`. The function takes the log's lock,
+//!      reads the head, and checks each open condition with one index descent, by the tag that is
+//!      likely the rarest. It examines the inconclusive ones in detail, inserts the accepted events
+//!      from head + 1 on, and commits with one fsync for the batch.
+//!    - After 16 uncontended batches the writer sends a plain INSERT instead, which puts the events
+//!      behind the last event it knows. If that fails, it sends `dcb.append` in a second round trip,
+//!      and for the next 16 batches too. While the server runs the INSERT, `recent_tags` notes the
+//!      new tags, and undoes that after a failure.
+//! 6. `plan`: `Plan::settle` turns the head and the refusals into a result for each request: its
+//!    positions, the first conflicting position, or "submit again" for a deferred request whose
+//!    obstacle was refused itself.
+//! 7. `append`: each caller wakes with its result. A request with an id that was stored before is
+//!    compared with the stored events, and gets their positions or `DuplicateEventId`.
+//!
+//! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
+//! `shared_read` lets short reads share a statement when no connection is free.
+//!
+//! # Invariants
+//!
+//! Invariants that hold across the modules:
+//!
+//! - Positions are dense from 1 and in commit order. There is no sequence and no gap, not even for a
+//!   moment. `PRIMARY KEY (position)` backs up the lock. Tested by the conformance suite (`suite.rs`)
+//!   and `processes.rs`.
+//! - `dcb.append` takes the lock before the statement that reads the head, under READ COMMITTED. In
+//!   the other order, or in a snapshot older than the lock, it would miss conflicts. Tested by
+//!   `isolation.rs` and `foreign_transactions.rs`.
+//! - The process keeps no state that correctness needs. Tested by `processes.rs`.
+//!
+//! The other invariants are stated where they are kept: in `writer` (lost connections),
+//! `writer_connection` (fencing), `statements` (the optimistic append), `recent_tags`, `tag_key`,
+//! `read`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
 
 mod append;
 mod batch;
@@ -22,28 +60,28 @@ mod counters;
 mod error;
 mod health;
 mod import_go;
-mod line;
-mod link;
 mod listen;
 mod plan;
 mod pooled;
 mod read;
 mod read_model;
 mod readers;
-mod recent;
+mod recent_tags;
 mod request;
 mod row;
 mod schema;
 mod selection;
 mod session;
-mod short_read;
+mod shared_read;
 mod statements;
 mod store;
 mod stream;
 mod tag_key;
 mod text_form;
 mod transaction;
+mod wait_queue;
 mod writer;
+mod writer_connection;
 
 pub use config::Config;
 pub use counters::Stats;
@@ -52,4 +90,4 @@ pub use import_go::{GoImported, GoLog};
 pub use read_model::{Handler, PostgresReadModel};
 pub use sqlx::PgConnection;
 pub use store::PostgresStore;
-pub use tag_key::of as tag_key;
+pub use tag_key::tag_key;

@@ -1,10 +1,11 @@
-//! Which requests of a batch can share a commit, and what its answer means for each of them.
-//! Pure: no I/O.
+//! Decides which requests of a batch can share a commit, and turns the server's answer into a
+//! result for each request. Pure: no I/O.
 //!
-//! The server checks a batch against the log as it was before the batch. So a request that would
-//! be refused because of an earlier request of the same batch is held: its conditions are sent, its
-//! events are not. If the request that stands against it was committed, it is a conflict; if that
-//! one was refused itself, the held request is submitted again.
+//! The server checks every request against the log as it was before the batch. It does not see that
+//! an earlier request of the same batch may conflict with a later one. The plan defers the later
+//! request: the batch carries its conditions, but not its events. If the earlier request is
+//! committed, the deferred one gets a conflict. If the server refuses the earlier request, the
+//! deferred one is submitted again.
 
 use std::cmp;
 use std::collections::{HashMap, HashSet};
@@ -12,20 +13,21 @@ use std::hash::BuildHasherDefault;
 
 use uuid::Uuid;
 
-use super::recent::{Last, Recent};
+use super::recent_tags::{EventRef, RecentTags};
 use super::request::Request;
 use super::tag_key::{self, Keyed};
 use crate::{Appended, Error, Position, QueryItem};
 
-/// The answer of the server to a batch.
+/// The server's answer to a batch.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The last position before the batch, 0 of an empty log.
+    /// The last position before the batch; 0 if the log was empty.
     pub(super) head: u64,
+    /// By index in the batch.
     pub(super) refusals: HashMap<usize, Refusal>,
 }
 
-/// Why the server did not append a request.
+/// The reason why the server did not append a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Stored,
@@ -34,76 +36,85 @@ pub(super) enum Refusal {
     Conflict { position: Position },
 }
 
-/// What is known of a request after the server's answer.
+/// The result of a request after the server's answer.
 #[derive(Debug)]
 pub(super) enum Settled {
     Done(Result<Appended, Error>),
+    /// At least one of its ids is stored already: compare the stored events.
     Stored,
+    /// Submit the request again.
     Again,
 }
 
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// For each request, why it is held; `None` where its events are sent.
-    holds: Vec<Option<Hold>>,
+    /// For each request, why it is deferred; `None` if its events are sent.
+    deferrals: Vec<Option<Deferral>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Hold {
-    /// Its condition excludes these events of earlier requests: (request, index of the event).
-    Excluded(Vec<(usize, usize)>),
+enum Deferral {
+    /// Its condition matches these events of earlier requests: (request, index of the event).
+    Conflicting(Vec<(usize, usize)>),
     /// An earlier request has one of its ids, or tracks the same source.
-    Entangled,
+    SharesIdOrSource,
 }
 
 impl Plan {
-    pub(super) fn of(batch: &[Request]) -> Self {
-        let mut earlier = Earlier::of(batch);
-        let holds = batch.iter().enumerate().map(|(index, request)| {
-            let hold = earlier.hold(request);
-            if hold.is_none() && index + 1 < batch.len() {
+    pub(super) fn new(batch: &[Request]) -> Self {
+        let mut earlier = EarlierRequests::new(batch);
+        let deferrals = batch.iter().enumerate().map(|(index, request)| {
+            let deferral = earlier.deferral(request);
+            // No request comes after the last one, so nothing looks its events up.
+            if deferral.is_none() && index + 1 < batch.len() {
                 earlier.add(index);
             }
-            hold
+            deferral
         });
         Self {
-            holds: holds.collect(),
+            deferrals: deferrals.collect(),
         }
     }
 
-    /// Whether the events of this request are sent, or only its conditions.
+    /// Whether the batch carries the events of this request, or only its conditions.
     pub(super) fn is_sent(&self, request: usize) -> bool {
-        self.holds[request].is_none()
+        self.deferrals[request].is_none()
     }
 
-    /// What the answer means for each request, in order.
+    /// The result of each request, in order.
     pub(super) fn settle(&self, batch: &[Request], answer: &Answer) -> Vec<Settled> {
         let firsts = self.first_positions(batch, answer);
         let settled = batch.iter().enumerate().map(|(index, request)| {
+            // The server checks deferred requests too, and its refusal is final for them.
             if let Some(refusal) = answer.refusals.get(&index) {
                 return refused(*refusal, request, answer.head);
             }
-            match &self.holds[index] {
+            match &self.deferrals[index] {
                 None => appended(firsts[index], request.append.events.len()),
-                Some(hold) => held(hold, &firsts),
+                Some(deferral) => settle_deferred(deferral, &firsts),
             }
         });
         settled.collect()
     }
 
-    /// Notes what was appended.
-    pub(super) fn note_appended(&self, batch: &[Request], answer: &Answer, recent: &mut Recent) {
-        recent.follow(answer.head);
+    /// Notes the tags of the events that were appended.
+    pub(super) fn note_appended(
+        &self,
+        batch: &[Request],
+        answer: &Answer,
+        recent: &mut RecentTags,
+    ) {
+        recent.begin_batch(answer.head);
         let firsts = self.first_positions(batch, answer);
         let appended = batch.iter().zip(firsts).filter(|&(_, first)| first > 0);
         for (request, first) in appended {
             for (position, (_, id, tag_keys)) in (first..).zip(request.events()) {
-                recent.note(Last { position, id }, tag_keys);
+                recent.note(EventRef { position, id }, tag_keys);
             }
         }
     }
 
-    /// The first position of each request that was appended; 0 of those that were not.
+    /// The first position of each appended request; 0 for the others.
     fn first_positions(&self, batch: &[Request], answer: &Answer) -> Vec<u64> {
         let mut next = answer.head + 1;
         let firsts = batch.iter().enumerate().map(|(index, request)| {
@@ -123,8 +134,9 @@ fn appended(first: u64, count: usize) -> Settled {
     Settled::Done(Ok(Appended::contiguous(first, count)))
 }
 
-fn held(hold: &Hold, firsts: &[u64]) -> Settled {
-    let Hold::Excluded(events) = hold else {
+fn settle_deferred(deferral: &Deferral, firsts: &[u64]) -> Settled {
+    let Deferral::Conflicting(events) = deferral else {
+        // In the next batch the server compares the id or the source with what is committed now.
         return Settled::Again;
     };
     let committed = events.iter().find_map(|&(request, event)| {
@@ -146,7 +158,7 @@ fn refused(refusal: Refusal, request: &Request, head: u64) -> Settled {
                 .append
                 .tracking
                 .as_ref()
-                .map_or("", |own| own.source())
+                .map_or("", |tracking| tracking.source())
                 .to_owned(),
             tracked,
         },
@@ -163,32 +175,33 @@ fn refused(refusal: Refusal, request: &Request, head: u64) -> Settled {
     Settled::Done(Err(error))
 }
 
-/// The events that the batch is going to append, findable by tag.
-struct Earlier<'a> {
+/// The requests that the batch is going to append, with their events indexed by tag.
+struct EarlierRequests<'a> {
     batch: &'a [Request],
-    /// Request and number of each event.
+    /// Each event: (request, index of the event).
     events: Vec<(usize, usize)>,
-    /// Whether a later condition of the batch can ask for an event, and whether for a tag.
+    /// Whether a later condition of the batch can match an event, and whether by tag.
     notes_events: bool,
     notes_tags: bool,
-    /// Where each tag occurs, whatever the type.
+    /// The occurrences of each tag, under any type.
     by_tag: Keyed<Occurrences>,
-    /// Each occurrence of a tag: which of `events`, and the occurrence before it.
+    /// One linked list per tag, newest first: (index in `events`, previous occurrence). A `Vec` per
+    /// tag would allocate for each tag of the batch.
     occurrences: Vec<(usize, Option<usize>)>,
     ids: HashSet<Uuid>,
     sources: HashSet<&'a str>,
 }
 
-/// How often a tag occurs, and the last of its occurrences.
+/// The number of occurrences of a tag, and the index of the last one.
 #[derive(Clone, Copy, Default)]
 struct Occurrences {
     count: usize,
     last: Option<usize>,
 }
 
-impl<'a> Earlier<'a> {
-    fn of(batch: &'a [Request]) -> Self {
-        // What nobody in the batch can ask for is not noted: of a lone request nothing at all.
+impl<'a> EarlierRequests<'a> {
+    fn new(batch: &'a [Request]) -> Self {
+        // The first condition has no request before it. A lone request therefore indexes nothing.
         let mut conditions = batch
             .iter()
             .skip(1)
@@ -232,41 +245,41 @@ impl<'a> Earlier<'a> {
         );
     }
 
-    /// Adds the tags of the next of `events`.
+    /// Indexes the tags of the event that is about to be pushed to `events`.
     fn add_tags(&mut self, tag_keys: &[i64]) {
         for &key in tag_keys {
-            let tag = self.by_tag.entry(tag_key::of_any_type(key)).or_default();
+            let tag = self.by_tag.entry(tag_key::any_type(key)).or_default();
             self.occurrences.push((self.events.len(), tag.last));
             tag.count += 1;
             tag.last = Some(self.occurrences.len() - 1);
         }
     }
 
-    fn hold(&self, request: &Request) -> Option<Hold> {
+    fn deferral(&self, request: &Request) -> Option<Deferral> {
         let tracking = request.append.tracking.as_ref();
         if request.known_ids().any(|id| self.ids.contains(&id))
             || tracking.is_some_and(|tracking| self.sources.contains(tracking.source()))
         {
-            return Some(Hold::Entangled);
+            return Some(Deferral::SharesIdOrSource);
         }
         let query = &request.append.condition.as_ref()?.fail_if_events_match;
         if query.is_all() {
-            return (!self.events.is_empty()).then(|| Hold::Excluded(self.events.clone()));
+            return (!self.events.is_empty()).then(|| Deferral::Conflicting(self.events.clone()));
         }
-        let mut excluded = Vec::new();
+        let mut matching = Vec::new();
         let mut keys = &*request.condition_keys;
         for item in query.items() {
-            let (own, others) = keys.split_at(item.tags().len());
-            self.exclude(item, own, &mut excluded);
-            keys = others;
+            let (item_keys, rest) = keys.split_at(item.tags().len());
+            self.add_matching(item, item_keys, &mut matching);
+            keys = rest;
         }
-        excluded.sort_unstable();
-        excluded.dedup();
-        (!excluded.is_empty()).then_some(Hold::Excluded(excluded))
+        matching.sort_unstable();
+        matching.dedup();
+        (!matching.is_empty()).then_some(Deferral::Conflicting(matching))
     }
 
-    /// Adds the events that match the item, whose tags have these keys.
-    fn exclude(&self, item: &QueryItem, keys: &[i64], excluded: &mut Vec<(usize, usize)>) {
+    /// Adds the events that match the item. `keys` are the keys of the item's tags.
+    fn add_matching(&self, item: &QueryItem, keys: &[i64], matching: &mut Vec<(usize, usize)>) {
         let matches = |&(request, number): &(usize, usize)| {
             let event = &self.batch[request].append.events[number];
             item.matches(
@@ -274,22 +287,24 @@ impl<'a> Earlier<'a> {
                 |wanted| event.has_tag(wanted),
             )
         };
-        // Of several tags the one that the fewest events have: all that match are among them.
+        // A matching event has all tags, so the tag with the fewest events leads to all of them.
         let mut rarest = None::<&Occurrences>;
         for key in keys {
             let Some(tag) = self.by_tag.get(key) else {
+                // No event has this tag, so none has all of them.
                 return;
             };
             rarest =
                 Some(rarest.map_or(tag, |rarest| cmp::min_by_key(rarest, tag, |tag| tag.count)));
         }
+        // No tag: the item matches by type, which is not indexed.
         let Some(rarest) = rarest else {
-            return excluded.extend(self.events.iter().filter(|event| matches(event)));
+            return matching.extend(self.events.iter().filter(|event| matches(event)));
         };
         let mut next = rarest.last;
         while let Some(occurrence) = next {
             let (event, before) = self.occurrences[occurrence];
-            excluded.extend(Some(self.events[event]).filter(matches));
+            matching.extend(Some(self.events[event]).filter(matches));
             next = before;
         }
     }

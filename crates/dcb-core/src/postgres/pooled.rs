@@ -1,16 +1,15 @@
-//! One statement, behind a pooler in a transaction of its own.
+//! Runs a read-only statement, behind a pooler in an explicit transaction.
 //!
 //! The driver prepares a statement in one message and executes it in another. A pooler in
-//! transaction mode may give each to another server process, unless a transaction holds them
-//! together; and what is prepared under a name would stay behind in a session that is not ours.
+//! transaction mode may send the two to different server processes unless they share a transaction.
+//! A named prepared statement would stay behind in a server session that other clients use.
 
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, SqlStr};
 
 use super::readers::Bound;
 
-/// The rows of a statement that changes nothing; `begin` begins its transaction, where it needs
-/// one.
+/// Fetches the rows of a read-only statement, in a transaction that `begin` begins, if any.
 pub(super) async fn rows(
     connection: &mut PgConnection,
     begin: Option<&SqlStr>,

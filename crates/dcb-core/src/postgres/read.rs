@@ -1,12 +1,15 @@
-//! Reads: each is one statement on one of the readers' connections.
+//! Reads. Each is one statement on one of the readers' connections.
 //!
-//! A short range is read as it stands, where the head that was seen last makes a range short. The
-//! answer tells the head that there is; if that makes the range a long one, there is no other part
-//! of an answer, and it is asked for by index.
+//! If the head seen last makes a range short, the statement scans the range by position instead of
+//! using the tag index.
 //!
-//! With a replica, reads go there, and are as old as it is. What it does not have yet is read from
-//! the primary: a read whose `after` is beyond the replica's head. So are the answers that appends
-//! depend on: events by id, and what was tracked.
+//! Invariant: the head seen last only chooses between the two. Every answer carries the head of its
+//! own snapshot. If that head makes the range long, the answer has no events, and the read runs again
+//! by index. Tested by `short_ranges.rs`.
+//!
+//! With a replica, reads go to the replica and are as old as the replica is. A read whose `after` is
+//! beyond the replica's head goes to the primary. So do the reads that appends depend on: events by
+//! id, and tracked positions. Tested by `replica.rs`.
 
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, Row as _, SqlStr};
@@ -18,11 +21,11 @@ use super::error::error;
 use super::readers::{Bound, Readers};
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, probes};
-use super::short_read::ShortRead;
+use super::shared_read::ShortRead;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
-/// Binds what [`super::statements::Statements::read`] takes.
+/// Binds the parameters of [`super::statements::Statements::read`].
 pub(super) fn bind<'q>(
     sql: SqlStr,
     selection: &'q Selection<'_>,
@@ -58,27 +61,26 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
-/// How many events are wanted at most.
-fn most(limit: Option<u64>) -> usize {
+fn max_events(limit: Option<u64>) -> usize {
     limit.map_or(usize::MAX, |limit| {
         usize::try_from(limit).unwrap_or(usize::MAX)
     })
 }
 
-/// What a read has taken in: the row with the head, then the events.
+/// The rows of a read so far.
 struct Answer {
+    /// `None` before the first row, which has the head; `Some(None)` if the log is empty.
     head: Option<Option<Position>>,
     events: Vec<SequencedEvent>,
-    /// How many events are wanted at most.
     limit: usize,
 }
 
 impl Answer {
-    fn of(limit: Option<u64>) -> Self {
+    fn new(limit: Option<u64>) -> Self {
         Self {
             head: None,
             events: Vec::new(),
-            limit: most(limit),
+            limit: max_events(limit),
         }
     }
 
@@ -105,12 +107,12 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<Events, Error> {
-        let selection = Selection::of(query);
+        let selection = Selection::new(query);
         let limit = options
             .limit
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-        let bounds = Bounds::of(options);
-        if let Some(found) = self.read_with_others(readers, query, options).await? {
+        let bounds = Bounds::new(options);
+        if let Some(found) = self.read_shared(readers, query, options).await? {
             return Ok(found);
         }
         let mut head = readers.last_head();
@@ -120,8 +122,9 @@ impl PostgresStore {
             let answer = readers
                 .fold(
                     || bind(sql.clone(), &selection, bounds, limit),
-                    || Answer::of(options.limit),
+                    || Answer::new(options.limit),
                     |answer, row| {
+                        // The first row is the head; see `Statements::read`.
                         match answer.head {
                             None => answer.head = Some(row::head(&row)?),
                             Some(_) => answer.take(shape, query, row::event(&row)?),
@@ -131,8 +134,10 @@ impl PostgresStore {
                 )
                 .await?;
             head = answer.head.flatten();
-            readers.saw_head(head);
+            readers.observe_head(head);
             if !shape.fits(bounds, head) {
+                // The log has grown, and the range is long now. With the new head `shape` chooses
+                // an index, which fits any range, so this repeats at most once.
                 continue;
             }
             check_after(options, head)?;
@@ -143,26 +148,27 @@ impl PostgresStore {
         }
     }
 
-    /// The events of a read that is thought to be short, where no connection is free; `None` where
-    /// it is to be asked alone.
-    pub(super) async fn read_with_others(
+    /// Reads a probably short range in a shared statement. Returns `None` if the caller has to read
+    /// alone: the range is not short, a connection is free, or the shared statement failed.
+    pub(super) async fn read_shared(
         &self,
         readers: &Readers,
         query: &Query,
         options: ReadOptions,
     ) -> Result<Option<Events>, Error> {
-        let (bounds, head) = (Bounds::of(options), readers.last_head());
+        let (bounds, head) = (Bounds::new(options), readers.last_head());
+        // Without a known head the length of an open range is unknown.
         if options.backwards || head.is_none() || !bounds.are_short(head) {
             return Ok(None);
         }
         let Some(waiting) = readers.short_reads() else {
             return Ok(None);
         };
-        let selection = Selection::of(query);
+        let selection = Selection::new(query);
         let limit = options
             .limit
             .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-        let read = ShortRead::of(query, &selection, bounds, limit);
+        let read = ShortRead::new(query, &selection, bounds, limit);
         let sql = &self.shared.statements.read_together;
         let found = readers.read_together(waiting, read, sql).await?;
         let Some(mut found) = found.filter(|found| bounds.are_short(found.head)) else {
@@ -171,7 +177,7 @@ impl PostgresStore {
         check_after(options, found.head)?;
         if !selection.is_exact_in_short_range() {
             found.events.retain(|event| query.matches(event));
-            found.events.truncate(most(options.limit));
+            found.events.truncate(max_events(options.limit));
         }
         Ok(Some(found))
     }
@@ -183,7 +189,7 @@ impl PostgresStore {
             .rows(|| sqlx::query(self.shared.statements.head.clone()))
             .await?;
         let head = rows.first().map(row::head).transpose()?.flatten();
-        self.shared.readers.saw_head(head);
+        self.shared.readers.observe_head(head);
         Ok(head)
     }
 
@@ -191,7 +197,7 @@ impl PostgresStore {
         if query.is_all() {
             return Ok(Extent::of_all(self.last_position().await?, span));
         }
-        let selection = Selection::of(query);
+        let selection = Selection::new(query);
         let bounds = Bounds::within(span);
         let readers = &self.shared.readers;
         let mut head = readers.last_head();
@@ -200,7 +206,7 @@ impl PostgresStore {
             && selection.is_exact_in_short_range()
             && let Some(waiting) = readers.short_counts()
         {
-            let read = ShortRead::of(query, &selection, bounds, None);
+            let read = ShortRead::new(query, &selection, bounds, None);
             let sql = &self.shared.statements.extents_together;
             let found = readers.read_together(waiting, read, sql).await?;
             if let Some(found) = found.filter(|found| bounds.are_short(found.head)) {
@@ -217,7 +223,7 @@ impl PostgresStore {
             let row = rows.first().ok_or(sqlx::Error::RowNotFound);
             let extent = row::extent(row.map_err(|failed| error(&failed))?)?;
             head = extent.head;
-            readers.saw_head(head);
+            readers.observe_head(head);
             if shape.fits(bounds, head) {
                 return Ok(extent);
             }
@@ -239,7 +245,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn last_tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        // The server takes no text with a NUL, and none is tracked.
+        // PostgreSQL refuses text with a NUL, so no such source can be tracked.
         if source.contains('\0') {
             return Ok(None);
         }

@@ -1,4 +1,8 @@
-//! State in tables of the caller's, moved together with its checkpoint.
+//! Read models: state in the caller's tables, updated together with its checkpoint.
+//!
+//! Invariant: state and checkpoint change in one transaction, and only if the checkpoint is where the
+//! runner expects it. If the answer to a commit is lost, the moved checkpoint shows whether it took
+//! effect. Tested by `kept.rs`, `killed.rs` and `outage.rs`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,18 +15,17 @@ use super::config::Config;
 use super::error::error;
 use crate::{Error, EventBatch, HandlerError, Position, ReadModel, SequencedEvent};
 
-/// How events change the tables of a [`PostgresReadModel`].
+/// Applies events to the tables of a [`PostgresReadModel`].
 ///
-/// All that counts must be in the database: a batch that is rolled back comes again, and what a
-/// handler keeps in memory is not rolled back with it.
+/// Keep all state in the database. A rolled-back batch is handled again, and state in the handler's
+/// memory is not rolled back with it.
 pub trait Handler: Send {
-    /// Takes in events, at least one, in order. The transaction is the runner's: no `COMMIT`, no
+    /// Applies at least one event, in order. The runner ends the transaction: do not send `COMMIT` or
     /// `ROLLBACK`.
     ///
     /// # Errors
-    /// Whatever makes it impossible to take them in; nothing of the batch is kept. A `sqlx::Error`
-    /// of a lost connection, a deadlock or a serialization failure makes the batch come again, any
-    /// other error ends the run.
+    /// Any error rolls the whole batch back. After a `sqlx::Error` for a lost connection, a deadlock or
+    /// a serialization failure the runner tries the batch again. Any other error ends the run.
     fn handle(
         &mut self,
         transaction: &mut PgConnection,
@@ -32,7 +35,7 @@ pub trait Handler: Send {
     /// Empties the tables.
     ///
     /// # Errors
-    /// Whatever makes it impossible; nothing is changed then.
+    /// Any error rolls the reset back.
     fn reset(
         &mut self,
         transaction: &mut PgConnection,
@@ -41,20 +44,20 @@ pub trait Handler: Send {
 
 /// A [`ReadModel`] whose tables are in PostgreSQL, in the log's database or another.
 ///
-/// The checkpoint is a row of the table `checkpoint` in the schema of the configuration, made
-/// where it is missing. Behind a pooler in transaction mode
-/// ([`Config::transaction_pooling`]) a handler's own statements must not be prepared under a name
-/// either. A batch costs three round trips beside the handler's own, and one commit.
+/// The checkpoint is a row of the table `checkpoint` in the schema of the configuration, created if
+/// missing. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must not
+/// use named prepared statements either. A batch costs three round trips in addition to the
+/// handler's, and one commit.
 pub struct PostgresReadModel<H> {
     checkpoint: Checkpoint,
     handler: H,
-    /// Taken out while it is used, so that a dropped future closes it and with it its transaction.
+    /// Taken out while in use. A dropped future therefore closes it, which rolls its transaction back.
     connection: Option<PgConnection>,
 }
 
 impl<H: Handler> PostgresReadModel<H> {
-    /// The projection `name`, of 1 to 255 characters, whose tables and checkpoint are in the
-    /// database of `config`. Of the configuration only URL, schema and transaction pooling count.
+    /// The projection `name`, of 1 to 255 characters, with tables and checkpoint in the database of
+    /// `config`. Uses only the URL, the schema and the transaction pooling of the configuration.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `schema` or `name`.
@@ -85,6 +88,7 @@ impl<H: Handler> PostgresReadModel<H> {
         checkpoint: Option<Position>,
     ) -> Result<(), Error> {
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        // Before the handler runs: the row lock makes a second runner wait, and then refuses it.
         self.checkpoint
             .advance(&mut transaction, checkpoint, batch.through)
             .await?;
@@ -104,8 +108,8 @@ impl<H: Handler> PostgresReadModel<H> {
     }
 }
 
-/// What a handler met in its database is told like what the store met, where trying again may mend
-/// it.
+/// Translates a handler's error. A database error that may pass becomes the store's transient error,
+/// so that the runner tries again.
 fn handler_error(name: &str, failed: HandlerError) -> Error {
     let met = failed.downcast_ref::<sqlx::Error>().map(error);
     match met.filter(Error::is_transient) {

@@ -1,4 +1,7 @@
-//! The connections that read one server, and what happens when one of them is lost.
+//! The connections that read from one server, and the retry after one of them is lost.
+//!
+//! Invariant: a connection goes back to the pool unchecked only if its statement has been answered to
+//! the end. Any other is pinged before its next use, or cut. Tested by `readers.rs`.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -19,29 +22,30 @@ use super::config::Config;
 use super::counters::Counters;
 use super::error::{Failure, error, failure};
 use super::session;
-use super::short_read::{EventsOfEach, ExtentOfEach, ShortReads};
+use super::shared_read::{EventsOfEach, ExtentOfEach, SharedReads};
 use crate::{Error, Position};
 
 /// A statement with its values.
 pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
 
-/// Cheap to clone; clones share the connections.
+/// The readers of one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub(super) struct Readers {
     pool: Pool,
     counters: Arc<Counters>,
     query_timeout: Duration,
-    /// The head that was seen last, 0 where none was.
+    /// The head seen last; 0 before the first.
     head: Arc<AtomicU64>,
-    /// How each statement's transaction begins, where a session lasts no longer than one.
+    /// Begins the transaction of each statement; only behind a pooler in transaction mode.
     begin: Option<SqlStr>,
-    /// Those that find no connection free.
-    short_reads: Arc<ShortReads<EventsOfEach>>,
-    short_counts: Arc<ShortReads<ExtentOfEach>>,
+    /// Short reads that wait for a connection.
+    short_reads: Arc<SharedReads<EventsOfEach>>,
+    short_counts: Arc<SharedReads<ExtentOfEach>>,
 }
 
 impl Readers {
-    /// Of the server at the URL, which is that of a field. Connects when it is first used.
+    /// Readers of the server at a URL, given with the name of its configuration field. They connect
+    /// on first use.
     pub(super) fn new(
         config: &Config,
         url: (&str, &'static str),
@@ -53,18 +57,19 @@ impl Readers {
             query_timeout: config.query_timeout,
             head: Arc::default(),
             begin: session::reading_transaction(config),
-            short_reads: Arc::new(ShortReads::new()),
-            short_counts: Arc::new(ShortReads::new()),
+            short_reads: Arc::new(SharedReads::new()),
+            short_counts: Arc::new(SharedReads::new()),
         })
     }
 
-    /// The head that was seen last: where the log ends now can only be guessed from it.
+    /// The head seen last. A hint: the log may have grown since, or been cleared.
     pub(super) fn last_head(&self) -> Option<Position> {
         Position::new(self.head.load(Ordering::Relaxed))
     }
 
-    pub(super) fn saw_head(&self, head: Option<Position>) {
+    pub(super) fn observe_head(&self, head: Option<Position>) {
         let head = Position::number_or_zero(head);
+        // Not `fetch_max`: after `clear` the head is lower than before.
         self.head.store(head, Ordering::Relaxed);
     }
 
@@ -72,19 +77,20 @@ impl Readers {
         self.pool.is_closed()
     }
 
-    /// Whether each statement has a transaction, so that its rows must be fetched at once.
+    /// Whether each statement needs a transaction, so that its rows must be fetched at once.
     pub(super) fn are_pooled(&self) -> bool {
         self.begin.is_some()
     }
 
-    /// The short reads that wait, where another had better join them; `None` where a connection
-    /// rests, or where each statement has a transaction.
-    pub(super) fn short_reads(&self) -> Option<&ShortReads<EventsOfEach>> {
+    /// The queue that a short read should join. `None` if a connection is idle, or if each statement
+    /// needs a transaction.
+    pub(super) fn short_reads(&self) -> Option<&SharedReads<EventsOfEach>> {
         self.must_wait().then_some(&*self.short_reads)
     }
 
-    /// As [`Readers::short_reads`], those that count.
-    pub(super) fn short_counts(&self) -> Option<&ShortReads<ExtentOfEach>> {
+    /// The queue that a short count should join. `None` in the same cases as
+    /// [`Readers::short_reads`].
+    pub(super) fn short_counts(&self) -> Option<&SharedReads<ExtentOfEach>> {
         self.must_wait().then_some(&*self.short_counts)
     }
 
@@ -92,7 +98,7 @@ impl Readers {
         !self.are_pooled() && !self.pool.has_resting()
     }
 
-    /// All rows of a statement.
+    /// Fetches all rows of a statement.
     pub(super) async fn rows<'q>(
         &self,
         statement: impl Fn() -> Bound<'q>,
@@ -104,8 +110,8 @@ impl Readers {
         .await
     }
 
-    /// Takes the rows of a statement in as they arrive. A connection that turns out to be dead
-    /// costs one more try, from the start.
+    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead, it
+    /// starts again once, with a new one.
     pub(super) async fn fold<'q, T>(
         &self,
         statement: impl Fn() -> Bound<'q>,
@@ -115,7 +121,8 @@ impl Readers {
         let mut folded = start();
         let answer = match self.try_fold(statement(), &mut folded, &take).await {
             Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
-                self.pool.suspect();
+                // A restarted server has ended all of its connections, not just this one.
+                self.mark_stale();
                 folded = start();
                 self.try_fold(statement(), &mut folded, &take).await
             }
@@ -125,7 +132,7 @@ impl Readers {
         Ok(folded)
     }
 
-    /// All rows of a statement, tried once.
+    /// Fetches all rows of a statement, without a retry.
     pub(super) async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut rows = Vec::new();
         let keep = |rows: &mut Vec<PgRow>, row| {
@@ -146,7 +153,8 @@ impl Readers {
         self.fold_on(connection, statement, folded, take).await
     }
 
-    /// Takes the rows of a statement on this connection in as they arrive, and gives it back.
+    /// Folds the rows of a statement on this connection as they arrive, then returns the connection
+    /// to the pool.
     pub(super) async fn fold_on<T, E>(
         &self,
         mut connection: Lease,
@@ -161,6 +169,7 @@ impl Readers {
                     let mut transaction = connection.begin_with(begin.clone()).await?;
                     let statement = statement.persistent(false);
                     let done = fold_rows(&mut transaction, statement, folded, take).await;
+                    // Reads have nothing to commit, and a rollback ends a failed transaction too.
                     transaction.rollback().await?;
                     done
                 }
@@ -172,23 +181,24 @@ impl Readers {
                 Ok(Ok(()))
             }
             Err(failed) if failure(&failed) == Failure::Lost => {
-                // An answer may still come: nobody else can use this connection.
+                // After a timeout the answer may still arrive, so no other statement can use it.
                 connection.discard();
                 Err(failed)
             }
+            // Dropped half-way through the rows: the pool pings the connection before the next use.
             done => done,
         }
     }
 
-    /// What the server answers, unless it takes too long.
+    /// The server's answer, or an error if it takes too long.
     pub(super) async fn in_time<T>(
         &self,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
+        // The server's own timeout should end the statement first; the margin is for its answer.
         const MARGIN: Duration = Duration::from_secs(1);
         let mut answer = pin!(answer);
-        // What has arrived already, as most rows of a page have, needs no clock.
+        // Most rows of a page have arrived already: poll once before paying for a timer.
         if let Poll::Ready(answer) = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await {
             return answer;
         }
@@ -197,26 +207,26 @@ impl Readers {
             .unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()))
     }
 
-    /// A connection for one statement.
+    /// Borrows a connection for one statement.
     pub(super) async fn acquire(&self) -> Result<Lease, sqlx::Error> {
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
         self.pool.acquire().await
     }
 
-    /// When who comes now has waited for long enough.
+    /// The time at which a read that starts now times out.
     pub(super) fn deadline(&self) -> Instant {
-        session::end_of(self.query_timeout)
+        session::deadline_after(self.query_timeout)
     }
 
-    /// As [`Readers::acquire`], with less time for who has waited already.
+    /// Borrows a connection for one statement, and gives up at the deadline.
     pub(super) async fn acquire_by(&self, deadline: Instant) -> Result<Lease, sqlx::Error> {
         timeout_at(deadline, self.acquire())
             .await
             .unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Every connection that is open now may be dead.
-    pub(super) fn suspect(&self) {
+    /// Marks every connection that is open now as possibly dead.
+    pub(super) fn mark_stale(&self) {
         self.pool.suspect();
     }
 
@@ -228,11 +238,11 @@ impl Readers {
         self.pool.close().await;
     }
 
-    /// A failed read in the store's words.
+    /// Translates the error of a failed read.
     pub(super) fn error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
-            // The pool retries a server that refuses connections until the time is over.
+            // No connection at all: the server was unreachable for the whole wait, not busy.
             sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
             sqlx::Error::PoolTimedOut => self.timeout(),
             _ if failure(failed) == Failure::Cancelled => self.timeout(),

@@ -6,20 +6,20 @@ use uuid::Uuid;
 use super::tag_key;
 use crate::{Append, AppendCondition, Appended, Error, Event};
 
-/// An append on its way through the queue. One pointer: it is moved often.
+/// An append on its way through the queue. Boxed, because the queue moves it often.
 #[derive(Debug)]
 pub(super) struct Request(Box<Contents>);
 
-/// What a request holds, its events all with an id.
+/// An append whose events all have an id.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) append: Append,
-    /// The id of each event: the caller's own, or one made for it.
+    /// The id of each event: chosen by the caller, or generated.
     pub(super) ids: SmallVec<[Uuid; 1]>,
-    /// The keys of the events' tags, event after event, each event's in order. Made by the caller,
-    /// so that the one who commits for all does not have to.
+    /// The keys of the events' tags: event after event, each event's keys sorted. Hashed in the
+    /// caller's task, not in the task that commits for all callers.
     pub(super) tag_keys: SmallVec<[i64; 4]>,
-    /// The tag's part of the key of each tag of the condition, item after item.
+    /// The tag bits of the key of each tag in the condition, item after item.
     pub(super) condition_keys: SmallVec<[i64; 4]>,
 }
 
@@ -45,29 +45,29 @@ impl Request {
         }))
     }
 
-    /// Each event with its id and the keys of its tags, in order: several tags may have the same.
+    /// Each event with its id and the sorted keys of its tags. Two tags may share a key.
     pub(super) fn events(&self) -> impl Iterator<Item = (&Event, Uuid, &[i64])> {
         let mut rest = &*self.tag_keys;
         let events = self.append.events.iter().zip(self.ids.iter()).enumerate();
         events.map(move |(index, (event, &id))| {
-            // The last one's are all that are left: those of a single event are not counted.
+            // The last event has all the remaining keys. So a lone event's tags need no counting.
             let count = if index + 1 == self.ids.len() {
                 rest.len()
             } else {
                 event.tags().count()
             };
-            let (own, others) = rest.split_at(count);
-            rest = others;
-            (event, id, own)
+            let (event_keys, remaining) = rest.split_at(count);
+            rest = remaining;
+            (event, id, event_keys)
         })
     }
 
-    /// The request itself, for its caller; an empty one stays behind.
+    /// Takes the request out of the batch, to return it to its caller.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new(Append::new([])))
     }
 
-    /// The ids that the caller chose, which may be stored already.
+    /// The ids that the caller chose. Unlike generated ids, they may be stored already.
     pub(super) fn known_ids(&self) -> impl Iterator<Item = Uuid> {
         self.append.events.iter().filter_map(|event| event.id())
     }
@@ -85,8 +85,8 @@ fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
     let mut keys = SmallVec::new();
     for event in events {
         let first = keys.len();
-        let type_bits = tag_key::of_type(event.event_type());
-        keys.extend(event.tags().map(|tag| tag_key::of_tag(tag) | type_bits));
+        let type_bits = tag_key::type_bits(event.event_type());
+        keys.extend(event.tags().map(|tag| tag_key::tag_bits(tag) | type_bits));
         keys[first..].sort_unstable();
     }
     keys
@@ -95,16 +95,17 @@ fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
 fn condition_keys(condition: &AppendCondition) -> impl Iterator<Item = i64> {
     let items = condition.fail_if_events_match.items().iter();
     let tags = items.flat_map(|item| item.tags());
-    tags.map(|tag| tag_key::of_tag(tag.as_str()))
+    tags.map(|tag| tag_key::tag_bits(tag.as_str()))
 }
 
-/// What became of a request.
+/// The outcome of a request in a batch.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// It was committed, or refused with nothing written.
     Settled(Result<Appended, Error>),
-    /// Nothing was written: at least one of its ids is stored already. Compare, then answer.
+    /// Nothing was written, because at least one of its ids is stored already. Compare the stored
+    /// events to get the result.
     Stored(Request),
-    /// Nothing was written, and nothing stands against it any more. Submit it again.
+    /// Nothing was written, but the request may succeed now. Submit it again.
     Again(Request),
 }

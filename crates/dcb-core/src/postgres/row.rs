@@ -1,4 +1,4 @@
-//! Rows decoded by hand from PostgreSQL's binary forms: an event costs one allocation.
+//! Decodes rows from PostgreSQL's binary format by hand, with one allocation per event.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,10 +10,10 @@ use uuid::Uuid;
 use crate::event::StoredEvent;
 use crate::{Command, Error, Extent, Position, RecordedCommand, SequencedEvent};
 
-/// Seconds from the Unix epoch to 2000-01-01, from which PostgreSQL counts.
+/// Seconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
 
-/// The head in the first row of a read: `None` of an empty log.
+/// The head, from the first row of a read; `None` if the log is empty.
 pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
     optional(row, 0)?
         .map(int8)
@@ -30,7 +30,7 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
         .unwrap_or_default();
     let stored = StoredEvent {
         position,
-        recorded_at: moment(required(row, 1)?)?,
+        recorded_at: timestamp(required(row, 1)?)?,
         id: Uuid::from_slice(required(row, 2)?).map_err(|_| malformed("id"))?,
         event_type: text(required(row, 3)?)?,
         tags: Texts::new(required(row, 4)?)?,
@@ -42,7 +42,7 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
     stored.into_event()
 }
 
-/// Number of events, last of them, head.
+/// An extent, from the columns: number of events, last of them, head.
 pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
     let position = |column| {
         let number = optional(row, column)?.map(int8).transpose()?;
@@ -55,7 +55,7 @@ pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
     })
 }
 
-/// Which of so many reads that shared a statement a row is for, from 0; this column tells.
+/// The index of the read that a row of a shared statement belongs to. The column counts from 1.
 pub(super) fn read(row: &PgRow, column: usize, reads: usize) -> Result<usize, Error> {
     let number = int8(required(row, column)?)?;
     let read = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
@@ -63,8 +63,7 @@ pub(super) fn read(row: &PgRow, column: usize, reads: usize) -> Result<usize, Er
         .ok_or_else(|| malformed("read"))
 }
 
-/// The command in a row of the log of commands: position, number of events, time, type, metadata,
-/// data.
+/// A command, from the columns: position, number of events, time, type, metadata, data.
 pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {
     let position = Position::new(int8(required(row, 0)?)?).ok_or_else(|| malformed("position"))?;
     let metadata = optional(row, 4)?
@@ -75,7 +74,7 @@ pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()));
     let command = Command::stored(text(required(row, 3)?)?, entries, required(row, 5)?)?;
-    let (events, recorded_at) = (int8(required(row, 1)?)?, moment(required(row, 2)?)?);
+    let (events, recorded_at) = (int8(required(row, 1)?)?, timestamp(required(row, 2)?)?);
     Ok(command.into_recorded(position, events, recorded_at))
 }
 
@@ -96,7 +95,7 @@ fn int8(bytes: &[u8]) -> Result<u64, Error> {
     u64::try_from(i64::from_be_bytes(bytes)).map_err(|_| malformed("position"))
 }
 
-fn moment(bytes: &[u8]) -> Result<SystemTime, Error> {
+fn timestamp(bytes: &[u8]) -> Result<SystemTime, Error> {
     let micros = int8(bytes)?;
     Ok(UNIX_EPOCH + Duration::from_secs(POSTGRES_EPOCH_SECONDS) + Duration::from_micros(micros))
 }
@@ -105,7 +104,7 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| malformed("text"))
 }
 
-/// A JSON object of strings, in its own order.
+/// Decodes a JSON object of strings. Keeps the order, which a map type would lose.
 fn metadata(json: &[u8]) -> Result<Vec<(String, String)>, Error> {
     struct Entries;
     impl<'de> serde::de::Visitor<'de> for Entries {
@@ -131,14 +130,14 @@ fn metadata(json: &[u8]) -> Result<Vec<(String, String)>, Error> {
         .map_err(|_| malformed("metadata"))
 }
 
-/// The elements of a one-dimensional array of texts:
+/// The elements of a one-dimensional array of texts, which PostgreSQL sends as:
 ///
 /// ```text
 /// dimensions i32 | has NULLs i32 | element type u32 | count i32 | first subscript i32 | elements
 /// element: length i32 | bytes
 /// ```
 ///
-/// An empty array has no dimension and ends after the element type.
+/// An empty array has zero dimensions and ends after the element type.
 #[derive(Clone)]
 struct Texts<'a> {
     elements: &'a [u8],
@@ -182,6 +181,6 @@ impl<'a> Iterator for Texts<'a> {
 fn malformed(what: &str) -> Error {
     Error::Database {
         code: None,
-        message: format!("a stored {what} has another form").into(),
+        message: format!("a stored {what} is malformed").into(),
     }
 }

@@ -1,6 +1,6 @@
-//! Installs the log's schema, brings an older one up to date, and tells what differs.
+//! Installs the log's schema, upgrades an older one, and reports differences.
 //!
-//! Each statement is sent once, and none is prepared under a name.
+//! Each statement runs once, so none is prepared under a name.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
@@ -12,8 +12,8 @@ use super::tag_key;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// The changes that lead from nothing to the present schema, in order. One that was ever released
-/// is never changed: a later one changes what it made.
+/// The changes from an empty schema to the current one, in order. Never change a released migration,
+/// not even a comment: its checksum covers the whole text. Add a new one instead.
 const MIGRATIONS: &[Migration] = &[Migration {
     version: 1,
     objects: &[
@@ -61,12 +61,12 @@ impl Schema {
         crate::text::check(name, MAX_CHARS).map_err(invalid("schema"))?;
         let plain = name
             .chars()
-            .all(|own| own.is_ascii_alphanumeric() || own == '_');
+            .all(|char| char.is_ascii_alphanumeric() || char == '_');
         if !plain
             || name.starts_with("pg_")
             || name.starts_with(|first: char| first.is_ascii_digit())
         {
-            let reason = "letters, digits and _ are allowed, no digit or pg_ at the start";
+            let reason = "use letters, digits and _, and no digit or pg_ at the start";
             return Err(invalid("schema")(Problem::Malformed {
                 reason: reason.to_owned(),
             }));
@@ -80,22 +80,22 @@ impl Schema {
         &self.name
     }
 
-    /// The name as SQL takes it.
+    /// The name as a quoted identifier.
     pub(super) fn quoted(&self) -> String {
         format!("\"{}\"", self.name)
     }
 
-    /// The SQL of this schema, where it names the schema `dcb`.
+    /// Replaces the schema `dcb` in the SQL with this one.
     pub(super) fn qualify(&self, sql: &str) -> String {
         sql.replace("dcb.", &format!("{}.", self.quoted()))
     }
 }
 
-/// Makes sure that the schema is there, of this version, and as it was installed.
+/// Installs or upgrades the schema, and verifies that it is unchanged since then.
 pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
     let mut connection = administrator(config).await?;
-    // One transaction, so that it is one session behind a pooler too. READ COMMITTED, so that what
-    // another installer committed during the wait for its lock is seen.
+    // One transaction, so that a pooler keeps it in one session. READ COMMITTED, to see the changes
+    // that another installer committed while this one waited for its lock.
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
     let mut transaction = connection
         .begin_with(begin)
@@ -112,7 +112,7 @@ pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error
         .commit()
         .await
         .map_err(|failed| error(&failed))?;
-    // The server ends the session all the same if the farewell does not reach it.
+    // If the message does not arrive, the server ends the session when the socket closes.
     let _ = connection.close().await;
     Ok(())
 }
@@ -129,9 +129,9 @@ fn too_new(schema: &Schema, found: i32) -> Error {
     }
 }
 
-/// The newest migration that was installed, 0 where none was.
+/// The newest installed migration; 0 if none is installed.
 async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Result<i32, Error> {
-    // Not to_regclass: after a wait for the lock it may answer from what the session saw before.
+    // Not to_regclass: after the wait for the lock it may answer from a stale catalog cache.
     let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
                    WHERE schemaname = $1 AND tablename = 'migration')";
     let exists: bool = sqlx::query_scalar(tables)
@@ -151,11 +151,12 @@ async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Re
         .map_err(|failed| error(&failed))
 }
 
-/// Installs what is missing; several processes that start at once take turns.
+/// Installs the missing migrations. A lock serializes processes that start at once.
 async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     lock_installation(transaction, schema)
         .await
         .map_err(|failed| error(&failed))?;
+    // Again, because another process may have migrated during the wait for the lock.
     let found = installed_version(transaction, schema).await?;
     if found == 0 {
         let tables = format!(
@@ -179,6 +180,7 @@ async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), 
             .await
             .map_err(|failed| error(&failed))?;
     }
+    // Recorded as the catalog shows the objects, because the server rewrites definitions.
     let record = format!(
         "DELETE FROM dcb.installed_object; \
          INSERT INTO dcb.installed_object (kind, name, definition) {}",
@@ -187,13 +189,12 @@ async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), 
     execute(transaction, schema.qualify(&record)).await
 }
 
-/// Waits until nobody else installs anything in this schema, and keeps others from it until the
-/// transaction ends.
+/// Locks out other installers of this schema until the transaction ends.
 pub(super) async fn lock_installation(
     transaction: &mut PgConnection,
     schema: &Schema,
 ) -> Result<(), sqlx::Error> {
-    /// Keeps installers apart from appends, whose key begins with another number.
+    /// The first half of the key. Appends and listeners use other numbers.
     const LOCK: i32 = 1_145_262_643;
     sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
         .persistent(false)
@@ -212,7 +213,7 @@ async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error
         .map_err(|failed| error(&failed))
 }
 
-/// Compares the schema with what was recorded when it was installed.
+/// Compares the schema with the objects recorded at its installation.
 async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     let mut differences = changed_migrations(connection, schema).await?;
     let sql = format!(
@@ -230,8 +231,9 @@ async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Er
     for row in &rows {
         differences.push(row.try_get(0).map_err(|failed| error(&failed))?);
     }
+    // Only if all objects are intact: `same_keys` calls a function that may be missing.
     if differences.is_empty() && !same_keys(connection, schema).await? {
-        differences.push("function tag_key gives other keys than this library".to_owned());
+        differences.push("function tag_key returns different keys than this library".to_owned());
     }
     if differences.is_empty() {
         return Ok(());
@@ -242,7 +244,7 @@ async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Er
     })
 }
 
-/// Whether the server makes the keys that this library makes; a big-endian one does not.
+/// Whether the server computes the same keys as this library. A big-endian server does not.
 async fn same_keys(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
     const TAG: &str = "course_id:course-4711 ✓";
     const EVENT_TYPE: &str = "CourseOffered";
@@ -254,7 +256,7 @@ async fn same_keys(connection: &mut PgConnection, schema: &Schema) -> Result<boo
         .fetch_one(connection)
         .await
         .map_err(|failed| error(&failed))?;
-    Ok(key == tag_key::of(TAG, Some(EVENT_TYPE)))
+    Ok(key == tag_key(TAG, Some(EVENT_TYPE)))
 }
 
 async fn changed_migrations(
@@ -273,7 +275,7 @@ async fn changed_migrations(
             .map_err(|failed| error(&failed))?;
         if same != Some(true) {
             changed.push(format!(
-                "migration {} was another when installed",
+                "migration {} differs from what was installed",
                 migration.version
             ));
         }

@@ -1,11 +1,11 @@
-//! A query as the statements take it. Pure: no I/O.
+//! Queries in the form that the statements take. Pure: no I/O.
 
 use super::column::{Column, Element};
 use super::text_form::write_array;
 use crate::extent::Span;
 use crate::{EventType, Position, Query, ReadOptions};
 
-/// How a query is answered; each has a statement of its own.
+/// The way to answer a query. Each shape has its own statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Every event, by position.
@@ -16,15 +16,14 @@ pub(super) enum Shape {
     Types,
     /// One type with one tag, by the index on tags.
     Tag,
-    /// Anything else, as a list of types (NULL: any) each with a set of tags.
+    /// Any other query, as a list of types (NULL: any), each with a set of tags.
     Probes,
-    /// As [`Shape::Types`], but through all events in a range of at most [`SHORT_RANGE`] positions:
-    /// of a longer range it answers the head and no event.
+    /// [`Shape::Types`] by a scan of at most [`SHORT_RANGE`] positions. In a longer range it finds
+    /// the head and no events.
     TypesInRange,
-    /// As [`Shape::Tag`], in the same way.
+    /// [`Shape::Tag`] by the same scan.
     TagInRange,
-    /// Every event of the types of [`Shape::Probes`], in the same way: its tags are the client's to
-    /// check.
+    /// The events of the types of [`Shape::Probes`] by the same scan. The client checks the tags.
     ProbesInRange,
 }
 
@@ -40,10 +39,10 @@ impl Shape {
         Self::ProbesInRange,
     ];
 
-    /// Those by which events can be counted: all whose rows are the query's events.
+    /// The shapes that can count events: all that are [exact](Shape::is_exact).
     pub(super) const COUNTED: [Self; 7] = *Self::ALL.first_chunk().expect("one is left out");
 
-    /// The shape that answers the same query in a short range; `None` where this one is as direct.
+    /// The shape that answers the same query in a short range. `None` if it would be no faster.
     fn in_short_range(self) -> Option<Self> {
         match self {
             Self::Types => Some(Self::TypesInRange),
@@ -53,12 +52,12 @@ impl Shape {
         }
     }
 
-    /// Whether its rows are the query's events, and no others.
+    /// Whether the rows are exactly the events of the query. If not, the client filters them.
     pub(super) fn is_exact(self) -> bool {
         self != Self::ProbesInRange
     }
 
-    /// Whether it answers within these bounds of a log with this head.
+    /// Whether the shape can answer within these bounds if the log has this head.
     pub(super) fn fits(self, bounds: Bounds, head: Option<Position>) -> bool {
         match self {
             Self::TypesInRange | Self::TagInRange | Self::ProbesInRange => bounds.are_short(head),
@@ -67,7 +66,7 @@ impl Shape {
     }
 }
 
-/// What is bound to `$4` and `$5`.
+/// The parameters `$4` and `$5` of a read.
 #[derive(Debug)]
 pub(super) enum Wanted<'q> {
     Nothing,
@@ -91,7 +90,7 @@ pub(super) struct Selection<'q> {
 }
 
 impl<'q> Selection<'q> {
-    pub(super) fn of(query: &'q Query) -> Self {
+    pub(super) fn new(query: &'q Query) -> Self {
         if query.is_all() {
             return Self {
                 general: Shape::All,
@@ -127,21 +126,20 @@ impl<'q> Selection<'q> {
         }
     }
 
-    /// How to answer it within these bounds of a log whose head is thought to be there; `None`: it
-    /// is not known. Where the answer tells another head, look whether the shape
-    /// [fits](Shape::fits).
+    /// The shape to use within these bounds, given the head seen last; `None` if none was. If the
+    /// answer carries another head, check whether the shape [fits](Shape::fits).
     pub(super) fn shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
         head.filter(|head| bounds.are_short(Some(*head)))
             .and_then(|_| self.general.in_short_range())
             .unwrap_or(self.general)
     }
 
-    /// Whether the shape for short ranges answers the query's events, and no others.
+    /// Whether the shape for short ranges is [exact](Shape::is_exact).
     pub(super) fn is_exact_in_short_range(&self) -> bool {
         self.general.in_short_range().is_none_or(Shape::is_exact)
     }
 
-    /// As [`Selection::shape`], to count the events.
+    /// The shape to use to count events, given the same arguments as [`Selection::shape`].
     pub(super) fn counted_shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
         let shape = self.shape(bounds, head);
         if Shape::COUNTED.contains(&shape) {
@@ -164,18 +162,18 @@ fn distinct_types(query: &Query) -> Column {
     column
 }
 
-/// The alternatives of a query that is not `all`: one for each item and type, in two columns.
+/// The alternatives of a query other than `all`, one per item and type, in two columns.
 pub(super) fn probes(query: &Query) -> (Column, Column) {
     let (mut types, mut tags) = (Column::new(Element::Text), Column::new(Element::Text));
-    for_each_probe(query, |event_type, own_tags, _| {
+    for_each_probe(query, |event_type, probe_tags, _| {
         types.push_optional_text(event_type);
-        tags.push_with(|buffer| write_array(own_tags.iter().map(|tag| tag.as_str()), buffer));
+        tags.push_with(|buffer| write_array(probe_tags.iter().map(|tag| tag.as_str()), buffer));
     });
     (types, tags)
 }
 
-/// Calls `visit` with each alternative: a type (`None`: any), the tags (none: any), and how many tags
-/// the items before have. The query `all` is one alternative with neither.
+/// Calls `visit` with each alternative: its type (`None`: any), its tags (empty: any), and the number
+/// of tags in the items before. The query `all` is one alternative without type and tags.
 pub(super) fn for_each_probe<'q>(
     query: &'q Query,
     mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag], usize),
@@ -202,13 +200,14 @@ pub(super) struct Bounds {
     pub(super) below: i64,
 }
 
-/// Positions in a range that is read as it stands: to look at so many events costs about as much as
-/// to find twenty of them by an index.
+/// The most positions in a range that is scanned by position. Scanning this many events costs about
+/// as much as finding twenty of them by an index.
 pub(super) const SHORT_RANGE: i64 = 256;
 
 impl Bounds {
-    /// Whether a log with this head has no more than [`SHORT_RANGE`] positions within.
+    /// Whether a log with this head has at most [`SHORT_RANGE`] positions within the bounds.
     pub(super) fn are_short(self, head: Option<Position>) -> bool {
+        // MAX - 1, because 1 is added below.
         let head = i64::try_from(Position::number_or_zero(head)).unwrap_or(i64::MAX - 1);
         (head + 1).min(self.below) - self.above <= SHORT_RANGE
     }
@@ -226,7 +225,7 @@ impl Bounds {
         }
     }
 
-    pub(super) fn of(options: ReadOptions) -> Self {
+    pub(super) fn new(options: ReadOptions) -> Self {
         let number = |position: Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
         let after = options.after.map(number);
         let from = options.from.map(number);

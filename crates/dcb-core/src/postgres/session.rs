@@ -1,4 +1,4 @@
-//! How the store's connections are set up.
+//! The settings of the store's connections.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::error::error;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// What all sessions with the database at this URL share.
+/// The options of every session with the database at this URL.
 fn options(config: &Config, (url, field): (&str, &'static str)) -> Result<PgConnectOptions, Error> {
     let malformed = |reason: String| invalid(field)(Problem::Malformed { reason });
-    // The driver takes any scheme.
+    // The driver accepts any scheme.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if !matches!(scheme, Some("postgres" | "postgresql")) {
-        return Err(malformed("postgres:// is expected at the start".to_owned()));
+        return Err(malformed("the URL must start with postgres://".to_owned()));
     }
     let options =
         PgConnectOptions::from_str(url).map_err(|refused| malformed(refused.to_string()))?;
@@ -28,14 +28,14 @@ fn options(config: &Config, (url, field): (&str, &'static str)) -> Result<PgConn
         .application_name("dcb-core")
         .disable_statement_logging();
     Ok(if config.transaction_pooling {
-        // PgBouncer refuses a start-up parameter that it does not know.
+        // PgBouncer refuses start-up parameters that it does not know, and the driver sends this one.
         options.extra_float_digits(None)
     } else {
         options
     })
 }
 
-/// How a session or, behind a pooler, a transaction is to be.
+/// Settings of a session or, behind a pooler, of a transaction.
 type Settings = Vec<(&'static str, String)>;
 
 fn with(options: PgConnectOptions, config: &Config, settings: Settings) -> PgConnectOptions {
@@ -46,22 +46,22 @@ fn with(options: PgConnectOptions, config: &Config, settings: Settings) -> PgCon
     }
 }
 
-/// The statement that begins a transaction with these settings; `None` where they are the
-/// session's.
+/// The statement that begins a transaction with these settings; `None` if the session has them.
 fn transaction(config: &Config, settings: &Settings) -> Option<SqlStr> {
     config.transaction_pooling.then(|| {
         let set = settings
             .iter()
             .map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
         let begin = "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned() + &set.collect::<String>();
-        // Shared, so that a clone is cheap. Names and values are this file's.
+        // An `Arc`, so that a clone is cheap. Safe to assert: names and values are from this file.
         AssertSqlSafe(Arc::<str>::from(begin)).into_sql_str()
     })
 }
 
 fn writing(config: &Config) -> Settings {
     vec![
-        // The server gives up before the caller does, so that the caller learns the outcome.
+        // Shorter than the caller's timeout, so that the server cancels the statement first and
+        // the caller learns the outcome.
         (
             "statement_timeout",
             milliseconds(config.append_timeout.saturating_mul(4) / 5),
@@ -75,8 +75,8 @@ fn reading(config: &Config) -> Settings {
     settings
 }
 
-/// Statements are planned once and read an index in the order of what they look for; the settings
-/// keep the planner, which has no statistics of a young log, from anything else.
+/// Makes the planner plan each statement once and use the indexes that the statement is written for.
+/// Without statistics, as in a young log, it would choose otherwise.
 fn planning() -> Settings {
     let settings = [
         ("plan_cache_mode", "force_generic_plan"),
@@ -92,8 +92,8 @@ fn planning() -> Settings {
         .into()
 }
 
-/// The session of the writer: READ COMMITTED whatever the database's default is, because
-/// `dcb.append` must see all that was committed before it got the lock.
+/// The session of the writer. READ COMMITTED, independent of the database's default, because
+/// `dcb.append` must see everything that was committed before it got the lock.
 pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
     let mut settings = planning();
     settings.extend(writing(config));
@@ -105,10 +105,10 @@ pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
     ))
 }
 
-/// What begins a transaction of the writer's, where a session is no longer than that.
+/// The statement that begins each of the writer's transactions; only behind a pooler.
 pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
     let mut settings = writing(config);
-    // The pooler may not notice that this process is gone; the log is locked until it does.
+    // If this process dies, the pooler may not notice, and the log would stay locked.
     settings.push((
         "idle_in_transaction_session_timeout",
         milliseconds(config.append_timeout),
@@ -116,25 +116,26 @@ pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
     transaction(config, &settings)
 }
 
-/// The pool of the readers of the database at this URL, which is that of a field.
+/// The pool that reads from the database at a URL, given with the name of its configuration field.
 pub(super) fn readers(config: &Config, url: (&str, &'static str)) -> Result<Pool, Error> {
     let options = with(options(config, url)?, config, reading(config));
     let limits = Limits::new(config.read_connections, config.query_timeout);
     Ok(Pool::new(options, limits))
 }
 
-/// What begins a transaction of a reader's, where a session is no longer than that.
+/// The statement that begins each of the readers' transactions; only behind a pooler.
 pub(super) fn reading_transaction(config: &Config) -> Option<SqlStr> {
     transaction(config, &reading(config))
 }
 
-/// The session that listens for what other processes append; `None` where a session can't.
+/// The session that listens for appends of other processes; `None` behind a pooler, where a session
+/// can't listen.
 pub(super) fn listener(config: &Config) -> Result<Option<PgConnectOptions>, Error> {
     let options = options(config, (&config.url, "url"))?;
     Ok((!config.transaction_pooling).then_some(options))
 }
 
-/// A session of the database's own settings.
+/// A session with the database's default settings.
 pub(super) fn plain(config: &Config) -> Result<PgConnectOptions, Error> {
     options(config, (&config.url, "url"))
 }
@@ -147,15 +148,15 @@ pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error
         .map_err(|failed| error(&failed))
 }
 
-/// The longest limit that PostgreSQL takes, some 24 days.
+/// The longest timeout that PostgreSQL accepts, about 24 days.
 const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// PostgreSQL takes 0 for "no limit", so a limit is at least a millisecond.
+/// At least a millisecond, because PostgreSQL reads 0 as "no limit".
 fn milliseconds(limit: Duration) -> String {
     limit.min(LONGEST).as_millis().max(1).to_string()
 }
 
-/// When this limit is over for who begins now.
-pub(super) fn end_of(limit: Duration) -> Instant {
+/// The deadline of an operation that starts now.
+pub(super) fn deadline_after(limit: Duration) -> Instant {
     Instant::now() + limit.min(LONGEST)
 }

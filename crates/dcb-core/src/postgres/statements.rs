@@ -1,4 +1,23 @@
-//! The SQL that the store sends, made once for the log's schema. Values are always bound.
+//! The SQL that the store sends, built once for the log's schema. Values are always bound.
+//!
+//! # The optimistic append
+//!
+//! [`Statements::append_optimistic`], and [`Statements::append_lone`] for a single event, insert
+//! without reading the head. A writer uses them after a run of uncontended batches. The statement
+//! names the event that the writer takes for the last one, by position and id. These invariants keep
+//! it safe:
+//!
+//! - It takes the log's lock only if the lock is free, and never waits for it.
+//! - If another session has committed an event since, that event has the next position, and
+//!   `PRIMARY KEY (position)` refuses the INSERT.
+//! - It checks conditions by keys alone, in the snapshot in which the named event was the last. If
+//!   an event may match a condition, it inserts no row, and the writer sends `dcb.append` instead.
+//!
+//! No statement of the append path reads more rows for a frequent tag than for a rare one, and none
+//! depends on the planner's statistics. `schema/README.md` names the one exception: two frequent
+//! tags that no event has together.
+//!
+//! Tested by `optimistic.rs`, and for the plans by `appends.rs` and `grown.rs`.
 
 use std::sync::Arc;
 
@@ -9,11 +28,8 @@ use super::selection::{SHORT_RANGE, Shape};
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) append: SqlStr,
-    /// For a batch of which nothing is likely to be refused.
-    append_optimistic: [SqlStr; Look::ALL.len()],
-    /// As those, for a lone event.
-    append_lone: [SqlStr; Look::OF_LONE.len()],
-    /// As `append`, with commands.
+    append_optimistic: [SqlStr; Check::ALL.len()],
+    append_lone: [SqlStr; Check::FOR_ONE_EVENT.len()],
     pub(super) append_with_commands: SqlStr,
     pub(super) commands: SqlStr,
     pub(super) head: SqlStr,
@@ -22,51 +38,52 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
-    /// Several reads of short ranges; `$1` to `$5` have an element for each: the bounds of the
-    /// position, both exclusive; the limit, NULL for none; the types as an array literal, NULL for
-    /// any; one tag, NULL for any. Before the events comes the row with the head, as in
-    /// [`Statements::read`]; after an event's columns comes its read's number, from 1. Of a range
-    /// that is not short there is no event.
+    /// Several reads of short ranges. `$1` to `$5` are arrays with an element per read: the two
+    /// bounds of the position, both exclusive; the limit, NULL for none; the types as an array
+    /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
+    /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
+    /// 1. A range that is not short has no rows.
     pub(super) read_together: SqlStr,
+    /// The counts of the same reads, one row per read.
     pub(super) extents_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
 }
 
-/// What an optimistic append looks for. To look for more costs a lone append more, found or not: the
-/// server sets up what it may not run.
+/// The keys that an optimistic append checks. A statement with more checks is slower even if none
+/// of them runs, because the server sets up each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    /// Nothing: no probe is open.
+pub(super) enum Check {
+    /// No keys: no probe is open.
     Nothing,
-    /// An event with one key of a probe.
+    /// One key of each open probe.
     Keys,
-    /// An event with both keys of a probe.
+    /// Events with both keys of an open probe.
     Pairs,
 }
 
-impl Look {
+impl Check {
     const ALL: [Self; 3] = [Self::Nothing, Self::Keys, Self::Pairs];
-    /// Those with a statement of its own for a lone event.
-    const OF_LONE: [Self; 2] = [Self::Nothing, Self::Keys];
+    /// The checks that have a statement for a lone event.
+    const FOR_ONE_EVENT: [Self; 2] = [Self::Nothing, Self::Keys];
 }
 
 /// The columns of an event, in the order that [`super::row`] decodes them.
 const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data";
 
 impl Statements {
-    /// The statements for the log in this schema, which is a quoted identifier.
-    /// `pooled` appends tell their own session and when their transaction began, besides.
+    /// Builds the statements for the log in this schema, a quoted identifier. With `pooled`, appends
+    /// also return the server process and the start of their transaction.
     pub(super) fn new(schema: &str, pooled: bool) -> Self {
-        // Shared, so that a clone is cheap. Nothing but the schema's name is put in.
+        // An `Arc`, so that a clone is cheap. Safe to assert: only the schema's name is inserted.
         let sql = |text: String| -> SqlStr {
             let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
             AssertSqlSafe(text).into_sql_str()
         };
         Self {
             append: sql(append(pooled, false)),
-            append_optimistic: Look::ALL.map(|look| sql(append_optimistic(look))),
-            append_lone: Look::OF_LONE.map(|look| sql(append_lone(look))),
+            append_optimistic: Check::ALL.map(|check| sql(append_optimistic(check))),
+            append_lone: Check::FOR_ONE_EVENT.map(|check| sql(append_lone(check))),
             append_with_commands: sql(append(pooled, true)),
             commands: sql(
                 "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
@@ -88,8 +105,8 @@ impl Statements {
             positions_by_id: sql("SELECT e.id::text, e.position FROM dcb.event e \
                                   WHERE e.id = ANY ($1)"
                 .to_owned()),
-            // One message, so one transaction. The lock comes first, as in dcb.append. Deleted rows
-            // would be in the way of every look for the head until they are vacuumed.
+            // One message, so one transaction. The lock comes first, as in dcb.append. TRUNCATE,
+            // because every search for the head would step over deleted rows until a vacuum.
             clear: sql(
                 "SELECT pg_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int); \
                         TRUNCATE dcb.event, dcb.event_tag, dcb.tracking, dcb.command; \
@@ -104,32 +121,36 @@ impl Statements {
         }
     }
 
-    /// Inserts what `append` would, if the event of `$1` and `$2` is the log's last and what is looked
-    /// for is not there; whether it did is told by the number of rows inserted, here the events, and 0
-    /// if not. `$3` to `$9` are the events and their tags; with a look, `$10` are the probes that are
-    /// open, `$11` and `$12` after and key of all probes; with pairs, `$13` is another key that an
-    /// event of the probe has, NULL where there is none.
-    pub(super) fn append_optimistic(&self, look: Look) -> SqlStr {
-        self.append_optimistic[look as usize].clone()
+    /// Inserts the events if the event with position `$1` and id `$2` is the last of the log and no
+    /// checked key occurs. The number of inserted rows is the number of events, or 0 if it inserted
+    /// nothing.
+    ///
+    /// `$3` to `$9` are the events and their tags. [`Check::Keys`] adds `$10`, the open probes, and
+    /// `$11` and `$12`, `after` and key of every probe. [`Check::Pairs`] adds `$13`, the second key of
+    /// every probe, NULL for none.
+    pub(super) fn append_optimistic(&self, check: Check) -> SqlStr {
+        self.append_optimistic[check as usize].clone()
     }
 
-    /// As [`Statements::append_optimistic`], for one event that has tags and no more than one probe
-    /// that is open; `None` where that look has no such statement. The rows counted are its tags.
-    /// `$1` to `$7` are single values, `$8` the keys of the event's tags; with a look, `$9` and `$10`
-    /// are the probe's after and key.
-    pub(super) fn append_lone(&self, look: Look) -> Option<SqlStr> {
-        self.append_lone.get(look as usize).cloned()
+    /// [`Statements::append_optimistic`] for one event with tags and at most one open probe. The
+    /// number of inserted rows is the number of tags, or 0. `None` if there is no such statement for
+    /// the check.
+    ///
+    /// `$1` to `$7` are single values, `$8` the keys of the event's tags. [`Check::Keys`] adds `$9` and
+    /// `$10`, `after` and key of the probe.
+    pub(super) fn append_lone(&self, check: Check) -> Option<SqlStr> {
+        self.append_lone.get(check as usize).cloned()
     }
 
-    /// Reads events, a row each. `$1` and `$2` bound the position, both exclusive; `$3` is the
-    /// limit, NULL for none; `$4` and `$5` are what the shape needs. Before the events comes a row
-    /// with nothing but a position, the head of the same snapshot, NULL of an empty log.
+    /// Reads events, one per row. `$1` and `$2` bound the position, both exclusive; `$3` is the
+    /// limit, NULL for none; `$4` and `$5` depend on the shape. The first row has only a position:
+    /// the head of the same snapshot, NULL if the log is empty.
     pub(super) fn read(&self, shape: Shape, backwards: bool) -> SqlStr {
         self.read[shape as usize][usize::from(backwards)].clone()
     }
 
-    /// Counts events, with the last of them and the head of the same snapshot; parameters as in
-    /// [`Statements::read`].
+    /// Counts events. The row also has the last of them and the head of the same snapshot. The
+    /// parameters are those of [`Statements::read`].
     pub(super) fn extent(&self, shape: Shape) -> SqlStr {
         self.extent[shape as usize].clone()
     }
@@ -152,18 +173,18 @@ fn append(pooled: bool, with_commands: bool) -> String {
     )
 }
 
-/// The statement sees the log as it was before it got the lock. So it does not look for the last
-/// event: where others were appended since, the primary key has their positions and refuses these.
-/// It does not wait for the lock, with locks on the tables already: then another session appends,
-/// and nothing is written.
+/// The statement's snapshot is older than its lock, so it can't read the current head. If others
+/// have appended since, their events have these positions, and the primary key refuses the INSERT.
+/// It does not wait for the log's lock, because it holds locks on the tables already. If the lock is
+/// taken, another session is appending, and the statement inserts nothing.
 ///
-/// The arrays are taken apart in a list of columns: a function in FROM would have its rows stored
-/// before the first is read, which costs a batch of 100 events some 25 us.
-fn append_optimistic(look: Look) -> String {
-    let nothing_found = match look {
-        Look::Nothing => String::new(),
-        Look::Keys => nothing_found("", &key_occurs("p.key", "p.after")),
-        Look::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
+/// The arrays are unnested in a SELECT list. As functions in FROM their rows would be stored before
+/// the first is read, which costs a batch of 100 events about 25 us.
+fn append_optimistic(check: Check) -> String {
+    let nothing_found = match check {
+        Check::Nothing => String::new(),
+        Check::Keys => nothing_found("", &key_occurs("p.key", "p.after")),
+        Check::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
     };
     let may_insert = may_insert("($1::bigint[])[1]", "($2::uuid[])[1]", &nothing_found);
     format!(
@@ -184,16 +205,16 @@ fn append_optimistic(look: Look) -> String {
     )
 }
 
-/// As [`append_optimistic`], with nothing to take apart but the tags' keys. What the server need not
-/// set up counts more here than in a batch: a lone append waits for the disk before, and then finds
-/// the processor's caches cold.
-fn append_lone(look: Look) -> String {
-    let nothing_found = match look {
-        Look::Keys => format!(
+/// [`append_optimistic`] with single values: only the tags' keys are an array. Less set-up matters
+/// more here than in a batch, because the server has waited for the disk before a lone append and
+/// finds the processor's caches cold.
+fn append_lone(check: Check) -> String {
+    let nothing_found = match check {
+        Check::Keys => format!(
             "AND $9::bigint <= $1::bigint AND {} IS NULL",
             key_occurs("$10::bigint", "$9::bigint")
         ),
-        Look::Nothing | Look::Pairs => String::new(),
+        Check::Nothing | Check::Pairs => String::new(),
     };
     let may_insert = may_insert("$1::bigint", "$2::uuid", &nothing_found);
     format!(
@@ -208,7 +229,7 @@ fn append_lone(look: Look) -> String {
     )
 }
 
-/// Whether the last event is this one and nothing is found. If so, whoever listens is notified.
+/// True if the last event is this one and nothing is found. It then also notifies listeners.
 fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String {
     format!(
         "CASE WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
@@ -219,7 +240,8 @@ fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String
     )
 }
 
-/// Whether no probe that is open can have an event after its `after`.
+/// Continues a condition: no open probe can match an event after its `after`. A probe whose `after`
+/// is beyond the last event counts as found, so that `dcb.append` refuses it.
 fn nothing_found(other: &str, can_match: &str) -> String {
     format!(
         "AND (SELECT 1 FROM ( \
@@ -230,9 +252,9 @@ fn nothing_found(other: &str, can_match: &str) -> String {
     )
 }
 
-/// The places where the key occurs after that position, in order; a key without a type stands
-/// for all that the tag can have.
-fn places_of(key: &str, after: &str) -> String {
+/// The index entries of the key after that position. A key without type bits stands for every key
+/// of its tag.
+fn positions_of(key: &str, after: &str) -> String {
     format!(
         "dcb.event_tag t WHERE (t.key, t.position) > ({key}, {after}) \
            AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END"
@@ -241,21 +263,21 @@ fn places_of(key: &str, after: &str) -> String {
 
 const IN_ORDER: &str = "ORDER BY t.key, t.position LIMIT";
 
-/// Not NULL where the key occurs after that position.
+/// Not NULL if the key occurs after that position.
 fn key_occurs(key: &str, after: &str) -> String {
-    let places = places_of(key, after);
+    let places = positions_of(key, after);
     format!("(SELECT t.position FROM {places} {IN_ORDER} 1)")
 }
 
-/// As [`key_occurs`]; of a probe with two keys, where an event has both. One of them must occur no
-/// more than ten times: else there may be such an event, and `dcb.append` has to look.
+/// [`key_occurs`], but for a probe with two keys: not NULL if an event has both. If both keys occur
+/// more than ten times, it is not NULL either, and `dcb.append` decides.
 fn key_or_pair_occurs() -> String {
     occurs_with("p.key", "p.other", &occurs_with("p.other", "p.key", "1"))
 }
 
-/// Not NULL where the key occurs with the other one; `often` where it occurs more than ten times.
+/// Not NULL if the key occurs together with the other one; `often` if it occurs more than ten times.
 fn occurs_with(key: &str, other: &str, often: &str) -> String {
-    // The low bits of a key are the type, the same for every tag of an event.
+    // The low bits of a key are the type, which is the same for every tag of an event.
     format!(
         "(SELECT CASE WHEN count(*) = 0 THEN NULL \
                       WHEN {other} IS NULL THEN 1 \
@@ -264,26 +286,26 @@ fn occurs_with(key: &str, other: &str, often: &str) -> String {
                                    WHERE u.position = t.position \
                                      AND u.key = {other} | (t.key & 16777215))) > 0 THEN 1 END \
             FROM (SELECT t.key, t.position FROM {} {IN_ORDER} 11) t)",
-        places_of(key, "p.after")
+        positions_of(key, "p.after")
     )
 }
 
-/// What stands for an event's columns in the row with the head.
-const NOTHING_ELSE: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
+/// The event's columns in the row with the head.
+const NO_EVENT: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
                             NULL::json, NULL::bytea";
 
-/// The head and the events are branches of one statement, so of one snapshot; a server that may not
-/// use parallel workers answers them in turn.
+/// Head and events come from one statement, hence from one snapshot. The sessions allow no parallel
+/// workers, so the row with the head comes first.
 fn read(shape: Shape, backwards: bool) -> String {
     let order = if backwards { "DESC" } else { "ASC" };
     let events = events(shape, EVENT, order);
-    format!("{WITH_HEAD} SELECT h.head, {NOTHING_ELSE} FROM h UNION ALL ({events})")
+    format!("{WITH_HEAD} SELECT h.head, {NO_EVENT} FROM h UNION ALL ({events})")
 }
 
 fn read_together() -> String {
     let events = short_read_of_each(EVENT);
     format!(
-        "{WITH_HEAD} SELECT h.head, {NOTHING_ELSE}, NULL::bigint FROM h UNION ALL ( \
+        "{WITH_HEAD} SELECT h.head, {NO_EVENT}, NULL::bigint FROM h UNION ALL ( \
             SELECT {EVENT}, r.number FROM {READS} r CROSS JOIN LATERAL ({events}) e)"
     )
 }
@@ -297,12 +319,13 @@ fn extents_together() -> String {
     )
 }
 
-/// The types are taken apart once for each read, which OFFSET 0 sees to, not for each event.
+/// The reads of a shared statement. OFFSET 0 makes the server parse the types once per read instead
+/// of once per event.
 const READS: &str = "(SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
          WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0)";
 
-/// The events of one of [`READS`], where its range is short.
+/// The events of one of [`READS`]; none if its range is not short.
 fn short_read_of_each(columns: &str) -> String {
     format!(
         "SELECT {columns} FROM dcb.event e \
@@ -326,7 +349,7 @@ const WITH_HEAD: &str = "WITH h AS MATERIALIZED (SELECT max(position) AS head FR
 const WITHIN: &str = "e.position > $1 AND e.position < $2";
 
 fn events(shape: Shape, columns: &str, order: &str) -> String {
-    // OFFSET 0 keeps the planner, which may know the log as empty, from beginning with the events.
+    // OFFSET 0 stops a planner that believes the log is empty from starting with the events.
     const EVENT_AT_TAG: &str = "CROSS JOIN LATERAL ( \
         SELECT * FROM dcb.event e WHERE e.position = t.position OFFSET 0) e";
     const TAG_WITHIN: &str = "t.position > $1 AND t.position < $2";
@@ -340,7 +363,7 @@ fn events(shape: Shape, columns: &str, order: &str) -> String {
               ORDER BY e.type {order}, e.position {order} LIMIT $3",
             type_within("$4")
         ),
-        // Each type finds its own events in order, no more than the limit.
+        // Up to the limit per type, in order; the outer query merges them.
         Shape::Types => format!(
             "SELECT {columns} FROM unnest($4::text[]) u(type) CROSS JOIN LATERAL ( \
                 SELECT {columns} FROM dcb.event e WHERE {} \
@@ -348,15 +371,15 @@ fn events(shape: Shape, columns: &str, order: &str) -> String {
               ORDER BY e.position {order} LIMIT $3",
             type_within("u.type")
         ),
-        // The CASE is for the planner: it hides the type, so that an event is found by position.
+        // The CASE hides the type from the planner, which then looks events up by position.
         Shape::Tag => format!(
             "SELECT {columns} FROM dcb.event_tag t {EVENT_AT_TAG} \
               WHERE t.key = dcb.tag_key($5, $4) AND {TAG_WITHIN} \
                 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
               ORDER BY t.position {order} LIMIT $3"
         ),
-        // Each probe finds its own events in order, no more than the limit: by its type, or by the
-        // rarest of its tags. Two probes can find the same event.
+        // Up to the limit per probe, in order: by type, or by the rarest of its tags. DISTINCT,
+        // because two probes can find the same event.
         Shape::Probes => format!(
             "SELECT DISTINCT ON (e.position) {columns} \
                FROM (SELECT u.type, u.tags::text[] AS tags \
@@ -381,15 +404,15 @@ fn events(shape: Shape, columns: &str, order: &str) -> String {
         Shape::TagInRange => {
             in_short_range("e.type = $4 AND $5 = ANY (e.tags)", columns, order, "$3")
         }
-        // NULL stands for any type. To look through the probes for each event would cost more than
-        // to send it.
+        // NULL stands for any type. The client checks the tags: checking every probe on the server
+        // would cost more than sending the event.
         Shape::ProbesInRange => {
             in_short_range("(e.type = ANY ($4)) IS NOT FALSE", columns, order, "NULL")
         }
     }
 }
 
-/// The wanted events, if the bounds have no more than [`SHORT_RANGE`] positions between them.
+/// The wanted events, if at most [`SHORT_RANGE`] positions are within the bounds.
 fn in_short_range(wanted: &str, columns: &str, order: &str, limit: &str) -> String {
     format!(
         "SELECT {columns} FROM dcb.event e \
@@ -399,8 +422,8 @@ fn in_short_range(wanted: &str, columns: &str, order: &str, limit: &str) -> Stri
     )
 }
 
-/// The events of one type within the bounds. Compared as rows: of type and position on their own, a
-/// planner with statistics makes a walk by position that leaves out the other types.
+/// The events of one type within the bounds. The comparison is by row. With separate comparisons of
+/// type and position, a planner with statistics may scan by position and filter out other types.
 fn type_within(event_type: &str) -> String {
     format!(
         "(e.type, e.position) > ({event_type}, $1) AND (e.type, e.position) < ({event_type}, $2)"

@@ -9,13 +9,13 @@ use tracing::{Instrument as _, debug_span, instrument};
 use super::config::Config;
 use super::counters::{Counters, Stats};
 use super::health::Health;
-use super::link::Link;
 use super::listen::Listener;
 use super::readers::Readers;
 use super::schema::{Schema, ensure};
 use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
+use super::writer_connection::WriterConnection;
 use crate::extent::Span;
 use crate::{
     Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
@@ -31,9 +31,9 @@ pub struct PostgresStore {
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) queue: Queue<Writer>,
-    /// Of the server that reads go to.
+    /// Readers of the replica, or of the primary if there is no replica.
     pub(super) readers: Readers,
-    /// Of the server that is appended to: the same ones where there is no replica.
+    /// Readers of the primary, for reads that must not be older than the last append.
     pub(super) primary: Readers,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
@@ -48,12 +48,12 @@ impl Shared {
 }
 
 impl PostgresStore {
-    /// Connects, installs the schema where it is missing or older, and checks that it is as it was
-    /// installed. Several processes may do so at once.
+    /// Connects, installs or upgrades the schema, and verifies that no installed object has been
+    /// changed. Several processes may do so at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`, [`Error::Unavailable`],
-    /// [`Error::SchemaMismatch`] that names what differs, [`Error::SchemaTooNew`].
+    /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`];
+    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let schema = Schema::new(&config.schema)?;
         ensure(&config, &schema).await?;
@@ -67,12 +67,12 @@ impl PostgresStore {
             Some(url) => Readers::new(&config, (url, "replica_url"), Arc::clone(&counters))?,
             None => primary.clone(),
         };
-        let link = Link::new(
+        let connection = WriterConnection::new(
             session::writer(&config)?,
             session::writing_transaction(&config),
             config.append_timeout,
         );
-        let writer = Writer::new(link, Arc::clone(&statements), Arc::clone(&counters));
+        let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
@@ -92,10 +92,10 @@ impl PostgresStore {
         })
     }
 
-    /// Asks each kind of connection for an answer.
+    /// Checks that the readers' and the writer's connections answer.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Closed`] where one does not answer.
+    /// [`Error::Unavailable`] or [`Error::Closed`] if one does not answer.
     pub async fn health(&self) -> Result<Health, Error> {
         self.last_position().await?;
         let writer = self.shared.queue.committer();
@@ -110,30 +110,31 @@ impl PostgresStore {
         })
     }
 
-    /// Empties the log: events, tags, what was tracked, commands. The next event is at position 1.
+    /// Empties the log: events, tags, tracked positions and commands. The next event gets position 1.
     ///
-    /// It waits for appends and reads that are under way, by any process, and they for it; whoever
-    /// comes back with an older `after` is told [`Error::AfterBeyondHead`]. Checkpoints stay, because
-    /// the tables that they speak of do: a kept projection ends with that error too, and is to be
-    /// reset.
+    /// The call waits for running appends and reads of all processes, and later ones wait for the
+    /// call. A reader that returns with an old `after` gets [`Error::AfterBeyondHead`]. Checkpoints
+    /// stay, because the tables of the projections stay too: a kept projection ends with the same
+    /// error, and you have to reset it.
     ///
-    /// For tests and demonstrations. Stores of other processes know the log by the id of its last
-    /// event: where the emptied log may get events with the ids of old ones, connect them anew.
+    /// For tests and demonstrations. Stores of other processes identify the log by the id of its last
+    /// event. If new events may have the ids of old ones, reconnect those stores.
     ///
     /// # Errors
-    /// [`Error::Timeout`] where others did not finish in time: nothing was changed.
-    /// [`Error::Unavailable`] where the connection was lost: call it again.
+    /// [`Error::Timeout`] if others did not finish in time; nothing has changed then.
+    /// [`Error::Unavailable`] if the connection was lost; call it again.
     pub async fn clear(&self) -> Result<(), Error> {
         if self.shared.primary.is_closed() {
             return Err(Error::Closed);
         }
         let cleared = self.shared.queue.committer().clear().await;
-        // Also where it failed: whoever follows the log looks for himself.
+        // After a failure too, because the outcome may be unknown. An announcement is only a hint:
+        // subscriptions read the log themselves.
         self.shared.listener.signal().announce();
         cleared
     }
 
-    /// What the store has done so far.
+    /// Counts of the store's work so far.
     pub fn stats(&self) -> Stats {
         let counters = &self.shared.counters;
         let queue = self.shared.queue.stats();
@@ -151,9 +152,10 @@ impl PostgresStore {
         }
     }
 
-    /// Lets the appends that wait finish, refuses new calls, and closes the connections. May be
-    /// called again, and through any clone.
+    /// Finishes the queued appends, refuses new calls, and closes the connections. Any clone may call
+    /// it, repeatedly.
     pub async fn close(&self) {
+        // The queue first: the appends in it need the writer's connection.
         self.shared.queue.close().await;
         self.shared.listener.stop();
         self.shared.queue.committer().close().await;
@@ -173,7 +175,7 @@ fn queue_limits(config: &Config) -> group_commit::Limits {
 }
 
 impl EventStore for PostgresStore {
-    /// No `async fn`: its future would keep the append three times, and is moved by every caller.
+    // Not an `async fn`: its future would hold the append three times, and every caller moves it.
     fn submit(&self, append: Append) -> impl Future<Output = Result<Appended, Error>> + Send {
         let span = debug_span!("dcb.append", events = append.events.len());
         self.commit(append).instrument(span)

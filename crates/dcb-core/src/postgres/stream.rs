@@ -1,8 +1,10 @@
-//! A read as a stream: page after page of one snapshot, row by row.
+//! Streams: a read in pages of one snapshot, row by row.
 //!
-//! The log up to a position never changes, so a snapshot is a position: every page is bounded by
-//! the head that the first page saw. No transaction stays open, and a consumer that stops early has
-//! made the server read one page too many at most.
+//! Invariant: the log up to a position never changes, so a snapshot is a position. Every page is
+//! bounded by the head that the first page saw, and no transaction stays open between pages. A
+//! consumer that stops early makes the server read at most one page too many. The exception is
+//! `clear`, which empties a log under its lock; a stream that runs meanwhile ends with
+//! [`Error::AfterBeyondHead`]. Tested by the conformance suite (`suite.rs`) and by `clearing.rs`.
 
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ use super::selection::{Bounds, Selection};
 use super::statements::Statements;
 use crate::{Error, EventStream, Events, Position, Query, ReadOptions, SequencedEvent};
 
-/// Pages grow from the first size to the last, so that who wants little does not read much.
+// Pages grow, so that a consumer of a few events does not make the server read thousands.
 const FIRST_PAGE_ROWS: i64 = 256;
 const LAST_PAGE_ROWS: i64 = 8192;
 const PAGE_GROWTH: i64 = 8;
@@ -51,12 +53,12 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        match self.read_with_others(readers, query, options).await {
+        match self.read_shared(readers, query, options).await {
             Ok(Some(Events { events, head })) => {
                 return Ok(EventStream::new(head, stream::iter(events).map(Ok)));
             }
             Ok(None) => {}
-            // A page is read once more, on another connection.
+            // The first page below reads again, on another connection.
             Err(failed) if failed.is_transient() => {}
             Err(failed) => return Err(failed),
         }
@@ -80,7 +82,7 @@ impl PostgresStore {
     }
 }
 
-/// The head of the snapshot, then its events.
+/// Yields the head of the snapshot, then its events.
 fn items(
     readers: Readers,
     statements: Arc<Statements>,
@@ -88,7 +90,7 @@ fn items(
     options: ReadOptions,
 ) -> impl Stream<Item = Result<Item, Error>> + Send {
     try_stream! {
-        let selection = Selection::of(&query);
+        let selection = Selection::new(&query);
         let mut pages = Pages::new(options);
         let mut head = readers.last_head();
         loop {
@@ -98,8 +100,10 @@ fn items(
             let sql = statements.read(shape, options.backwards);
             let statement = bind(sql, &selection, bounds, Some(limit));
             let mut connection = None;
+            // Behind a pooler a page is read as a whole. Its transaction would otherwise stay open
+            // for as long as the consumer takes.
             let mut rows: BoxStream<'_, Result<PgRow, sqlx::Error>> = if readers.are_pooled() {
-                at_once(readers.try_rows(statement).await)
+                buffered(readers.try_rows(statement).await)
             } else {
                 match readers.acquire().await {
                     Ok(acquired) => statement.fetch(&mut **connection.insert(acquired)),
@@ -108,10 +112,10 @@ fn items(
             };
             let mut seen = 0;
             let mut begun = false;
-            // Whether the server has said that there is no more.
+            // Only a connection whose statement has been answered to its end can be given back.
             let mut ended = false;
-            // Whether the page ended before all that it was to have, and its connection with it.
-            let (mut cut, mut lost) = (false, false);
+            // An incomplete page has to be read again from here; its connection may be lost.
+            let (mut incomplete, mut lost) = (false, false);
             loop {
                 let row = match readers.in_time(rows.try_next()).await {
                     Ok(Some(row)) => row,
@@ -120,17 +124,18 @@ fn items(
                         break;
                     }
                     Err(failed) if pages.may_retry(failure(&failed), seen) => {
-                        readers.suspect();
+                        readers.mark_stale();
                         lost = failure(&failed) == Failure::Lost;
-                        cut = true;
+                        incomplete = true;
                         break;
                     }
                     Err(failed) => Err(readers.error(&failed))?,
                 };
                 if !std::mem::replace(&mut begun, true) {
                     head = row::head(&row)?;
-                    readers.saw_head(head);
-                    cut = !shape.fits(bounds, head);
+                    readers.observe_head(head);
+                    // No event follows then; the next page asks by index.
+                    incomplete = !shape.fits(bounds, head);
                     if let Some(head) = pages.begin(head)? {
                         yield Item::Head(head);
                     }
@@ -144,16 +149,17 @@ fn items(
                 pages.passed(event.position());
                 yield Item::Event(event);
             }
+            // `rows` borrows the connection.
             drop(rows);
             match connection {
                 Some(connection) if ended => connection.give_back(),
                 Some(connection) if lost => connection.discard(),
                 _ => {}
             }
-            if !cut && seen < limit || pages.remaining == Some(0) {
+            if !incomplete && seen < limit || pages.remaining == Some(0) {
                 break;
             }
-            if !cut {
+            if !incomplete {
                 pages.grow();
             }
         }
@@ -161,7 +167,7 @@ fn items(
 }
 
 /// A page that was fetched as a whole.
-fn at_once(
+fn buffered(
     page: Result<Vec<PgRow>, sqlx::Error>,
 ) -> BoxStream<'static, Result<PgRow, sqlx::Error>> {
     match page {
@@ -170,14 +176,15 @@ fn at_once(
     }
 }
 
-/// Where a stream is.
+/// The progress of a stream.
 struct Pages {
     backwards: bool,
     bounds: Bounds,
     remaining: Option<i64>,
     page_rows: i64,
-    /// The head of the snapshot, once it is known.
+    /// The head of the snapshot: `None` before the first page, `Some(None)` if the log is empty.
     snapshot: Option<Option<Position>>,
+    /// Whether a dead connection has used up its one retry.
     retried: bool,
 }
 
@@ -185,7 +192,7 @@ impl Pages {
     fn new(options: ReadOptions) -> Self {
         Self {
             backwards: options.backwards,
-            bounds: Bounds::of(options),
+            bounds: Bounds::new(options),
             remaining: options
                 .limit
                 .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)),
@@ -200,8 +207,8 @@ impl Pages {
             .map_or(self.page_rows, |remaining| remaining.min(self.page_rows))
     }
 
-    /// Takes in the head that a page saw: the first is the snapshot's, and is given back; a later
-    /// one before it means that the log was shortened.
+    /// Handles the head that a page saw. The first page defines the snapshot and gets its head back.
+    /// A later head below the snapshot's means that the log was cleared.
     fn begin(&mut self, head: Option<Position>) -> Result<Option<Option<Position>>, Error> {
         match self.snapshot {
             None => {
@@ -228,8 +235,9 @@ impl Pages {
         self.remaining = self.remaining.map(|remaining| remaining - 1);
     }
 
-    /// Whether a page that failed is read again from where it got to: one that got somewhere before
-    /// its time was over (its consumer was slow), or one whose connection was dead from the start.
+    /// Whether to continue a failed page on another connection. Yes if the page timed out after
+    /// some events, because then its consumer was slow; and once if its connection was dead before
+    /// the first event.
     fn may_retry(&mut self, failure: Failure, seen: i64) -> bool {
         match failure {
             Failure::Cancelled => seen > 0,

@@ -1,38 +1,42 @@
-//! The keys of tags as `dcb.tag_key` makes them, so that a batch brings its keys along and the
-//! server hashes nothing while the log is locked.
+//! The keys of tags, equal to those of the SQL function `dcb.tag_key`. A batch brings its keys along,
+//! so that the server hashes nothing while the log is locked.
+//!
+//! Invariant: a key is a hash. A position found by a key is only a candidate, and every search
+//! compares the event's type and tags before it counts as a match. Tested by `keys.rs`, with tags
+//! whose keys collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Bits of a key that are the type's; the others are the tag's.
+/// The bits of a key that hash the event type; the others hash the tag.
 const TYPE_BITS: i64 = (1 << 24) - 1;
 
-/// The key of a tag on events of one type, as it stands in `dcb.event_tag`; without a type, the
-/// first key that the tag can have.
+/// The key of a tag on events of one type, as stored in `dcb.event_tag`. Without a type, the first of
+/// the consecutive keys that the tag can have.
 ///
-/// For those who query the tables with SQL of their own or load a log in bulk. Keys are hashes: two
-/// tags may share one, so whoever finds a position by a key compares the event's own tags.
-pub fn of(tag: &str, event_type: Option<&str>) -> i64 {
-    of_tag(tag) | event_type.map_or(0, of_type)
+/// Use it to query the tables with SQL, or to load a log in bulk. Keys are hashes, and two tags may
+/// share one: after finding a position by a key, compare the event's type and tags.
+pub fn tag_key(tag: &str, event_type: Option<&str>) -> i64 {
+    tag_bits(tag) | event_type.map_or(0, type_bits)
 }
 
-/// The first key that the tag of this key can have.
-pub(super) fn of_any_type(key: i64) -> i64 {
+/// The first of the keys that the tag of this key can have.
+pub(super) fn any_type(key: i64) -> i64 {
     key & !TYPE_BITS
 }
 
-/// The type's part of a key.
-pub(super) fn of_type(event_type: &str) -> i64 {
+/// The type bits of a key.
+pub(super) fn type_bits(event_type: &str) -> i64 {
     hash(event_type.as_bytes()) & TYPE_BITS
 }
 
-/// The tag's part of a key.
-pub(super) fn of_tag(tag: &str) -> i64 {
+/// The tag bits of a key.
+pub(super) fn tag_bits(tag: &str) -> i64 {
     hash(tag.as_bytes()) & !TYPE_BITS
 }
 
-/// PostgreSQL's `hashtextextended` with seed 0 on a little-endian server: Bob Jenkins' lookup3,
-/// which takes 12 bytes a round as three words.
+/// PostgreSQL's `hashtextextended` with seed 0 on a little-endian server. It is Bob Jenkins' lookup3,
+/// which consumes three words of 4 bytes per round.
 fn hash(bytes: &[u8]) -> i64 {
     const START: u32 = 0x9e37_79b9;
     const POSTGRES: u32 = 3_923_095;
@@ -48,13 +52,13 @@ fn hash(bytes: &[u8]) -> i64 {
     let part = |from: usize, to: usize| word(&rest[from.min(rest.len())..to.min(rest.len())]);
     a = a.wrapping_add(part(0, 4));
     b = b.wrapping_add(part(4, 8));
-    // The lowest byte of the last word is the length's.
+    // lookup3 reserves the lowest byte of the last word for the length.
     c = c.wrapping_add(part(8, 11) << 8);
     let [b, c] = finish(a, b, c);
     ((u64::from(b) << 32) | u64::from(c)).cast_signed()
 }
 
-/// Up to four bytes, the first the lowest.
+/// Up to four bytes as a little-endian word.
 fn word(bytes: &[u8]) -> u32 {
     bytes
         .iter()
@@ -75,7 +79,7 @@ fn mix(mut a: u32, mut b: u32, mut c: u32) -> [u32; 3] {
 }
 
 fn finish(mut a: u32, mut b: u32, mut c: u32) -> [u32; 2] {
-    let less = |own: u32, other: u32, turns| (own ^ other).wrapping_sub(other.rotate_left(turns));
+    let less = |word: u32, other: u32, bits| (word ^ other).wrapping_sub(other.rotate_left(bits));
     c = less(c, b, 14);
     a = less(a, c, 11);
     b = less(b, a, 25);
@@ -86,10 +90,11 @@ fn finish(mut a: u32, mut b: u32, mut c: u32) -> [u32; 2] {
     [b, c]
 }
 
-/// A map by key.
+/// A map with keys of tags as its keys.
 pub(super) type Keyed<V> = HashMap<i64, V, BuildHasherDefault<Spread>>;
 
-/// Keys are hashes already, but those of one type share their low bits.
+/// A cheap hasher for keys. They are hashes already, but keys of one event type share their low bits,
+/// which a `HashMap` uses to choose the bucket.
 #[derive(Debug, Default)]
 pub(super) struct Spread(u64);
 

@@ -1,4 +1,4 @@
-//! The text forms in which arrays of texts and metadata travel to the server.
+//! The text forms of tag arrays and metadata that are sent to the server.
 
 use memchr::memchr2;
 
@@ -24,7 +24,8 @@ pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut
     buffer.push(b'}');
 }
 
-/// Writes the metadata of an event as a JSON object in its own order. There is at least one entry.
+/// Writes the metadata of an event as a JSON object, in its order. The event must have at least one
+/// entry.
 pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) {
     for (index, (key, value)) in event.metadata().enumerate() {
         buffer.push(if index == 0 { b'{' } else { b',' });
@@ -36,5 +37,5 @@ pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) {
 }
 
 fn write_json_text(text: &str, buffer: &mut Vec<u8>) {
-    serde_json::to_writer(buffer, text).expect("writing a str to memory as JSON can't fail");
+    serde_json::to_writer(buffer, text).expect("serializing a str into a Vec can't fail");
 }

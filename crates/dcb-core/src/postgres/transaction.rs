@@ -1,4 +1,4 @@
-//! An append inside a transaction of the caller's.
+//! An append inside the caller's transaction.
 
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
@@ -11,31 +11,33 @@ use super::commands::Commands;
 use super::error::error;
 use super::plan::{Plan, Settled};
 use super::readers::Bound;
-use super::recent::Recent;
+use super::recent_tags::RecentTags;
 use super::request::Request;
 use super::row;
 use super::writer::{answer, bind};
 use crate::{Append, Appended, Error, SequencedEvent};
 
 impl PostgresStore {
-    /// Appends as part of a transaction that the caller has begun in the log's database and ends
-    /// itself: the events are in the log if it commits, together with whatever else it wrote (an
-    /// outbox, a read model), and are seen by nobody before.
+    /// Appends as part of a transaction that the caller has begun in the log's database and commits
+    /// itself. The events become visible when it commits, together with everything else it wrote,
+    /// for example to an outbox or a read model.
     ///
-    /// From here on the transaction holds the log's lock, so every other append to the log, by any
-    /// process, waits until it ends. Append last, and commit at once: where appends through the
-    /// queue share a commit, this one has its own, and a lone caller's rate is the most that all
-    /// callers get. A transaction that holds locks which another appender waits for is ended by the
-    /// server as a deadlock. How long to wait for the lock is the session's `lock_timeout`.
+    /// The transaction holds the log's lock from this call until it ends, and every other append to
+    /// the log, by any process, waits for it. Append last, and commit at once. Appends through the
+    /// queue share commits, but this append has one to itself, so all callers together get no more
+    /// throughput than a single caller. If the transaction holds locks that another appender waits
+    /// for, the server ends it as a deadlock. The session's `lock_timeout` bounds the wait for the
+    /// log's lock.
     ///
-    /// A refusal ([`Error::Conflict`] and the like) leaves the transaction as it was; roll it back
-    /// or go on. It may append several times; each append sees those before it.
+    /// A refusal such as [`Error::Conflict`] leaves the transaction intact: roll it back or go on. The
+    /// transaction may append several times; each append sees the earlier ones.
     ///
     /// # Errors
-    /// As [`EventStore::submit`](crate::EventStore::submit), but that a lost connection is
-    /// [`Error::Unavailable`]: whether the transaction is committed is the caller's to know.
-    /// [`Error::Database`] with SQLSTATE 25000 where the transaction is not READ COMMITTED, and
-    /// others by which the server has aborted it.
+    /// [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
+    /// [`Error::AfterBeyondHead`], [`Error::DuplicateEventId`] and [`Error::AlreadyTracked`] for a
+    /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out whether
+    /// the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the transaction is
+    /// not READ COMMITTED, and with other codes if the server has aborted it.
     pub async fn submit_in(
         &self,
         transaction: &mut PgConnection,
@@ -43,9 +45,10 @@ impl PostgresStore {
     ) -> Result<Appended, Error> {
         self.shared.config.limits.check(&append)?;
         let requests = [Request::new(append)];
-        let plan = Plan::of(&requests);
+        let plan = Plan::new(&requests);
         let (mut batch, mut commands) = (Batch::default(), Commands::default());
-        batch.fill(&requests, &plan, &mut Recent::default());
+        // Not the writer's `RecentTags`: this transaction may still roll its events back.
+        batch.fill(&requests, &plan, &mut RecentTags::default());
         batch.complete(&requests);
         commands.fill(&requests, &plan);
         let statement = bind(&self.shared.statements, &batch, &commands);
@@ -56,7 +59,7 @@ impl PostgresStore {
         let settled = plan.settle(std::slice::from_ref(&request), &answer).pop();
         match settled {
             Some(Settled::Done(result)) => result,
-            // Nothing is in the way of a request that is alone, but what is stored.
+            // A lone request is never `Again`, because no other request can defer it.
             Some(Settled::Stored | Settled::Again) | None => {
                 let stored = self.events_by_id_in(transaction, &request.ids).await?;
                 found_before(&request, &stored)

@@ -1,4 +1,12 @@
-//! What appends: batches become statements, and answers verdicts.
+//! The writer: sends batches of appends to the server and turns its answers into verdicts.
+//!
+//! Invariants:
+//!
+//! - The writer never resends a batch whose outcome it does not know. After a lost connection it
+//!   ends the old session, looks the events up by id, and returns only the missing requests for
+//!   another try. Tested by `connection.rs`, `silence.rs` and `server.rs`.
+//! - No state of the process is needed for correctness: several processes append to one log, and
+//!   the lock in `dcb.append` orders them. Tested by `processes.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,60 +24,65 @@ use super::column::{Column, Element};
 use super::commands::Commands;
 use super::counters::Counters;
 use super::error::{Failure, error, failure, is_position_taken};
-use super::link::Link;
 use super::plan::{Answer, Plan, Refusal, Settled};
 use super::readers::Bound;
-use super::recent::Recent;
+use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
+use super::writer_connection::WriterConnection;
 use crate::{Appended, Error, Position};
 
-/// Commits batches, one at a time, over a connection of its own.
+/// Commits batches, one at a time, over a dedicated connection.
 pub(super) struct Writer {
     statements: Arc<Statements>,
     counters: Arc<Counters>,
-    /// Hardly ever contended: the queue calls `commit` one at a time.
+    /// Rarely contended, because the queue makes one call to `commit` at a time. Only `clear`,
+    /// `setting` and `close` compete with it.
     session: Mutex<Session>,
 }
 
 struct Session {
-    link: Link,
+    connection: WriterConnection,
     batch: Batch,
     commands: Commands,
-    recent: Recent,
-    /// Whether a look for one key of two was in vain, and a look for both was not.
-    pairs: bool,
+    recent: RecentTags,
+    /// True if checking one key was inconclusive last time, and checking both was conclusive.
+    checks_pairs: bool,
 }
 
 impl Writer {
-    pub(super) fn new(link: Link, statements: Arc<Statements>, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(
+        connection: WriterConnection,
+        statements: Arc<Statements>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             statements,
             counters,
             session: Mutex::new(Session {
-                link,
+                connection,
                 batch: Batch::default(),
                 commands: Commands::default(),
-                recent: Recent::default(),
-                pairs: false,
+                recent: RecentTags::default(),
+                checks_pairs: false,
             }),
         }
     }
 
-    /// Connects ahead of the first append.
+    /// Connects before the first append.
     pub(super) async fn connect(&self) -> Result<(), Error> {
-        let connected = self.session.lock().await.link.connect().await;
+        let connected = self.session.lock().await.connection.connect().await;
         connected.map_err(|failed| error(&failed))
     }
 
-    /// A setting as the writer's own session sees it.
+    /// A setting, as the writer's session sees it.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
-        let link = &mut self.session.lock().await.link;
-        let was_open = link.is_open();
-        let setting = match setting(link, name).await {
-            // It may have been dead for long. The next try has a new one.
+        let connection = &mut self.session.lock().await.connection;
+        let was_open = connection.is_open();
+        let setting = match setting(connection, name).await {
+            // An idle connection may have died unnoticed. The second try opens a new one.
             Err(failed) if was_open && failure(&failed) == Failure::Lost => {
-                setting(link, name).await
+                setting(connection, name).await
             }
             setting => setting,
         };
@@ -78,32 +91,37 @@ impl Writer {
 
     /// Ends the session.
     pub(super) async fn close(&self) {
-        self.session.lock().await.link.close().await;
+        self.session.lock().await.connection.close().await;
     }
 
     /// Empties the log, between two batches.
     pub(super) async fn clear(&self) -> Result<(), Error> {
-        let Session { link, recent, .. } = &mut *self.session.lock().await;
-        // Before anything is sent, so that it is forgotten whatever becomes of this call.
+        let Session {
+            connection, recent, ..
+        } = &mut *self.session.lock().await;
+        // First, because the call may be dropped at any await below.
         recent.forget();
-        link.connect().await.map_err(|failed| error(&failed))?;
-        let Err(failed) = link.run(self.statements.clear.clone()).await else {
+        connection
+            .connect()
+            .await
+            .map_err(|failed| error(&failed))?;
+        let Err(failed) = connection.run(self.statements.clear.clone()).await else {
             return Ok(());
         };
         match failure(&failed) {
             Failure::Cancelled => Err(Error::Timeout {
                 operation: "clear",
-                limit: link.limit(),
+                limit: connection.limit(),
             }),
             Failure::Lost => {
-                link.lose();
+                connection.mark_lost();
                 Err(error(&failed))
             }
             Failure::NotSent | Failure::Data | Failure::Refused => Err(error(&failed)),
         }
     }
 
-    /// Appends a batch, and notes what was appended.
+    /// Appends a batch, optimistically if possible, and notes its tags.
     async fn send(
         &self,
         session: &mut Session,
@@ -113,7 +131,8 @@ impl Writer {
         if let Some(last) = session.recent.likely_head()
             && session.batch.is_decided_by_keys()
             && session.commands.is_empty()
-            && !session.link.is_pooled()
+            // Behind a pooler an append has to return its server process, and an INSERT doesn't.
+            && !session.connection.is_pooled()
         {
             let expected = Answer {
                 head: last.position,
@@ -125,21 +144,20 @@ impl Writer {
             {
                 return Ok(expected);
             }
-            session.recent.disturbed();
+            session.recent.mark_contended();
         }
         session.batch.complete(requests);
         let append = bind(&self.statements, &session.batch, &session.commands);
-        let answer = answer(&session.link.append(append).await?)?;
+        let answer = answer(&session.connection.append(append).await?)?;
         plan.note_appended(requests, &answer, &mut session.recent);
         Ok(answer)
     }
 
-    /// Appends a batch that a look for keys decides about, all of it behind the last event known:
-    /// returns whether it did. In vain where another process has appended, or where there is an
-    /// event that may stand against one of the requests.
+    /// Tries to append the whole batch behind the last event known, and returns whether it did. It
+    /// fails if another process has appended, or if an event may match a condition of the batch.
     ///
-    /// To look for events with two keys has a price, whether there are any or not: for a lone append
-    /// a tenth. So one key is looked for until that was in vain.
+    /// Checking for events with two keys makes a lone append about 10 % slower, found or not. So the
+    /// writer checks one key per probe until that check is inconclusive.
     async fn send_optimistic(
         &self,
         session: &mut Session,
@@ -148,41 +166,48 @@ impl Writer {
         expected: &Answer,
     ) -> Result<bool, sqlx::Error> {
         let has_pairs = session.batch.has_pairs();
-        let looks: &[bool] = match (has_pairs, session.pairs) {
+        let attempts: &[bool] = match (has_pairs, session.checks_pairs) {
             (false, _) => &[false],
             (true, false) => &[false, true],
             (true, true) => &[true],
         };
-        for &pairs in looks {
+        for &pairs in attempts {
             let Session {
-                link,
+                connection,
                 batch,
                 recent,
                 ..
             } = session;
             let insert = batch.bind_optimistic(&self.statements, pairs);
-            // It is noted while the server is at work, as if it had been appended.
+            // Note the tags while the server works, and undo it if the append fails. `forget` in
+            // `commit` covers errors.
             let noting = async { plan.note_appended(requests, expected, recent) };
-            let (inserted, ()) = join(link.insert(insert), noting).await;
+            let (inserted, ()) = join(connection.insert(insert), noting).await;
             if is_inserted(inserted)? {
-                session.pairs = if has_pairs { pairs } else { session.pairs };
+                // A batch without pairs says nothing about which check is better.
+                session.checks_pairs = if has_pairs {
+                    pairs
+                } else {
+                    session.checks_pairs
+                };
                 return Ok(true);
             }
-            session.recent.take_back();
+            session.recent.undo();
         }
-        session.pairs = false;
+        session.checks_pairs = false;
         Ok(false)
     }
 
-    /// Finds out what became of a batch whose connection was lost: makes sure that the old session
-    /// can't commit any more, then looks the events up by id.
+    /// Determines the outcome of a batch whose connection was lost.
     async fn resolve(
         &self,
-        link: &mut Link,
+        connection: &mut WriterConnection,
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
-        link.reconnect().await?;
-        let stored = self.positions(link, batch).await?;
+        // `reconnect` ends the old session first. Otherwise that session could still commit after
+        // the lookup, and a resubmitted request would be appended twice.
+        connection.reconnect().await?;
+        let stored = self.positions(connection, batch).await?;
         Ok(batch
             .iter_mut()
             .map(|request| found(request, &stored))
@@ -191,7 +216,7 @@ impl Writer {
 
     async fn positions(
         &self,
-        link: &mut Link,
+        connection: &mut WriterConnection,
         batch: &[Request],
     ) -> Result<HashMap<Uuid, Position>, sqlx::Error> {
         let mut ids = Column::new(Element::Uuid);
@@ -199,7 +224,7 @@ impl Writer {
             ids.push(id.as_bytes());
         }
         let statement = sqlx::query(self.statements.positions_by_id.clone()).bind(&ids);
-        let rows = link.ask(statement).await?;
+        let rows = connection.ask(statement).await?;
         let mut stored = HashMap::with_capacity(rows.len());
         for row in &rows {
             let malformed = || sqlx::Error::Decode("a stored id or position".into());
@@ -212,7 +237,7 @@ impl Writer {
     }
 }
 
-/// Whether an optimistic append was in time: then there are rows that it inserted.
+/// Whether an optimistic append succeeded.
 fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> {
     match inserted {
         Ok(rows) => Ok(rows > 0),
@@ -221,28 +246,29 @@ fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> 
     }
 }
 
-async fn setting(link: &mut Link, name: &str) -> Result<String, sqlx::Error> {
-    link.connect().await?;
+async fn setting(connection: &mut WriterConnection, name: &str) -> Result<String, sqlx::Error> {
+    connection.connect().await?;
     let asked = sqlx::query("SELECT current_setting($1)").bind(name);
-    let asked = link.ask(asked).await;
+    let asked = connection.ask(asked).await;
     if let Err(failed) = &asked
         && failure(failed) == Failure::Lost
     {
-        link.forget();
+        connection.drop_connection();
     }
     let rows = asked?;
     let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
     row.try_get(0)
 }
 
-/// The events of one request are stored all together or not at all.
+/// The verdict of a request from the events that are stored. A batch is atomic, so the events of a
+/// request are stored together or not at all.
 fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
     let positions: Option<Vec<_>> = request
         .ids
         .iter()
         .map(|id| stored.get(id).copied())
         .collect();
-    // Ids that the caller chose may have been there before: then the content decides.
+    // Ids that the caller chose may have been stored before this append: compare the contents.
     if request.known_ids().next().is_some() && positions.is_some() {
         return Verdict::Stored(request.take());
     }
@@ -252,7 +278,7 @@ fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
     }
 }
 
-/// The statement for a batch, with its values.
+/// The `dcb.append` statement for a batch, with its values.
 pub(super) fn bind<'b>(
     statements: &Statements,
     batch: &'b Batch,
@@ -265,7 +291,7 @@ pub(super) fn bind<'b>(
     }
 }
 
-/// What the server answered to a batch.
+/// Decodes the row that `dcb.append` returns.
 pub(super) fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     let head: i64 = row.try_get(0)?;
     let Some(refused): Option<Vec<i32>> = row.try_get(1)? else {
@@ -311,13 +337,13 @@ impl Commit for Writer {
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let mut session = self.session.lock().await;
         let session = &mut *session;
-        // Nothing has been sent yet: what fails here has no effect.
+        // `Failed`, not `Unknown`: nothing has been sent yet.
         session
-            .link
+            .connection
             .connect()
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let plan = Plan::of(batch);
+        let plan = Plan::new(batch);
         session.batch.fill(batch, &plan, &mut session.recent);
         session.commands.fill(batch, &plan);
         match self.send(session, &plan, batch).await {
@@ -326,20 +352,21 @@ impl Commit for Writer {
                 Ok(verdicts(&plan, batch, &answer))
             }
             Err(failed) => {
+                // The log may or may not have the batch, so its tags are unknown.
                 session.recent.forget();
                 match failure(&failed) {
                     Failure::Data => Err(CommitError::Refused(error(&failed))),
                     Failure::NotSent | Failure::Refused => Err(CommitError::Failed(error(&failed))),
                     Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                         operation: "append",
-                        limit: session.link.limit(),
+                        limit: session.connection.limit(),
                     })),
                     Failure::Lost => {
                         self.counters
                             .lost_connections
                             .fetch_add(1, Ordering::Relaxed);
-                        session.link.lose();
-                        let resolved = self.resolve(&mut session.link, batch).await;
+                        session.connection.mark_lost();
+                        let resolved = self.resolve(&mut session.connection, batch).await;
                         resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
                     }
                 }

@@ -1,9 +1,9 @@
 -- The position of the first event after a position that has the type (NULL: any) and all the tags
--- ({}: any); NULL where there is none. Always one row.
+-- ({}: any); NULL if there is none. Always one row.
 --
--- Several tags are walked in step: each step descends to the first position under one more key
--- that is not before the candidate, until all keys agree on one. So there are at most as many
--- rounds as the rarest tag has events. Keys are hashes: the event itself has the last word.
+-- Several tags are intersected by a leapfrog walk: each step descends to the first position of the
+-- next key at or after the candidate, until all keys agree. The number of rounds is at most the
+-- number of events with the rarest tag. Keys are hashes, so the event's type and tags decide.
 CREATE FUNCTION dcb.first_match(wanted_type text, wanted_tags text[], after bigint)
 RETURNS SETOF bigint
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -11,8 +11,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         WHEN wanted_tags = '{}' AND wanted_type IS NULL THEN
             (SELECT e.position FROM dcb.event e
               WHERE e.position > after ORDER BY e.position LIMIT 1)
-        -- Compared as a row: of type and position on their own, a planner with statistics makes a
-        -- walk by position that leaves out the other types.
+        -- A row comparison. With separate comparisons, a planner with statistics may scan by
+        -- position and filter out other types.
         WHEN wanted_tags = '{}' THEN
             (SELECT e.position FROM dcb.event e
               WHERE (e.type, e.position) > (wanted_type, after) AND e.type <= wanted_type
@@ -24,7 +24,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
                 AND (SELECT e.type = wanted_type AND e.tags @> wanted_tags
                        FROM dcb.event e WHERE e.position = t.position)
               ORDER BY t.position LIMIT 1)
-        -- A tag that does not occur there settles it.
+        -- If one of the tags does not occur, nothing matches.
         WHEN EXISTS (
             SELECT FROM unnest(wanted_tags) g(tag)
              WHERE (SELECT t.position FROM dcb.event_tag t
@@ -51,7 +51,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
                         SELECT s.candidate + CASE s.agreed WHEN cardinality(wanted_tags) THEN 1 ELSE 0 END AS least
                      ) c
                      CROSS JOIN LATERAL (
-                        -- The low bits of a key are the type, the same for every tag of an event.
+                        -- The low bits of a key are the type, which is the same for every tag of an
+                        -- event.
                         SELECT t.position AS reached FROM dcb.event_tag t
                          WHERE t.key = (dcb.tag_key(wanted_tags[s.turn], NULL) | (k.key & 16777215))
                            AND t.position >= c.least

@@ -1,6 +1,6 @@
--- Keeps the commands of a batch that dcb.append has just appended, in the same statement: those of
--- the requests that were accepted. head and refused are what it returned, event_request what it was
--- given; command_* have a row for each request with a command. Returns how many were kept.
+-- Stores the commands of the accepted requests of a batch, in the same statement as dcb.append. head
+-- and refused are the results of dcb.append, event_request is its argument. command_* have one row
+-- per request with a command. Returns the number of stored commands.
 CREATE FUNCTION dcb.keep_commands(
     head bigint, refused int[], event_request int[],
     command_request int[], command_type text[], command_metadata text[], command_data bytea[]

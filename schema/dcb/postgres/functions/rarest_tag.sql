@@ -1,6 +1,5 @@
--- The one of these tags that the fewest events of the type (NULL: any) carry, looking at no more
--- than 256 of each. No row where there is no tag. OFFSET 0 keeps the planner from putting the
--- counting in wherever the tag is used.
+-- The tag with the fewest events of the type (NULL: any). Counts at most 256 events per tag. No row if
+-- there is no tag. OFFSET 0 stops the planner from repeating the count wherever the tag is used.
 CREATE FUNCTION dcb.rarest_tag(wanted_type text, wanted_tags text[]) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN cardinality(wanted_tags) = 1 THEN wanted_tags[1] ELSE (

@@ -1,9 +1,9 @@
--- The requests of a batch that can't be appended to a log with this head, each with the first
--- reason that holds (see dcb.append). Of the probes only the suspects are looked at.
+-- The requests of a batch that can't be appended to a log with this head, each with its first
+-- reason (see dcb.append). Checks conditions only by the unsettled probes.
 CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
     probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
-    suspects int[],
+    unsettled int[],
     tracking_request int[], tracking_source text[], tracking_position bigint[]
 ) RETURNS TABLE (request int, reason int, "position" bigint)
 LANGUAGE sql STABLE AS $$
@@ -26,10 +26,10 @@ LANGUAGE sql STABLE AS $$
         SELECT p.request, 4, m.position
           FROM (SELECT probe_request[s] AS request, probe_type[s] AS type,
                        probe_tags[s]::text[] AS tags, probe_after[s] AS after
-                  FROM unnest(suspects) s
+                  FROM unnest(unsettled) s
                  WHERE probe_after[s] < head OFFSET 0) p
-          -- With a type, where the first events with each of the tags are, of the tag with the
-          -- fewest: ten to look at, and whether there are more.
+          -- With a type: the first events after p.after with the rarest of the tags. Ten of them are
+          -- checked one by one; an eleventh means that there may be more.
           LEFT JOIN LATERAL (
             SELECT f.positions
               FROM unnest(p.tags) g(tag)

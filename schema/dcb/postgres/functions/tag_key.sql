@@ -1,6 +1,6 @@
--- The key of a tag on events of one type: 40 bits of the tag, then 24 bits of the type, so that
--- the keys of one tag follow each other. Without a type, the first key that the tag can have; the
--- last is 16777215 further.
+-- The key of a tag on events of one type: 40 bits of the tag's hash, then 24 bits of the type's. The
+-- keys of a tag are therefore adjacent. Without a type, the first key that the tag can have; the
+-- last is 16777215 higher.
 CREATE FUNCTION dcb.tag_key(tag text, type text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (hashtextextended(tag, 0) & -16777216)

@@ -1,5 +1,5 @@
--- The keys under which a tag occurs on events of this type; without a type (NULL) one key for each
--- type that carries the tag, found by skipping from one to the next, one descent each.
+-- The key of a tag on events of this type. Without a type (NULL), the keys of the tag on all types
+-- that occur with it, found by a skip scan with one descent per key.
 CREATE FUNCTION dcb.tag_keys(wanted_tag text, wanted_type text) RETURNS SETOF bigint
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     WITH RECURSIVE found(key) AS (

@@ -1,5 +1,5 @@
--- How far each kept projection has got. It is in the database of the projection's own tables, which
--- need not be the log's: state and checkpoint move in one transaction.
+-- The checkpoint of each kept projection. State and checkpoint change in one transaction, so the table
+-- is in the database of the projection's tables, which need not be the log's.
 CREATE TABLE IF NOT EXISTS dcb.checkpoint (
     name     text   NOT NULL,
     position bigint NOT NULL, -- 0: nothing yet

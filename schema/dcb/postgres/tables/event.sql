@@ -4,8 +4,8 @@ CREATE TABLE dcb.event (
     recorded_at timestamptz NOT NULL,
     id          uuid        NOT NULL,
     type        text        NOT NULL,
-    tags        text[]      NOT NULL, -- sorted, each once
-    metadata    json,                 -- an object of strings in the order given; NULL for none
+    tags        text[]      NOT NULL, -- sorted, without duplicates
+    metadata    json,                 -- an object of strings, in the caller's order; NULL for none
     data        bytea       NOT NULL,
     CONSTRAINT event_pkey PRIMARY KEY (position),
     CONSTRAINT event_id_key UNIQUE (id)

@@ -1,4 +1,4 @@
--- What was installed, and when.
+-- The installed migrations.
 CREATE TABLE dcb.migration (
     version      integer     NOT NULL,
     checksum     text        NOT NULL, -- MD5 of its SQL
@@ -6,7 +6,7 @@ CREATE TABLE dcb.migration (
     CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
 
--- Each object as the catalog showed it when it was installed, to tell a later change.
+-- Each object as the catalog showed it right after its installation, to detect later changes.
 CREATE TABLE dcb.installed_object (
     kind       text NOT NULL,
     name       text NOT NULL,

@@ -1,4 +1,4 @@
--- The last upstream position of each source that an append was the consequence of.
+-- The last upstream position of each source that appends have tracked.
 CREATE TABLE dcb.tracking (
     source   text   NOT NULL,
     position bigint NOT NULL,

@@ -1,4 +1,4 @@
-//! Batches planned and settled by hand, and random ones against the store in memory.
+//! Hand-written batches, and random batches checked against the memory store.
 
 use proptest::prelude::*;
 
@@ -30,9 +30,9 @@ fn answer(head: u64, refusals: impl IntoIterator<Item = (usize, Refusal)>) -> An
     }
 }
 
-/// What became of each request, in words.
+/// The result of each request as text.
 fn settled(batch: &[Request], answer: &Answer) -> Vec<String> {
-    let settled = Plan::of(batch).settle(batch, answer);
+    let settled = Plan::new(batch).settle(batch, answer);
     let words = settled.into_iter().map(|settled| match settled {
         Settled::Done(Ok(appended)) => format!("{}-{}", appended.first(), appended.last()),
         Settled::Done(Err(Error::Conflict { position })) => format!("conflict {position}"),
@@ -44,12 +44,12 @@ fn settled(batch: &[Request], answer: &Answer) -> Vec<String> {
 }
 
 fn sent(batch: &[Request]) -> Vec<bool> {
-    let plan = Plan::of(batch);
+    let plan = Plan::new(batch);
     (0..batch.len()).map(|index| plan.is_sent(index)).collect()
 }
 
 #[test]
-fn requests_follow_each_other() {
+fn accepted_requests_get_consecutive_positions() {
     let batch = batch([
         Append::new([event("a"), event("b")]),
         Append::new(event("a")),
@@ -61,7 +61,7 @@ fn requests_follow_each_other() {
 }
 
 #[test]
-fn a_refused_request_takes_no_positions() {
+fn refused_request_takes_no_positions() {
     let batch = batch([
         Append::new(event("a")),
         Append::new([event("b"), event("b")]).condition(unless("b")),
@@ -75,7 +75,7 @@ fn a_refused_request_takes_no_positions() {
 }
 
 #[test]
-fn a_request_is_held_by_an_earlier_one_that_it_excludes() {
+fn request_that_conflicts_with_earlier_one_is_deferred() {
     let batch = batch([
         Append::new([event("a"), event("b")]),
         Append::new(event("c")).condition(unless("b")),
@@ -89,7 +89,7 @@ fn a_request_is_held_by_an_earlier_one_that_it_excludes() {
 }
 
 #[test]
-fn a_held_request_goes_again_if_what_held_it_was_refused() {
+fn deferred_request_is_resubmitted_if_earlier_one_is_refused() {
     let batch = batch([
         Append::new(event("b")).condition(unless("a")),
         Append::new(event("c")).condition(unless("b")),
@@ -102,7 +102,7 @@ fn a_held_request_goes_again_if_what_held_it_was_refused() {
 }
 
 #[test]
-fn a_held_request_meets_the_first_that_was_committed() {
+fn deferred_request_conflicts_with_first_committed_event() {
     let batch = batch([
         Append::new(event("b")).condition(unless("a")),
         Append::new(event("b")),
@@ -117,7 +117,7 @@ fn a_held_request_meets_the_first_that_was_committed() {
 }
 
 #[test]
-fn what_the_server_refused_is_not_held_against_the_batch() {
+fn server_refusal_overrides_deferral() {
     let batch = batch([
         Append::new(event("b")),
         Append::new(event("c")).condition(unless("b")),
@@ -130,7 +130,7 @@ fn what_the_server_refused_is_not_held_against_the_batch() {
 }
 
 #[test]
-fn a_held_request_holds_nobody() {
+fn deferred_request_defers_no_later_one() {
     let batch = batch([
         Append::new(event("a")),
         Append::new(event("b")).condition(unless("a")),
@@ -144,7 +144,7 @@ fn a_held_request_holds_nobody() {
 }
 
 #[test]
-fn a_condition_on_everything_is_held_by_anything() {
+fn condition_on_all_events_is_deferred_by_any_earlier_event() {
     let all = AppendCondition::fail_if(Query::all());
     let batch = batch([
         Append::new(event("a")).condition(all.clone()),
@@ -155,7 +155,7 @@ fn a_condition_on_everything_is_held_by_anything() {
 }
 
 #[test]
-fn one_id_or_one_source_in_two_requests_takes_two_batches() {
+fn requests_with_same_id_or_source_take_two_batches() {
     let id = Uuid::from_u128(1);
     let tracking = || Tracking::new("source", 1).expect("the tracking is valid");
     let batch = batch([
@@ -168,7 +168,7 @@ fn one_id_or_one_source_in_two_requests_takes_two_batches() {
 }
 
 #[test]
-fn each_refusal_has_its_answer() {
+fn each_refusal_becomes_its_error() {
     let tracking = Tracking::new("source", 1).expect("the tracking is valid");
     let batch = batch([
         Append::new(event("a").with_id(Uuid::from_u128(1))),
@@ -185,7 +185,7 @@ fn each_refusal_has_its_answer() {
         [
             "stored",
             "position 9 is beyond the head 3",
-            "5 was tracked for source already"
+            "position 5 of source is already tracked"
         ]
     );
 }
@@ -226,7 +226,7 @@ async fn store_of(appends: &[Append]) -> MemoryStore {
     store
 }
 
-/// What the server answers: each condition against the log before the batch.
+/// The server's answer: it checks each condition against the log as it was before the batch.
 async fn answer_of(before: &[Append], batch: &[Append]) -> Answer {
     let head = before.iter().map(|append| append.events.len() as u64).sum();
     let mut refusals = HashMap::new();
@@ -242,12 +242,13 @@ async fn answer_of(before: &[Append], batch: &[Append]) -> Answer {
     Answer { head, refusals }
 }
 
-/// The batch settles as if its requests had come one after the other, without those that go again.
-/// An `after` beyond the head is told by the head before the batch.
+/// Checks that the batch gives the results of its requests submitted one by one, apart from
+/// requests to submit again. An `after` beyond the head is compared with the head before the batch,
+/// so that result differs too.
 async fn check_one_after_the_other(before: Vec<Append>, appends: Vec<Append>) {
     let answer = answer_of(&before, &appends).await;
     let requests = batch(appends.clone());
-    let settled = Plan::of(&requests).settle(&requests, &answer);
+    let settled = Plan::new(&requests).settle(&requests, &answer);
     let oracle = store_of(&before).await;
     for (append, settled) in appends.into_iter().zip(settled) {
         match settled {
@@ -263,7 +264,7 @@ async fn check_one_after_the_other(before: Vec<Append>, appends: Vec<Append>) {
 
 proptest! {
     #[test]
-    fn a_batch_settles_as_one_request_after_the_other(before in appends(), batch in appends()) {
+    fn batch_settles_like_sequential_appends(before in appends(), batch in appends()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(check_one_after_the_other(before, batch));
     }

@@ -1,5 +1,5 @@
-//! The texts of the statements, as reviewed: one file each in `tests/golden`. After a change on
-//! purpose, `UPDATE_GOLDEN=1 cargo test -p dcb-core --lib golden` writes them anew.
+//! Compares each statement with its reviewed text in `tests/golden`. After an intended change,
+//! `UPDATE_GOLDEN=1 cargo test -p dcb-core --lib golden` rewrites them.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
     (Shape::ProbesInRange, "probes_in_range"),
 ];
 
-const LOOKS: [(Look, &str); Look::ALL.len()] = [
-    (Look::Nothing, "append_optimistic"),
-    (Look::Keys, "append_optimistic_keys"),
-    (Look::Pairs, "append_optimistic_pairs"),
+const CHECKS: [(Check, &str); Check::ALL.len()] = [
+    (Check::Nothing, "append_optimistic"),
+    (Check::Keys, "append_optimistic_keys"),
+    (Check::Pairs, "append_optimistic_pairs"),
 ];
 
-/// Every statement with the name of its file.
+/// Every statement, with the name of its golden file.
 fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let single = [
         ("append", &statements.append),
@@ -40,9 +40,9 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     let mut all: Vec<_> = single
         .map(|(name, sql)| (name.to_owned(), sql.clone()))
         .into();
-    for (look, name) in LOOKS {
-        all.push((name.to_owned(), statements.append_optimistic(look)));
-        let lone = statements.append_lone(look);
+    for (check, name) in CHECKS {
+        all.push((name.to_owned(), statements.append_optimistic(check)));
+        let lone = statements.append_lone(check);
         all.extend(lone.map(|sql| (name.replace("optimistic", "lone"), sql)));
     }
     for (shape, name) in SHAPES {
@@ -58,7 +58,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
     all
 }
 
-/// The text with a line for each clause.
+/// Breaks the text into a line per clause.
 fn laid_out(sql: &str) -> String {
     const CLAUSES: [&str; 7] = [
         "FROM (",
@@ -78,7 +78,7 @@ fn laid_out(sql: &str) -> String {
 }
 
 #[test]
-fn statements_are_the_golden_ones() {
+fn statements_equal_golden_files() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
     for (name, sql) in all_statements(&Statements::new("\"log\"", false)) {
@@ -94,7 +94,7 @@ fn statements_are_the_golden_ones() {
 }
 
 #[test]
-fn no_golden_file_is_without_its_statement() {
+fn every_golden_file_has_a_statement() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let statements = all_statements(&Statements::new("\"log\"", false));
     for entry in std::fs::read_dir(folder).expect("the golden folder can be read") {
@@ -104,14 +104,14 @@ fn no_golden_file_is_without_its_statement() {
         }
         let name = path.file_stem().expect("a name").to_string_lossy();
         assert!(
-            statements.iter().any(|(own, _)| *own == name),
-            "{name} is left over"
+            statements.iter().any(|(statement, _)| *statement == name),
+            "{name} has no statement"
         );
     }
 }
 
 #[test]
-fn every_object_is_in_the_schema_of_the_log() {
+fn every_statement_names_the_schema_of_the_log() {
     for (name, sql) in all_statements(&Statements::new("\"other\"", false)) {
         let sql = sql.as_str();
         assert!(sql.contains("\"other\"."), "{name}: {sql}");

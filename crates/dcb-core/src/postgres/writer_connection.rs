@@ -1,5 +1,15 @@
-//! The writer's connection, and what is done when it is lost: before another is used, the server
-//! process behind the old one is ended, which may still commit what it was sent.
+//! The writer's connection, and its recovery after a loss.
+//!
+//! A server process may still commit a statement after its client's connection broke. Before a new
+//! connection is used, the old server process is fenced: it is terminated, and the writer waits for
+//! its end.
+//!
+//! Invariants:
+//!
+//! - After [`WriterConnection::connect`] no earlier server process can commit anything. Tested by
+//!   `connection.rs` and `silence.rs`.
+//! - Behind a pooler nothing can be committed before COMMIT is sent. By then the writer knows which
+//!   server process has its transaction, and can fence it. Tested by `pooled/mod.rs`.
 
 use std::time::Duration;
 
@@ -9,36 +19,42 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::pooled;
 use super::readers::Bound;
-use super::session::end_of;
+use super::session::deadline_after;
 
-/// A connection, opened when it is needed.
-pub(super) struct Link {
+/// The connection of the writer, opened on demand.
+pub(super) struct WriterConnection {
     options: PgConnectOptions,
-    /// How a transaction begins, where a session is no longer than that.
+    /// Begins a transaction; only behind a pooler, which may change the session after each one.
     begin: Option<SqlStr>,
     limit: Duration,
     open: Option<Open>,
-    /// A backend that may still be committing what it was sent before its connection broke.
+    /// A server process that may still commit a statement from a broken connection.
     lost: Option<Backend>,
 }
 
 struct Open {
     connection: PgConnection,
-    /// Which server process may still commit what it was sent, if this connection breaks.
+    /// The server process to fence if this connection breaks. `None` behind a pooler while nothing
+    /// can be committed.
     backend: Option<Backend>,
 }
 
-/// A server process, told apart from a later one with the same process id.
+/// A server process. Process ids are reused, so each has a time as well.
 enum Backend {
-    /// By when it started.
-    Session { pid: i32, started: String },
-    /// By when its transaction began: behind a pooler, what comes after that is another client's.
-    Transaction { pid: i32, began: String },
+    Session {
+        pid: i32,
+        started: String,
+    },
+    /// Behind a pooler: the process serves other clients after this transaction, so it is
+    /// identified by the start of the transaction.
+    Transaction {
+        pid: i32,
+        began: String,
+    },
 }
 
-impl Link {
-    /// `begin` begins a transaction where a session is no longer than that; a statement may take as
-    /// long as `limit`.
+impl WriterConnection {
+    /// `begin` begins each transaction behind a pooler. `limit` bounds each statement.
     pub(super) fn new(options: PgConnectOptions, begin: Option<SqlStr>, limit: Duration) -> Self {
         Self {
             options,
@@ -49,22 +65,22 @@ impl Link {
         }
     }
 
-    /// How long a statement may take.
+    /// The time limit of a statement.
     pub(super) fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// Whether a session is no longer than a transaction.
+    /// Whether the connection goes through a pooler in transaction mode.
     pub(super) fn is_pooled(&self) -> bool {
         self.begin.is_some()
     }
 
-    /// Whether there is a connection, which may be dead.
+    /// Whether there is a connection. It may be dead.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Connects where it is not, with no other session left behind.
+    /// Connects if there is no connection, and fences a lost server process.
     pub(super) async fn connect(&mut self) -> Result<(), sqlx::Error> {
         let mut open = match self.open.take() {
             Some(open) => open,
@@ -74,7 +90,8 @@ impl Link {
             },
         };
         if let Some(lost) = &self.lost {
-            // Where it can't be asked, the connection may be lost as well: the next is another.
+            // On an error `open` is dropped, because it may be dead too. `lost` stays, so that the
+            // next call fences it.
             self.fence(&mut open, lost).await?;
             self.lost = None;
         }
@@ -82,10 +99,10 @@ impl Link {
         Ok(())
     }
 
-    /// As [`connect`](Self::connect), tried again until the time allowed for a statement is over.
+    /// [Connects](Self::connect), and retries until the time limit of a statement is over.
     pub(super) async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
-        let give_up = end_of(self.limit);
+        let give_up = deadline_after(self.limit);
         while let Err(failed) = self.connect().await {
             if Instant::now() >= give_up {
                 return Err(failed);
@@ -95,38 +112,38 @@ impl Link {
         Ok(())
     }
 
-    /// The connection broke while it carried something that may be committed.
-    pub(super) fn lose(&mut self) {
+    /// Drops a broken connection whose last statement may still be committed.
+    pub(super) fn mark_lost(&mut self) {
         self.lost = self.open.take().and_then(|open| open.backend);
     }
 
-    /// The connection broke, and it carried nothing.
-    pub(super) fn forget(&mut self) {
+    /// Drops a broken connection that has nothing to commit.
+    pub(super) fn drop_connection(&mut self) {
         self.open = None;
     }
 
     /// Ends the session.
     pub(super) async fn close(&mut self) {
         if let Some(open) = self.open.take() {
-            // The server ends the session all the same if the farewell does not reach it.
+            // If the message does not arrive, the server ends the session when the socket closes.
             let _ = open.connection.close().await;
         }
     }
 
-    /// The rows of a statement that changes nothing.
+    /// Fetches the rows of a read-only statement.
     pub(super) async fn ask(&mut self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         open.ask(self.begin.as_ref(), self.limit, statement).await
     }
 
-    /// How many rows an INSERT that is committed by itself has inserted.
+    /// Runs and commits an INSERT. Returns the number of inserted rows.
     pub(super) async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         let inserted = in_time(self.limit, statement.execute(&mut open.connection)).await?;
         Ok(inserted.rows_affected())
     }
 
-    /// The row of an append, committed.
+    /// Runs and commits an append. Returns its row.
     pub(super) async fn append(&mut self, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         let Some(begin) = &self.begin else {
@@ -135,7 +152,7 @@ impl Link {
         in_time(self.limit, open.transact(begin, append)).await
     }
 
-    /// Runs statements without values, and commits.
+    /// Runs and commits statements without parameters.
     pub(super) async fn run(&mut self, sql: SqlStr) -> Result<(), sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         in_time(self.limit, sqlx::raw_sql(sql).execute(&mut open.connection)).await?;
@@ -145,6 +162,7 @@ impl Link {
     async fn new_session(&self) -> Result<Open, sqlx::Error> {
         let mut connection = self.options.connect().await?;
         if self.begin.is_some() {
+            // The pooler assigns a server process per transaction, so there is none to ask for yet.
             return Ok(Open {
                 connection,
                 backend: None,
@@ -165,7 +183,8 @@ impl Link {
         })
     }
 
-    /// Ends a session, or the transaction that was its last, and waits until it has ended.
+    /// Terminates a server process and waits for its end. A process that has ended, or that has
+    /// finished the transaction, is not in the result and needs nothing.
     async fn fence(&self, open: &mut Open, backend: &Backend) -> Result<(), sqlx::Error> {
         const WAIT_MS: i64 = 5000;
         let (sql, pid, since) = match backend {
@@ -203,11 +222,12 @@ impl Open {
         in_time(limit, pooled::rows(&mut self.connection, begin, statement)).await
     }
 
-    /// Appends in a transaction of its own, behind a pooler.
+    /// Appends in an explicit transaction, behind a pooler.
     ///
-    /// Until COMMIT is sent nothing can be committed, whatever happens to the connection. Which
-    /// server process has the transaction is told by the answer before it.
+    /// Nothing can be committed before COMMIT is sent. The answer to the append, which arrives before
+    /// that, names the server process that has the transaction.
     async fn transact(&mut self, begin: &SqlStr, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
+        // The process of the previous transaction may serve another client now: never fence it.
         self.backend = None;
         let mut transaction = self.connection.begin_with(begin.clone()).await?;
         match append.persistent(false).fetch_one(&mut *transaction).await {
@@ -220,7 +240,7 @@ impl Open {
                 Ok(row)
             }
             Err(failed) => {
-                // Where that fails too, the session ends, and with it the transaction.
+                // If the rollback fails too, the session ends, and with it the transaction.
                 let _ = transaction.rollback().await;
                 Err(failed)
             }
@@ -228,12 +248,12 @@ impl Open {
     }
 }
 
-/// What the server answers, unless it takes too long.
+/// The server's answer, or an error if it takes too long.
 async fn in_time<T>(
     limit: Duration,
     sent: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {
-    /// The server gives up first; the margin is for its answer.
+    /// The server's own timeout should end the statement first; the margin is for its answer.
     const MARGIN: Duration = Duration::from_secs(1);
     timeout(limit.saturating_add(MARGIN), sent)
         .await

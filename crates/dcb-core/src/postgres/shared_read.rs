@@ -1,11 +1,17 @@
-//! Short reads that share a statement, where more of them wait than there are connections.
+//! Short reads that share a statement when no connection is free.
 //!
-//! To read a hundred events takes the server about as long as to begin and end a statement and to
-//! answer it. So those who find no connection free wait in line, and the first of them who gets one
-//! takes the next along. Each has its own answer, of one snapshot that is younger than every call.
-//! Equal reads, as of many who decide about the same course at once, are read once.
+//! Reading a hundred events takes the server about as long as starting, ending and answering a
+//! statement. So short reads that find no connection free wait in a queue. The first one to get a
+//! connection reads for the next ones too, in one statement. Identical reads that arrive together
+//! run once. Events and counts have separate queues.
 //!
-//! Events and counts have a line each.
+//! Invariants:
+//!
+//! - A shared statement only serves calls that began before it was sent, so each caller gets a
+//!   snapshot newer than its call.
+//! - No caller gets an error of a shared statement. If it fails, each of its callers reads alone.
+//!
+//! Tested by `short_reads.rs`, and behind a pooler by `sharing.rs`.
 
 use std::marker::PhantomData;
 
@@ -15,30 +21,31 @@ use tokio::time::{Instant, timeout_at};
 
 use super::column::{Column, Element};
 use super::error::{Failure, failure};
-use super::line::{Line, Taken, Turn};
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, for_each_probe};
 use super::text_form::write_array;
+use super::wait_queue::{Claimed, Role, WaitQueue};
 use crate::{Error, Events, Extent, Position, Query, SequencedEvent};
 
-/// A read, forwards, of a range that is thought to be short.
+/// A forward read of a range that is probably short.
 #[derive(PartialEq)]
 pub(super) struct ShortRead {
     bounds: Bounds,
     limit: Option<i64>,
-    /// An array literal; `None` for any type.
+    /// As an array literal; `None` for any type.
     types: Option<Vec<u8>>,
     tag: Option<String>,
 }
 
 impl ShortRead {
-    pub(super) fn of(
+    pub(super) fn new(
         query: &Query,
         selection: &Selection<'_>,
         bounds: Bounds,
         limit: Option<i64>,
     ) -> Self {
+        // Several tags or alternatives don't fit in a row of the statement: the caller checks them.
         let tag = match selection.wanted {
             Wanted::Names { tag, .. } => tag,
             _ => None,
@@ -48,6 +55,7 @@ impl ShortRead {
         let names: Option<Vec<&str>> = names.into_iter().collect();
         Self {
             bounds,
+            // The limit counts wanted events. The server can't count them if the caller checks tags.
             limit: limit.filter(|_| selection.is_exact_in_short_range()),
             types: names.map(|names| {
                 let mut literal = Vec::new();
@@ -59,7 +67,7 @@ impl ShortRead {
     }
 }
 
-/// What the shared statements take, a row for each read.
+/// The parameters of a shared statement, a row per read.
 struct Columns {
     above: Column,
     below: Column,
@@ -69,7 +77,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(reads: &[&ShortRead]) -> Self {
+    fn new(reads: &[&ShortRead]) -> Self {
         let mut columns = Self {
             above: Column::new(Element::Int8),
             below: Column::new(Element::Int8),
@@ -91,46 +99,46 @@ impl Columns {
     }
 }
 
-/// Reads that wait, to be answered by one statement.
-pub(super) struct ShortReads<A: Answers>(Line<ShortRead, A::Answer>, PhantomData<A>);
+/// The short reads that wait for a connection.
+pub(super) struct SharedReads<A: Answers>(WaitQueue<ShortRead, A::Answer>, PhantomData<A>);
 
-impl<A: Answers> ShortReads<A> {
+impl<A: Answers> SharedReads<A> {
     pub(super) const fn new() -> Self {
-        Self(Line::new(), PhantomData)
+        Self(WaitQueue::new(), PhantomData)
     }
 }
 
-/// What the rows of a shared statement come to.
+/// Collects the rows of a shared statement into an answer per read.
 pub(super) trait Answers {
     type Answer;
 
-    fn of(reads: usize) -> Self;
+    fn new(reads: usize) -> Self;
 
-    /// Takes a row in.
+    /// Adds a row.
     ///
     /// # Errors
-    /// Where each read had better be asked alone.
-    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone>;
+    /// [`ReadAlone`] if the statement can't serve all of its reads.
+    fn take(&mut self, row: &PgRow) -> Result<(), ReadAlone>;
 
     /// The head of the statement's snapshot.
     fn head(&self) -> Option<Position>;
 
-    /// The answer of one read; whether it is wanted again.
-    fn answer(&mut self, read: usize, again: bool) -> Self::Answer;
+    /// The answer of one read. `wanted_again` is true if another caller gets the same answer.
+    fn answer(&mut self, read: usize, wanted_again: bool) -> Self::Answer;
 }
 
-/// A row is malformed, or there are too many bytes: whoever asks alone learns his own error, or has
-/// the events one by one.
-pub(super) struct AskAlone;
+/// A row is malformed, or the answer has too many bytes. Each caller reads alone instead, and gets
+/// its specific error, or can take the events one by one.
+pub(super) struct ReadAlone;
 
-impl From<Error> for AskAlone {
+impl From<Error> for ReadAlone {
     fn from(_: Error) -> Self {
         Self
     }
 }
 
-/// Each read's events and the head; but the tags of a query with several alternatives or tags are
-/// the caller's to check, and its limit to keep.
+/// The events of each read, and the head. For a query with several alternatives or tags, the caller
+/// has to check the tags and apply the limit.
 pub(super) struct EventsOfEach {
     head: Option<Option<Position>>,
     events: Vec<Vec<SequencedEvent>>,
@@ -140,7 +148,7 @@ pub(super) struct EventsOfEach {
 impl Answers for EventsOfEach {
     type Answer = Events;
 
-    fn of(reads: usize) -> Self {
+    fn new(reads: usize) -> Self {
         Self {
             head: None,
             events: vec![Vec::new(); reads],
@@ -148,10 +156,10 @@ impl Answers for EventsOfEach {
         }
     }
 
-    /// The first row has the head, each other an event.
-    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone> {
-        /// Events are kept until the last has arrived, also for who takes them one by one.
-        const MOST_BYTES: usize = 4 << 20;
+    /// The first row has the head, each further row an event.
+    fn take(&mut self, row: &PgRow) -> Result<(), ReadAlone> {
+        /// The answers are held in memory until the last row arrives, even for a stream.
+        const MAX_BYTES: usize = 4 << 20;
         if self.head.is_none() {
             self.head = Some(row::head(row)?);
             return Ok(());
@@ -159,8 +167,8 @@ impl Answers for EventsOfEach {
         let read = row::read(row, 7, self.events.len())?;
         let event = row::event(row)?;
         self.bytes += event.size_bytes();
-        if self.bytes > MOST_BYTES {
-            return Err(AskAlone);
+        if self.bytes > MAX_BYTES {
+            return Err(ReadAlone);
         }
         self.events[read].push(event);
         Ok(())
@@ -170,8 +178,8 @@ impl Answers for EventsOfEach {
         self.head.flatten()
     }
 
-    fn answer(&mut self, read: usize, again: bool) -> Events {
-        let events = if again {
+    fn answer(&mut self, read: usize, wanted_again: bool) -> Events {
+        let events = if wanted_again {
             self.events[read].clone()
         } else {
             std::mem::take(&mut self.events[read])
@@ -181,13 +189,13 @@ impl Answers for EventsOfEach {
     }
 }
 
-/// How many events each read has, with the last of them and the head.
+/// The number of events of each read, the last of them, and the head.
 pub(super) struct ExtentOfEach(Vec<Extent>);
 
 impl Answers for ExtentOfEach {
     type Answer = Extent;
 
-    fn of(reads: usize) -> Self {
+    fn new(reads: usize) -> Self {
         let none = Extent {
             count: 0,
             last: None,
@@ -196,8 +204,8 @@ impl Answers for ExtentOfEach {
         Self(vec![none; reads])
     }
 
-    /// Each row has the extent of a read.
-    fn take(&mut self, row: &PgRow) -> Result<(), AskAlone> {
+    /// Each row is the extent of one read.
+    fn take(&mut self, row: &PgRow) -> Result<(), ReadAlone> {
         let read = row::read(row, 3, self.0.len())?;
         self.0[read] = row::extent(row)?;
         Ok(())
@@ -207,17 +215,17 @@ impl Answers for ExtentOfEach {
         self.0.first().and_then(|extent| extent.head)
     }
 
-    fn answer(&mut self, read: usize, _again: bool) -> Extent {
+    fn answer(&mut self, read: usize, _wanted_again: bool) -> Extent {
         self.0[read]
     }
 }
 
-/// The reads without their repetitions, and which of them each is.
-fn distinct<A>(taken: &[Taken<ShortRead, A>]) -> (Vec<&ShortRead>, Vec<usize>) {
+/// The distinct reads, and for each claimed request the index of its read.
+fn distinct<A>(claimed: &[Claimed<ShortRead, A>]) -> (Vec<&ShortRead>, Vec<usize>) {
     let mut reads = Vec::new();
-    let which = taken
+    let read_of_request = claimed
         .iter()
-        .map(|Taken { request, .. }| {
+        .map(|Claimed { request, .. }| {
             let known = reads.iter().position(|read| *read == request);
             known.unwrap_or_else(|| {
                 reads.push(request);
@@ -225,42 +233,48 @@ fn distinct<A>(taken: &[Taken<ShortRead, A>]) -> (Vec<&ShortRead>, Vec<usize>) {
             })
         })
         .collect();
-    (reads, which)
+    (reads, read_of_request)
 }
 
 impl Readers {
-    /// Waits for a connection, and reads with others that do. `None` where that came to nothing
-    /// before the time was over, for whatever reason: whoever asks alone learns his own.
+    /// Waits for a connection together with other short reads. Returns `None` if the shared read
+    /// failed; the caller then reads alone and gets its own error.
+    ///
+    /// # Errors
+    /// A timeout if the caller has waited for its whole query timeout; [`Error::Unavailable`] or
+    /// [`Error::Closed`] if it leads and gets no connection.
     pub(super) async fn read_together<A: Answers>(
         &self,
-        waiting: &ShortReads<A>,
+        waiting: &SharedReads<A>,
         read: ShortRead,
         statement: &SqlStr,
     ) -> Result<Option<A::Answer>, Error> {
-        /// More gain little, and wait for each other's rows.
-        const MOST: usize = 16;
+        /// Larger batches gain little, and each read waits for the rows of the others.
+        const MAX_READS: usize = 16;
         let deadline = self.deadline();
-        let mut place = waiting.0.join(read);
-        // Who leads may have been put aside by its caller.
-        match timeout_at(deadline, place.turn()).await {
-            Ok(Some(Turn::Lead)) => {}
-            Ok(Some(Turn::Answered(answer))) => return Ok(Some(answer)),
-            Ok(None) | Err(_) => return self.in_vain(deadline),
+        let mut ticket = waiting.0.join(read);
+        // The timeout matters for followers too: a leader makes no progress while its caller does
+        // not poll it.
+        match timeout_at(deadline, ticket.role()).await {
+            Ok(Some(Role::Leader)) => {}
+            Ok(Some(Role::Served(answer))) => return Ok(Some(answer)),
+            Ok(None) | Err(_) => return self.fall_back(deadline),
         }
         let connection = self
             .acquire_by(deadline)
             .await
             .map_err(|failed| self.error(&failed))?;
-        let taken = place.take(MOST);
-        let (reads, which) = distinct(&taken);
-        let columns = Columns::of(&reads);
+        // Only now, with a connection in hand: calls that arrived meanwhile still join the batch.
+        let claimed = ticket.take_batch(MAX_READS);
+        let (reads, read_of_request) = distinct(&claimed);
+        let columns = Columns::new(&reads);
         let bound = sqlx::query(statement.clone())
             .bind(&columns.above)
             .bind(&columns.below)
             .bind(&columns.limits)
             .bind(&columns.types)
             .bind(&columns.tags);
-        let mut answers = A::of(reads.len());
+        let mut answers = A::new(reads.len());
         let folded = self
             .fold_on(connection, bound, &mut answers, |answers, row| {
                 answers.take(&row)
@@ -268,26 +282,26 @@ impl Readers {
             .await;
         match folded {
             Ok(Ok(())) => {}
-            Ok(Err(AskAlone)) => return self.in_vain(deadline),
+            Ok(Err(ReadAlone)) => return self.fall_back(deadline),
             Err(failed) => {
                 if failure(&failed) == Failure::Lost {
-                    self.suspect();
+                    self.mark_stale();
                 }
-                return self.in_vain(deadline);
+                return self.fall_back(deadline);
             }
         }
-        self.saw_head(answers.head());
-        let mut own = None;
-        for (index, taken) in taken.into_iter().enumerate() {
-            let read = which[index];
-            let again = which[index + 1..].contains(&read);
-            own = own.or(taken.answer(answers.answer(read, again)));
+        self.observe_head(answers.head());
+        let mut leaders_answer = None;
+        for (index, claimed) in claimed.into_iter().enumerate() {
+            let read = read_of_request[index];
+            let wanted_again = read_of_request[index + 1..].contains(&read);
+            leaders_answer = leaders_answer.or(claimed.answer(answers.answer(read, wanted_again)));
         }
-        Ok(own)
+        Ok(leaders_answer)
     }
 
-    /// Who has waited for long enough does not ask again.
-    fn in_vain<T>(&self, deadline: Instant) -> Result<Option<T>, Error> {
+    /// `None`, so that the caller reads alone; an error if its time is over.
+    fn fall_back<T>(&self, deadline: Instant) -> Result<Option<T>, Error> {
         if Instant::now() < deadline {
             Ok(None)
         } else {

@@ -1,0 +1,248 @@
+//! The tags of the events that this process appended last, as an answer to conditions that ask only
+//! about those events. Pure: no I/O.
+//!
+//! Most conditions come from a recent decision: their `after` is a few hundred events behind the
+//! head. If the last event noted here is still the last event of the log, then every event since
+//! the first one noted is noted too, because positions have no gaps and the log never changes.
+//!
+//! Invariant: an answer from memory counts only if the server confirms, under the log's lock, that
+//! the last event noted (position and id) is the last event of the log. If another process has
+//! appended since, the server looks up every condition. Tested by `recent.rs` and `processes.rs`.
+
+use uuid::Uuid;
+
+use super::tag_key::{self, Keyed};
+
+/// Tags per generation: about 4,000 events with two tags.
+const TAGS_PER_GENERATION: usize = 8192;
+
+/// Keys with a lookup count. At this number all counts start again from 0, to bound the memory.
+const MAX_COUNTED_KEYS: usize = 8192;
+
+/// Consecutive uncontended batches after which the writer expects the next batch to be uncontended
+/// too. A higher number makes failed optimistic appends rarer.
+const UNCONTENDED_BATCHES: u32 = 16;
+
+/// The tags of the last events, in two generations. A full newer generation replaces the older one,
+/// so at least one generation of tags is always known.
+#[derive(Debug, Default)]
+pub(super) struct RecentTags {
+    older: Generation,
+    newer: Generation,
+    last: Option<EventRef>,
+    /// Batches without contention since the last contended one.
+    uncontended: u32,
+    undo_log: UndoLog,
+    /// How many unsettled alternatives with several tags asked for each key.
+    lookups: Keyed<u32>,
+}
+
+/// The state before the batch that was noted last.
+#[derive(Debug, Default)]
+struct UndoLog {
+    last: Option<EventRef>,
+    /// Each key that the batch changed, with the position it had before.
+    keys: Vec<(i64, Option<u64>)>,
+}
+
+/// The position and id of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventRef {
+    pub(super) position: u64,
+    pub(super) id: Uuid,
+}
+
+/// The keys by which the server checks one alternative of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProbeKeys {
+    /// The key that is likely the rarest; `None` if the alternative has no tag.
+    pub(super) rarest: Option<i64>,
+    /// The second rarest; `None` if the alternative has fewer than two tags.
+    pub(super) second: Option<i64>,
+    /// True if no event since `after` can match, provided that the last event noted is still the
+    /// last of the log.
+    pub(super) is_settled: bool,
+}
+
+#[derive(Debug, Default)]
+struct Generation {
+    /// Only events after this position are in the generation.
+    base: u64,
+    tags: usize,
+    /// The last position of each key: under the event's type, and under any type.
+    last: Keyed<u64>,
+}
+
+impl RecentTags {
+    /// Forgets everything, for example after a batch whose outcome is unknown.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The last event noted.
+    pub(super) fn last(&self) -> Option<EventRef> {
+        self.last
+    }
+
+    /// The last event noted, if an optimistic append behind it is likely to succeed: recent batches
+    /// were uncontended.
+    pub(super) fn likely_head(&self) -> Option<EventRef> {
+        self.last
+            .filter(|_| self.uncontended >= UNCONTENDED_BATCHES)
+    }
+
+    /// Notes that another writer, or a possible conflict, stopped an optimistic append.
+    pub(super) fn mark_contended(&mut self) {
+        self.uncontended = 0;
+    }
+
+    /// Begins a batch whose events were appended behind this head.
+    pub(super) fn begin_batch(&mut self, head: u64) {
+        self.uncontended = self.uncontended.saturating_add(1);
+        if self.last.is_none_or(|last| last.position != head) {
+            // Another process appended events in between. Their tags are unknown, so nothing from
+            // before them can be answered any more.
+            self.forget();
+            self.older.base = head;
+            self.newer.base = head;
+        } else if self.newer.tags >= TAGS_PER_GENERATION {
+            std::mem::swap(&mut self.older, &mut self.newer);
+            self.newer.clear(head);
+        }
+        self.undo_log.last = self.last;
+        self.undo_log.keys.clear();
+    }
+
+    /// Notes the next event of the batch.
+    pub(super) fn note(&mut self, event: EventRef, keys: &[i64]) {
+        for &tag in keys {
+            for key in [tag, tag_key::any_type(tag)] {
+                let before = self.newer.last.insert(key, event.position);
+                self.undo_log.keys.push((key, before));
+            }
+        }
+        self.newer.tags += keys.len();
+        self.last = Some(event);
+    }
+
+    /// Removes the batch that was noted last, because it was not appended after all.
+    pub(super) fn undo(&mut self) {
+        let UndoLog { last, keys } = std::mem::take(&mut self.undo_log);
+        // Each tag has two entries: under its type and under any type.
+        self.newer.tags -= keys.len() / 2;
+        // Newest first, so that a key changed twice ends with its oldest position.
+        for (key, before) in keys.into_iter().rev() {
+            match before {
+                Some(position) => self.newer.last.insert(key, position),
+                None => self.newer.last.remove(&key),
+            };
+        }
+        self.last = last;
+        self.uncontended = self.uncontended.saturating_sub(1);
+    }
+
+    /// The keys by which the server checks one alternative. An event matches only if it carries all
+    /// of `keys`.
+    pub(super) fn probe_keys(
+        &self,
+        after: u64,
+        mut keys: impl Iterator<Item = i64> + Clone,
+    ) -> ProbeKeys {
+        match keys.clone().find(|&key| self.is_absent_since(after, key)) {
+            Some(absent) => ProbeKeys {
+                rarest: Some(absent),
+                second: keys.find(|&key| key != absent),
+                is_settled: true,
+            },
+            None => self.two_rarest(keys),
+        }
+    }
+
+    /// Whether no event since `after` has the key. False also means "not known".
+    fn is_absent_since(&self, after: u64, key: i64) -> bool {
+        let is_covered =
+            after >= self.older.base && self.last.is_some_and(|last| after <= last.position);
+        let occurs_in = |generation: &Generation| {
+            generation
+                .last
+                .get(&key)
+                .is_some_and(|&position| position > after)
+        };
+        // Every position in the older generation is at or before the newer generation's base.
+        is_covered
+            && !occurs_in(&self.newer)
+            && (after >= self.newer.base || !occurs_in(&self.older))
+    }
+
+    /// The two keys that are likely the rarest. A key with an old last position is rarer than one
+    /// with a recent position. Keys without a position are ordered by lookups: conditions of one
+    /// tenant all ask for the tenant's tag, but each asks for a different order's tag.
+    fn two_rarest(&self, keys: impl Iterator<Item = i64>) -> ProbeKeys {
+        let (mut rarest, mut second) = (None::<(Frequency, i64)>, None::<(Frequency, i64)>);
+        for key in keys {
+            let frequency = self.frequency(key);
+            if rarest.is_none_or(|(lowest, _)| frequency < lowest) {
+                second = rarest.replace((frequency, key));
+            } else if second.is_none_or(|(lowest, _)| frequency < lowest) {
+                second = Some((frequency, key));
+            }
+        }
+        ProbeKeys {
+            rarest: rarest.map(|(_, key)| key),
+            second: second.map(|(_, key)| key),
+            is_settled: false,
+        }
+    }
+
+    /// Counts a lookup of all these keys by an alternative that memory could not settle.
+    pub(super) fn count_lookup(&mut self, keys: impl Iterator<Item = i64>) {
+        if self.lookups.len() >= MAX_COUNTED_KEYS {
+            self.lookups.clear();
+        }
+        for key in keys {
+            let count = self.lookups.entry(key).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn frequency(&self, key: i64) -> Frequency {
+        let last_position = self.last_position(key);
+        let lookups = match last_position {
+            0 => self.lookups.get(&key).copied().unwrap_or(0),
+            _ => 0,
+        };
+        Frequency {
+            last_position,
+            lookups,
+        }
+    }
+
+    /// The last position noted for the key; 0 if none is.
+    fn last_position(&self, key: i64) -> u64 {
+        let generations = [&self.newer, &self.older];
+        let mut found = generations
+            .iter()
+            .filter_map(|generation| generation.last.get(&key));
+        found.next().copied().unwrap_or(0)
+    }
+}
+
+/// An estimate of how common a key is; lower means rarer. The field order is the sort order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Frequency {
+    /// 0 if no noted event has the key.
+    last_position: u64,
+    /// Counts only keys without a position.
+    lookups: u32,
+}
+
+impl Generation {
+    fn clear(&mut self, base: u64) {
+        self.base = base;
+        self.tags = 0;
+        self.last.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
