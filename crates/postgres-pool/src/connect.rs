@@ -3,7 +3,7 @@ use std::io::ErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Error};
 
-/// Connects; `None` where the server refuses because it starts, stops or is full.
+/// Opens a connection. `None` if the server refuses for now: it is starting, stopping or full.
 pub(crate) async fn connect(options: &PgConnectOptions) -> Result<Option<PgConnection>, Error> {
     match options.connect().await {
         Err(failed) if may_pass(&failed) => Ok(None),

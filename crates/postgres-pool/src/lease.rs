@@ -11,33 +11,35 @@ use crate::pool::Shared;
 
 /// A connection that is lent to one borrower.
 ///
-/// Dropped, it is asked for a sign of life in a task of its own before anyone else gets it, which
-/// also takes what a statement that was given up has still to answer. What gives none within
-/// [`Limits::wait`](crate::Limits::wait) is cut.
+/// Dropping a lease spawns a task that pings the connection before it lends it again. The ping also
+/// reads the rest of an abandoned statement's answer. If there is no answer within
+/// [`Limits::wait`](crate::Limits::wait), the pool cuts the connection.
 pub struct Lease {
-    /// There until the lease ends.
+    /// `None` only once the lease has ended.
     open: Option<Open>,
-    place: Option<(Arc<Shared>, OwnedSemaphorePermit)>,
+    /// The pool that lent the connection, and the permit that it returns to it.
+    origin: Option<(Arc<Shared>, OwnedSemaphorePermit)>,
 }
 
 impl Lease {
     pub(crate) fn new(open: Open, pool: Arc<Shared>, permit: OwnedSemaphorePermit) -> Self {
         Self {
             open: Some(open),
-            place: Some((pool, permit)),
+            origin: Some((pool, permit)),
         }
     }
 
-    /// Gives the connection back for the next borrower, at once. The last statement must have been
-    /// answered to its end, and no transaction be open.
+    /// Returns the connection to the pool, ready for the next borrower without a ping. The last
+    /// statement must have been answered to its end, and no transaction may be open.
     pub fn give_back(mut self) {
-        if let (Some(open), Some((pool, permit))) = (self.open.take(), self.place.take()) {
-            pool.rest(open);
+        if let (Some(open), Some((pool, permit))) = (self.open.take(), self.origin.take()) {
+            pool.add_idle(open);
+            // After `add_idle`, so that the borrower with this permit finds the connection.
             drop(permit);
         }
     }
 
-    /// Cuts the connection, without a farewell: nobody can use it while an answer may still come.
+    /// Closes the socket at once. Use it if an answer may still arrive, for example after a timeout.
     pub fn discard(mut self) {
         self.open = None;
     }
@@ -45,20 +47,21 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let (Some(open), Some((pool, permit))) = (self.open.take(), self.place.take()) else {
+        let (Some(open), Some((pool, permit))) = (self.open.take(), self.origin.take()) else {
             return;
         };
-        // Without a runtime nobody can ask it, and it is cut.
+        // Without a runtime there is no way to ping the connection, so dropping it cuts it.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                pool.ask_and_rest(open).await;
+                pool.ping_and_add_idle(open).await;
+                // Held until now: the connection counts as lent while its state is unknown.
                 drop(permit);
             });
         }
     }
 }
 
-const LENT: &str = "the connection is there until the lease ends";
+const LENT: &str = "a lease has its connection until it ends";
 
 impl Deref for Lease {
     type Target = PgConnection;

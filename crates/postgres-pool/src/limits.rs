@@ -1,22 +1,23 @@
 use std::time::Duration;
 
-/// How many connections a [`Pool`](crate::Pool) has, and how long.
+/// The limits of a [`Pool`](crate::Pool).
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The most that are open at once; at least 1.
+    /// Maximum number of open connections; at least 1.
     pub connections: u32,
-    /// How long a borrower waits, for its turn and for the server together; and the pool for the
-    /// answer of a connection that was dropped.
+    /// Maximum time that a borrower waits for its turn and for the server together. Also the time
+    /// within which a dropped connection must answer a ping.
     pub wait: Duration,
-    /// A connection that nobody has needed for so long is closed when another comes back.
+    /// Maximum idle time of a connection. The pool closes an older idle connection when another one
+    /// comes back.
     pub idle: Duration,
-    /// A connection that is older is replaced when it is asked for.
+    /// Maximum age of a connection. The pool replaces an older one instead of lending it.
     pub age: Duration,
 }
 
 impl Limits {
-    /// So many connections, for which a borrower waits so long; closed after 10 minutes without
-    /// use, and at an age of 30.
+    /// Limits with this number of connections and this wait, an idle time of 10 minutes, and an age of
+    /// 30 minutes.
     pub fn new(connections: u32, wait: Duration) -> Self {
         const MINUTE: Duration = Duration::from_secs(60);
         Self {

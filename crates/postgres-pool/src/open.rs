@@ -5,14 +5,13 @@ use std::time::Instant;
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
-/// A connection of a pool, and since when it is.
+/// An open connection of a pool, with its times.
 pub(crate) struct Open {
     pub(crate) connection: PgConnection,
     pub(crate) opened: Instant,
-    /// When the server answered it for certain.
+    /// A time at which the connection was certainly alive.
     pub(crate) seen_alive: Instant,
-    /// When it was given back last.
-    pub(crate) rests_since: Instant,
+    pub(crate) idle_since: Instant,
     _counted: Counted,
 }
 
@@ -23,18 +22,19 @@ impl Open {
             connection,
             opened: now,
             seen_alive: now,
-            rests_since: now,
+            idle_since: now,
             _counted: Counted::new(size),
         }
     }
 
-    /// Ends the session. The server ends it all the same where the farewell does not reach it.
+    /// Closes the connection. If the message does not arrive, the server ends the session when the
+    /// socket closes.
     pub(crate) async fn close(self) {
         let _ = self.connection.close().await;
     }
 }
 
-/// One of the connections that are open, as long as it lives.
+/// Counts one open connection for as long as it exists.
 struct Counted(Arc<AtomicU32>);
 
 impl Counted {

@@ -15,7 +15,7 @@ use crate::connect::connect;
 use crate::open::Open;
 use crate::{Lease, Limits};
 
-/// Connections to one server. Cheap to clone; clones share the connections.
+/// A pool of connections to one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -24,25 +24,26 @@ pub struct Pool {
 pub(crate) struct Shared {
     options: PgConnectOptions,
     limits: Limits,
-    /// One for each connection that may be open; who waits is served in order of arrival.
+    /// One per connection that may be open. Serves waiting borrowers in order of arrival.
     permits: Arc<Semaphore>,
-    resting: Mutex<Resting>,
-    /// Told when a connection begins to rest.
-    came_back: Notify,
+    idle: Mutex<Idle>,
+    /// Notified when a connection becomes idle.
+    became_idle: Notify,
     size: Arc<AtomicU32>,
     closed: AtomicBool,
 }
 
 #[derive(Default)]
-struct Resting {
-    /// The one that came back last is at the end.
+struct Idle {
+    /// In the order in which they came back. Lent from the end: that server process has its caches
+    /// warm, and unneeded connections age at the front.
     connections: VecDeque<Open>,
-    /// What was not seen alive since may be dead.
-    suspected: Option<Instant>,
+    /// A connection not seen alive since this time may be dead.
+    stale_before: Option<Instant>,
 }
 
 impl Pool {
-    /// Connects when a connection is first asked for.
+    /// Creates a pool. It opens connections on demand.
     pub fn new(options: PgConnectOptions, limits: Limits) -> Self {
         let permits = limits.connections.max(1) as usize;
         Self {
@@ -50,25 +51,27 @@ impl Pool {
                 options,
                 limits,
                 permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
-                resting: Mutex::default(),
-                came_back: Notify::new(),
+                idle: Mutex::default(),
+                became_idle: Notify::new(),
                 size: Arc::default(),
                 closed: AtomicBool::new(false),
             }),
         }
     }
 
-    /// Borrows a connection: the one that came back last, or a new one. No round trip where one
-    /// rests. A future that is dropped leaves nothing behind.
+    /// Borrows the connection that came back last, or a new one. Takes no round trip if a connection is
+    /// idle. Dropping the future leaves nothing behind.
     ///
     /// # Errors
-    /// [`Error::PoolTimedOut`] after [`Limits::wait`], also where the server refuses connections all
-    /// that time; [`Error::PoolClosed`]; what the server says where it wants nobody.
+    /// [`Error::PoolTimedOut`] after [`Limits::wait`], also if the server refuses connections all that
+    /// time. [`Error::PoolClosed`] after [`Pool::close`]. Any other error of a connection attempt, such
+    /// as a wrong password or a missing database.
     pub async fn acquire(&self) -> Result<Lease, Error> {
         let shared = &self.shared;
         if self.is_closed() {
             return Err(Error::PoolClosed);
         }
+        // The fast path: a free permit and an idle connection need neither a wait nor a timer.
         let permit = match Arc::clone(&shared.permits).try_acquire_owned() {
             Ok(permit) => match shared.fresh() {
                 Some(open) => return Ok(Lease::new(open, Arc::clone(shared), permit)),
@@ -91,6 +94,7 @@ impl Pool {
                 .await
                 .map_err(|_closed| Error::PoolClosed)?,
         };
+        // Again, because the pool may have been closed during the wait.
         if self.is_closed() {
             return Err(Error::PoolClosed);
         }
@@ -98,21 +102,23 @@ impl Pool {
         Ok(Lease::new(open, Arc::clone(shared), permit))
     }
 
-    /// Whether there is a connection that nobody has borrowed, at this moment.
+    /// Whether a connection is idle at this moment.
     pub fn has_resting(&self) -> bool {
         let shared = &self.shared;
-        shared.permits.available_permits() > 0 && !shared.resting.lock().connections.is_empty()
+        // Without a free permit, a waiting borrower is about to take the idle connection.
+        shared.permits.available_permits() > 0 && !shared.idle.lock().connections.is_empty()
     }
 
-    /// Every connection that is open now may be dead: the next borrower of each has it checked.
+    /// Marks every connection that is open now as possibly dead. The pool pings each before it lends it
+    /// again.
     ///
-    /// A server that restarts kills them all, and without this each would fail the statement that
-    /// finds out.
+    /// A server restart kills all connections. Without this call, each dead connection would fail one
+    /// more statement.
     pub fn suspect(&self) {
-        self.shared.resting.lock().suspected = Some(Instant::now());
+        self.shared.idle.lock().stale_before = Some(Instant::now());
     }
 
-    /// How many connections are open, lent ones included.
+    /// The number of open connections, including lent ones.
     pub fn size(&self) -> u32 {
         self.shared.size.load(Ordering::Relaxed)
     }
@@ -122,52 +128,53 @@ impl Pool {
         self.shared.closed.load(Ordering::Acquire)
     }
 
-    /// Lends nothing any more, waits until everything lent has come back, and ends the sessions.
+    /// Refuses new borrowers, waits until all lent connections have come back, and closes them.
     pub async fn close(&self) {
         let shared = &self.shared;
         shared.closed.store(true, Ordering::Release);
         let all = shared.limits.connections.max(1);
-        // Closed already: another call did it.
+        // Holding all permits means that no connection is lent. An error means that another call has
+        // closed the semaphore.
         let Ok(_all) = shared.permits.acquire_many(all).await else {
             return;
         };
         shared.permits.close();
-        let resting = std::mem::take(&mut shared.resting.lock().connections);
-        for open in resting {
+        let idle = std::mem::take(&mut shared.idle.lock().connections);
+        for open in idle {
             open.close().await;
         }
     }
 }
 
 impl Shared {
-    /// A connection that needs nothing before it is used.
+    /// The last idle connection, if it can be used without a ping.
     fn fresh(&self) -> Option<Open> {
-        let mut resting = self.resting.lock();
-        let last = resting.connections.back()?;
-        let suspect = resting
-            .suspected
-            .is_some_and(|suspected| last.seen_alive < suspected);
-        if suspect || last.opened.elapsed() > self.limits.age {
+        let mut idle = self.idle.lock();
+        let last = idle.connections.back()?;
+        let is_stale = idle
+            .stale_before
+            .is_some_and(|stale_before| last.seen_alive < stale_before);
+        if is_stale || last.opened.elapsed() > self.limits.age {
             return None;
         }
-        resting.connections.pop_back()
+        idle.connections.pop_back()
     }
 
-    /// A connection that is alive, by a round trip if need be, or a new one. Tries again as long as
-    /// the server refuses; the caller bounds the time.
+    /// An idle connection, pinged if necessary, or a new one. Retries for as long as the server
+    /// refuses; the caller bounds the time.
     async fn open(&self) -> Result<Open, Error> {
         let longest_pause = (self.limits.wait / 5).min(Duration::from_secs(2));
         let mut pause = Duration::from_millis(10).min(longest_pause);
         loop {
-            if let Some(open) = self.rested().await {
+            if let Some(open) = self.live_idle().await {
                 return Ok(open);
             }
             if let Some(connection) = connect(&self.options).await? {
                 return Ok(Open::new(connection, &self.size));
             }
-            // Where the server is full, another's connection may come back.
+            // The server may be full. Then a connection that comes back ends the pause early.
             let end = Instant::now() + pause;
-            while timeout_at(end.into(), self.came_back.notified())
+            while timeout_at(end.into(), self.became_idle.notified())
                 .await
                 .is_ok()
             {
@@ -179,46 +186,49 @@ impl Shared {
         }
     }
 
-    /// One of the connections that rest, if it is alive.
-    async fn rested(&self) -> Option<Open> {
+    /// An idle connection that is alive. Closes those that are too old or dead.
+    async fn live_idle(&self) -> Option<Open> {
         loop {
             if let Some(open) = self.fresh() {
                 return Some(open);
             }
-            let mut open = self.resting.lock().connections.pop_back()?;
+            let mut open = self.idle.lock().connections.pop_back()?;
             if open.opened.elapsed() > self.limits.age {
                 open.close().await;
                 continue;
             }
-            let asked = Instant::now();
+            // The time before the ping: `suspect` may be called while the answer is on its way.
+            let pinged = Instant::now();
             if open.connection.ping().await.is_ok() {
-                open.seen_alive = asked;
+                open.seen_alive = pinged;
                 return Some(open);
             }
         }
     }
 
-    /// Takes a connection that may have to answer yet.
-    pub(crate) async fn ask_and_rest(&self, mut open: Open) {
-        let asked = timeout(self.limits.wait, open.connection.ping()).await;
-        if matches!(asked, Ok(Ok(()))) {
-            self.rest(open);
+    /// Takes back a connection whose last statement may not be finished. Cuts it if it is dead.
+    pub(crate) async fn ping_and_add_idle(&self, mut open: Open) {
+        let pinged = timeout(self.limits.wait, open.connection.ping()).await;
+        if matches!(pinged, Ok(Ok(()))) {
+            self.add_idle(open);
         }
     }
 
-    /// Takes a connection that can be used at once.
-    pub(crate) fn rest(&self, mut open: Open) {
+    /// Takes back a connection that is ready for the next statement.
+    pub(crate) fn add_idle(&self, mut open: Open) {
         let now = Instant::now();
-        open.rests_since = now;
-        let mut resting = self.resting.lock();
-        resting.connections.push_back(open);
-        let idle = |open: &Open| now.duration_since(open.rests_since) > self.limits.idle;
-        let unneeded = match resting.connections.front().is_some_and(idle) {
-            true => resting.connections.pop_front(),
+        open.idle_since = now;
+        let mut idle = self.idle.lock();
+        idle.connections.push_back(open);
+        // One at most per call, so that no borrower pays for closing many.
+        let is_unneeded = |open: &Open| now.duration_since(open.idle_since) > self.limits.idle;
+        let unneeded = match idle.connections.front().is_some_and(is_unneeded) {
+            true => idle.connections.pop_front(),
             false => None,
         };
-        drop(resting);
-        self.came_back.notify_one();
+        drop(idle);
+        self.became_idle.notify_one();
+        // Without a runtime the connection is dropped, which cuts it.
         if let Some(unneeded) = unneeded
             && let Ok(runtime) = Handle::try_current()
         {

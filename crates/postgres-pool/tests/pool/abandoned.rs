@@ -1,4 +1,4 @@
-//! Connections whose borrower went away in the middle.
+//! Connections whose borrower dropped them before the answer was complete.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn first<T>(mut stream: impl Stream<Item = T> + Unpin) -> Option<T> {
 }
 
 #[tokio::test]
-async fn a_half_read_answer_is_not_given_to_the_next() {
+async fn half_read_answer_does_not_reach_next_borrower() {
     let database = database().await;
     let pool = pool(&database, 1);
     for _ in 0..20 {
@@ -28,7 +28,7 @@ async fn a_half_read_answer_is_not_given_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_statement_that_is_given_up_is_waited_for() {
+async fn connection_is_reused_after_abandoned_statement_ends() {
     let database = database().await;
     let pool = pool(&database, 1);
     let mut connection = borrow(&pool).await;
@@ -40,7 +40,7 @@ async fn a_statement_that_is_given_up_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_connection_that_gives_no_answer_is_cut() {
+async fn connection_without_answer_is_cut_after_wait() {
     let database = database().await;
     let limits = Limits::new(1, Duration::from_millis(200));
     let pool = Pool::new(options(database.url()), limits);
@@ -60,12 +60,12 @@ async fn a_connection_that_gives_no_answer_is_cut() {
     };
     timeout(Duration::from_secs(4), cut)
         .await
-        .expect("before its answer");
+        .expect("the connection is cut before its answer");
     next_process(&pool).await;
 }
 
 #[tokio::test]
-async fn a_refused_statement_spoils_nothing() {
+async fn connection_is_reused_after_refused_statement() {
     let database = database().await;
     let pool = pool(&database, 1);
     let mut connection = borrow(&pool).await;
@@ -77,7 +77,7 @@ async fn a_refused_statement_spoils_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_discarded_is_replaced() {
+async fn discarded_connection_is_replaced() {
     let database = database().await;
     let pool = pool(&database, 1);
     let mut connection = borrow(&pool).await;
@@ -88,7 +88,7 @@ async fn what_is_discarded_is_replaced() {
 }
 
 #[test]
-fn a_lease_may_outlive_its_runtime() {
+fn lease_dropped_without_runtime_cuts_connection() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let (_database, pool, lease) = runtime.block_on(async {
         let database = database().await;
@@ -102,7 +102,7 @@ fn a_lease_may_outlive_its_runtime() {
 }
 
 #[tokio::test]
-async fn an_aborted_borrower_leaks_nothing() {
+async fn aborted_borrower_leaks_no_permit() {
     let database = database().await;
     let pool = pool(&database, 2);
     for delay in 0..60 {

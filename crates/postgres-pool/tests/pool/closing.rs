@@ -1,4 +1,4 @@
-//! The end of a pool.
+//! Closing a pool.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::{borrow, database, next_process, pool};
 
 #[tokio::test]
-async fn a_closed_pool_has_waited_for_what_it_lent() {
+async fn close_waits_for_lent_connections() {
     let database = database().await;
     let observer = pool(&database, 1);
     let pool = pool(&database, 2);
@@ -27,7 +27,7 @@ async fn a_closed_pool_has_waited_for_what_it_lent() {
     assert!(!closing.is_finished());
 
     lent.give_back();
-    closing.await.expect("it does not fail");
+    closing.await.expect("the task does not panic");
     assert_eq!(pool.size(), 0);
     pool.close().await;
 
@@ -45,7 +45,7 @@ async fn a_closed_pool_has_waited_for_what_it_lent() {
 }
 
 #[tokio::test]
-async fn who_waits_when_it_closes_is_told() {
+async fn borrower_waiting_at_close_gets_pool_closed() {
     let database = database().await;
     let pool = pool(&database, 1);
     let lent = borrow(&pool).await;
@@ -55,6 +55,6 @@ async fn who_waits_when_it_closes_is_told() {
     });
     sleep(Duration::from_millis(20)).await;
     let (waited, (), ()) = tokio::join!(waiting, pool.close(), async { lent.give_back() });
-    let waited = waited.expect("it does not fail");
+    let waited = waited.expect("the task does not panic");
     assert!(matches!(waited, Some(Error::PoolClosed)));
 }

@@ -1,4 +1,4 @@
-//! Servers that end sessions, or are not there.
+//! Servers that end sessions, refuse connections or are unreachable.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::{borrow, database, next_process, options, pool, process};
 
 #[tokio::test]
-async fn what_may_be_dead_is_checked_before_it_is_lent() {
+async fn suspected_connection_is_pinged_before_it_is_lent() {
     let database = database().await;
     let pool = pool(&database, 4);
     let mut lent = Vec::new();
@@ -26,7 +26,7 @@ async fn what_may_be_dead_is_checked_before_it_is_lent() {
         .bind(&ended)
         .execute(&mut *lent[0])
         .await
-        .expect("they are ended");
+        .expect("the sessions end");
     for connection in lent {
         connection.give_back();
     }
@@ -37,7 +37,7 @@ async fn what_may_be_dead_is_checked_before_it_is_lent() {
 }
 
 #[tokio::test]
-async fn what_was_dropped_dead_is_not_lent_again() {
+async fn dead_connection_is_not_lent_again() {
     let database = database().await;
     let pool = pool(&database, 1);
     let mut connection = borrow(&pool).await;
@@ -49,27 +49,27 @@ async fn what_was_dropped_dead_is_not_lent_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_waited_for() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = nobody.local_addr().expect("an address").port();
-    drop(nobody);
-    let url = format!("postgres://nobody@127.0.0.1:{port}/none");
+async fn unreachable_server_ends_in_timeout() {
+    let unused = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = unused.local_addr().expect("an address").port();
+    drop(unused);
+    let url = format!("postgres://user@127.0.0.1:{port}/none");
     let pool = Pool::new(options(&url), Limits::new(1, Duration::from_millis(100)));
     assert!(matches!(pool.acquire().await, Err(Error::PoolTimedOut)));
     assert_eq!(pool.size(), 0);
 }
 
 #[tokio::test]
-async fn a_server_that_wants_nobody_is_believed() {
+async fn missing_database_fails_at_once() {
     let database = database().await;
     let missing = options(database.url()).database("there_is_none");
-    let pool = Pool::new(missing, Limits::new(1, super::PATIENCE));
+    let pool = Pool::new(missing, Limits::new(1, super::TEST_TIMEOUT));
     assert!(matches!(pool.acquire().await, Err(Error::Database(_))));
 }
 
-/// It has room for fewer connections than the pool may open.
+/// The server allows fewer connections than the pool.
 #[tokio::test]
-async fn a_full_server_is_not_waited_for_where_a_connection_comes_back() {
+async fn full_server_lends_returned_connection_instead_of_new_one() {
     let database = database().await;
     let observer = pool(&database, 1);
     let mut connection = borrow(&observer).await;
@@ -95,15 +95,18 @@ async fn a_full_server_is_not_waited_for_where_a_connection_comes_back() {
         let pool = pool.clone();
         async move { next_process(&pool).await }
     });
-    // It finds the server full.
+    // Long enough for the task to find the server full.
     sleep(Duration::from_millis(300)).await;
     only.give_back();
-    assert_eq!(waiting.await.expect("it gets one"), process_of_only);
+    assert_eq!(
+        waiting.await.expect("the task does not panic"),
+        process_of_only
+    );
     assert_eq!(pool.size(), 1);
     pool.close().await;
     let drop = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
     sqlx::raw_sql(sqlx::AssertSqlSafe(drop))
         .execute(&mut *connection)
         .await
-        .expect("no role");
+        .expect("the role is dropped");
 }

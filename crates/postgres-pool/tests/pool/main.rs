@@ -1,10 +1,10 @@
-//! The pool, against a real PostgreSQL.
+//! Tests of the pool against a real PostgreSQL.
 
 mod abandoned;
+mod borrowing;
 mod closing;
 mod lost;
 mod proxy;
-mod turns;
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use local_postgres::{Database, Durability};
 use postgres_pool::{Lease, Limits, Pool};
 use sqlx::postgres::PgConnectOptions;
 
-/// Longer than anything takes; a test waits that long only to fail.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any operation takes, so that only a failing test waits for it.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn database() -> Database {
     let server = local_postgres::shared_with(Durability::Relaxed).await;
@@ -25,9 +25,9 @@ fn options(url: &str) -> PgConnectOptions {
     url.parse().expect("a URL")
 }
 
-/// A pool of so many connections to a database.
+/// A pool with this limit of connections.
 fn pool(database: &Database, connections: u32) -> Pool {
-    let limits = Limits::new(connections, PATIENCE);
+    let limits = Limits::new(connections, TEST_TIMEOUT);
     Pool::new(options(database.url()), limits)
 }
 
@@ -35,7 +35,7 @@ async fn borrow(pool: &Pool) -> Lease {
     pool.acquire().await.expect("a connection")
 }
 
-/// The id of the server process behind a connection.
+/// The process id of the server process behind a connection.
 async fn process(connection: &mut Lease) -> i32 {
     sqlx::query_scalar("SELECT pg_backend_pid()")
         .fetch_one(&mut **connection)
@@ -43,7 +43,7 @@ async fn process(connection: &mut Lease) -> i32 {
         .expect("an answer")
 }
 
-/// The server process that the next borrower gets.
+/// The process id behind the connection that the next borrower gets.
 async fn next_process(pool: &Pool) -> i32 {
     let mut connection = borrow(pool).await;
     let process = process(&mut connection).await;

@@ -1,4 +1,4 @@
-//! Counts what clients send to a server.
+//! A proxy that counts the messages from clients to a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Stands between clients and a server as long as the test's runtime.
+/// Forwards between clients and a server until the runtime of the test ends.
 pub(crate) struct Proxy {
     pub(crate) url: String,
     messages: Arc<AtomicUsize>,
@@ -36,14 +36,14 @@ impl Proxy {
             }
         });
         let address = format!("{}:{}", options.get_host(), options.get_port());
-        assert!(url.contains(&address), "{url} names its server");
+        assert!(url.contains(&address), "{url} contains host and port");
         Self {
             url: url.replace(&address, &format!("127.0.0.1:{port}")),
             messages,
         }
     }
 
-    /// How often clients have sent something.
+    /// The number of socket reads from clients so far.
     pub(crate) fn messages(&self) -> usize {
         self.messages.load(Ordering::Relaxed)
     }

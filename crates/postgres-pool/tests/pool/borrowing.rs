@@ -1,4 +1,4 @@
-//! Who gets which connection, and what it costs.
+//! Which connection a borrower gets, and at what cost.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use sqlx::Error;
 use tokio::time::{sleep, timeout};
 
 use super::proxy::Proxy;
-use super::{PATIENCE, borrow, database, next_process, options, pool, process};
+use super::{TEST_TIMEOUT, borrow, database, next_process, options, pool, process};
 
 #[tokio::test]
-async fn the_one_that_came_back_last_is_lent_first() {
+async fn last_returned_connection_is_lent_first() {
     let database = database().await;
     let pool = pool(&database, 3);
     let (mut first, mut second) = (borrow(&pool).await, borrow(&pool).await);
@@ -24,10 +24,10 @@ async fn the_one_that_came_back_last_is_lent_first() {
 }
 
 #[tokio::test]
-async fn it_tells_whether_a_connection_rests() {
+async fn has_resting_is_true_only_while_connection_is_idle() {
     let database = database().await;
     let pool = pool(&database, 2);
-    assert!(!pool.has_resting(), "none is open yet");
+    assert!(!pool.has_resting(), "no connection is open yet");
     let (first, second) = (borrow(&pool).await, borrow(&pool).await);
     assert!(!pool.has_resting());
     first.give_back();
@@ -41,11 +41,11 @@ async fn it_tells_whether_a_connection_rests() {
 }
 
 #[tokio::test]
-async fn a_connection_comes_back_without_a_round_trip() {
+async fn give_back_takes_no_round_trip() {
     const STATEMENTS: usize = 10;
     let database = database().await;
     let proxy = Proxy::start(database.url()).await;
-    let pool = Pool::new(options(&proxy.url), Limits::new(2, PATIENCE));
+    let pool = Pool::new(options(&proxy.url), Limits::new(2, TEST_TIMEOUT));
     next_process(&pool).await;
 
     let before = proxy.messages();
@@ -55,7 +55,7 @@ async fn a_connection_comes_back_without_a_round_trip() {
     sleep(Duration::from_millis(100)).await;
     assert_eq!(proxy.messages() - before, STATEMENTS);
 
-    // The same statements, each asked for a sign of life afterwards.
+    // Without `give_back` the same statements are each followed by a ping.
     let before = proxy.messages();
     for _ in 0..STATEMENTS {
         process(&mut borrow(&pool).await).await;
@@ -66,7 +66,7 @@ async fn a_connection_comes_back_without_a_round_trip() {
 }
 
 #[tokio::test]
-async fn no_more_are_open_than_the_limit() {
+async fn open_connections_stay_within_limit() {
     let database = database().await;
     let pool = pool(&database, 3);
     let callers = (0..50).map(|_| {
@@ -81,13 +81,13 @@ async fn no_more_are_open_than_the_limit() {
         })
     });
     for caller in callers.collect::<Vec<_>>() {
-        caller.await.expect("no caller fails");
+        caller.await.expect("no task panics");
     }
     assert!((1..=3).contains(&pool.size()));
 }
 
 #[tokio::test]
-async fn who_waits_too_long_is_told() {
+async fn borrower_waiting_beyond_limit_times_out() {
     let database = database().await;
     let limits = Limits::new(1, Duration::from_millis(50));
     let pool = Pool::new(options(database.url()), limits);
@@ -98,7 +98,7 @@ async fn who_waits_too_long_is_told() {
 }
 
 #[tokio::test]
-async fn a_borrower_that_gives_up_leaves_its_turn_to_the_next() {
+async fn cancelled_borrower_passes_its_turn_to_next() {
     let database = database().await;
     let pool = pool(&database, 1);
     let lent = borrow(&pool).await;
@@ -109,18 +109,18 @@ async fn a_borrower_that_gives_up_leaves_its_turn_to_the_next() {
         async move { next_process(&pool).await }
     });
     lent.give_back();
-    timeout(PATIENCE, next)
+    timeout(TEST_TIMEOUT, next)
         .await
-        .expect("its turn comes")
-        .expect("it does not fail");
+        .expect("the next borrower gets its turn")
+        .expect("the task does not panic");
 }
 
 #[tokio::test]
-async fn what_is_not_needed_or_too_old_is_closed() {
+async fn idle_or_old_connections_are_closed() {
     let database = database().await;
     let limits = Limits {
         idle: Duration::from_millis(100),
-        ..Limits::new(2, PATIENCE)
+        ..Limits::new(2, TEST_TIMEOUT)
     };
     let pool = Pool::new(options(database.url()), limits);
     let (first, second) = (borrow(&pool).await, borrow(&pool).await);
@@ -134,7 +134,7 @@ async fn what_is_not_needed_or_too_old_is_closed() {
 
     let limits = Limits {
         age: Duration::from_millis(100),
-        ..Limits::new(2, PATIENCE)
+        ..Limits::new(2, TEST_TIMEOUT)
     };
     let pool = Pool::new(options(database.url()), limits);
     let young = next_process(&pool).await;
