@@ -18,6 +18,7 @@ use crate::{Error, Event, EventBuilder, Position};
 /// the events that it caused. A refused append stores no command.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Command {
+    // An event without tags: both have the same fields, limits and stored form.
     content: Event,
 }
 

@@ -126,6 +126,7 @@ impl Attempts {
                 Err(Error::RetriesExhausted { attempts, position })
             }
             Err(Error::Conflict { .. }) => Ok(None),
+            // Includes `OutcomeUnknown`: a new decision may have new ids, so both could be committed.
             Err(error) => Err(error),
         }
     }

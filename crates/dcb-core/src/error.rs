@@ -68,6 +68,7 @@ pub enum Error {
         /// The projection.
         name: String,
         /// The handler's error.
+        // An `Arc` keeps the error `Clone`, so that each caller of a failed batch can get a copy.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The store is already running the maximum number of projections; nothing was read. Try again
@@ -204,6 +205,7 @@ impl Error {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
+            // Not `OutcomeUnknown`, because it is only safe to repeat the same ids.
             Self::Unavailable { .. } | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..

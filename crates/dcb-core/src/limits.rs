@@ -40,6 +40,7 @@ impl Limits {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
         let mut append_bytes = 0;
+        // Each event before their sum, so that the error names the event if it can.
         for (index, event) in append.events.iter().enumerate() {
             let event_bytes = event.size_bytes();
             check_size(event_bytes, self.max_event_bytes)

@@ -82,6 +82,7 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
     }
 
     fn apply(&self, state: &mut S, event: &SequencedEvent) {
+        // The read may cover the union of several queries.
         if self.query.matches(event) {
             (self.apply)(state, event);
         }

@@ -34,6 +34,7 @@ impl Log {
 
     /// Runs the checks that need the log, in the order that all backends share, then appends.
     pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
+        // Ids before the condition: a repeated append would conflict with its own events.
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
@@ -105,6 +106,7 @@ impl Log {
         };
         let conflict = self
             .matching(&condition.fail_if_events_match)
+            // `None` is less than every `Some`, so without `after` all events count.
             .find(|event| Some(event.position()) > condition.after);
         match conflict {
             Some(event) => Err(Error::Conflict {

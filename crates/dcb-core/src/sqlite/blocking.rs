@@ -82,6 +82,7 @@ impl SqliteStore {
         config.limits.check(&append)?;
         let deadline = deadline(config.append_timeout);
         let request = Request::new(append);
+        // The queue takes the request, but an unknown outcome has to report the ids.
         let ids = Arc::clone(&request.ids);
         match self.queue.submit_until(request, deadline) {
             Ok(verdict) => verdict,

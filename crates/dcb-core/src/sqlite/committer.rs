@@ -42,6 +42,7 @@ impl Commit for Committer {
         if self.0.is_in_memory() {
             return self.0.commit(batch);
         }
+        // The blocking task must own the requests.
         let requests: Vec<Request> = batch.iter_mut().map(Request::take).collect();
         let commit = run(&self.0, move |log| {
             let verdicts = log.commit(&requests);

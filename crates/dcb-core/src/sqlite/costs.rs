@@ -50,6 +50,7 @@ fn load() -> Connection {
     let mut insert_tag = connection.prepare(INSERT_TAG).unwrap();
     for number in 1..=EVENTS {
         let event = Event::builder(format!("Type{}", number % 3))
+            // A prime factor, so that events with the same tag are far apart.
             .tag_pair("cold", number * 7919 % 100_000)
             .tags((number % 10 == 0).then_some(HOT));
         let event = event.build().unwrap();

@@ -37,6 +37,7 @@ pub(super) fn error(error: &Sqlite) -> Error {
             ErrorCode::CannotOpen
                 | ErrorCode::PermissionDenied
                 | ErrorCode::ReadOnly
+                // A busy file is as transient as an unreachable one.
                 | ErrorCode::DatabaseBusy
                 | ErrorCode::DatabaseLocked
         )

@@ -35,6 +35,7 @@ impl Log {
         // Readers open the path later, when the working directory may have changed.
         config.path = config.path.as_deref().map(absolute).transpose()?;
         let writer = Writer::open(&config)?;
+        // Before any reader opens the file, because readers can't create tables.
         schema::ensure(writer.connection(), &config)?;
         Ok(Self {
             counters: Counters::default(),

@@ -44,6 +44,7 @@ pub(super) fn extent(snapshot: &Snapshot<'_>, query: &Query, span: Span) -> Resu
     }
     let (mut count, mut last) = (0, 0);
     scan(snapshot, query, Bounds::within(span), |row| {
+        // Checks type and tags in the row, which is cheaper than decoding the event.
         let matches = is_event_match(query, row)?;
         if matches {
             count += 1;

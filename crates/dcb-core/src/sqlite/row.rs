@@ -38,6 +38,7 @@ pub(super) fn event(row: &Row<'_>) -> Result<SequencedEvent> {
         value => read_metadata(text(value, METADATA)?).ok_or_else(|| malformed(METADATA))?,
     };
     let micros = u64::try_from(integer(row, RECORDED_AT)?).unwrap_or_default();
+    // A negative position becomes 0, which `Position::new` rejects.
     let number = u64::try_from(position(row)?).unwrap_or_default();
     let stored = StoredEvent {
         position: Position::new(number).ok_or_else(|| malformed(POSITION))?,

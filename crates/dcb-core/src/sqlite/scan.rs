@@ -113,6 +113,7 @@ fn scan_merged(
     let mut chunk_size = FIRST_CHUNK;
     loop {
         let mut chunk = Vec::with_capacity(chunk_size);
+        // A small sample first, to choose between a range scan and look-ups by position.
         positions.fill(&mut chunk, DENSE_SAMPLE)?;
         let Some(&first) = chunk.first() else {
             return Ok(ControlFlow::Continue(()));

@@ -45,6 +45,7 @@ pub(super) fn with_snapshot<T>(
     };
     let (index_end, head) = index_end_and_head(row)?;
     let unindexed = unindexed_keys.through(connection, index_end, head)?;
+    // `rows` must live until `work` returns, because dropping it ends the snapshot.
     work(&Snapshot::new(connection, index_end, head, unindexed))
 }
 

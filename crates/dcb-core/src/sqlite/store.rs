@@ -113,6 +113,7 @@ impl EventStore for SqliteStore {
         config.limits.check(&append)?;
         let deadline = pin!(sleep(config.append_timeout));
         let request = Request::new(append);
+        // The queue takes the request, but an unknown outcome has to report the ids.
         let ids = Arc::clone(&request.ids);
         match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,

@@ -45,6 +45,7 @@ impl Progress {
             position: Arc::new(AtomicU64::new(number)),
             outage: Arc::default(),
             reading: Arc::new(Reading {
+                // The head is unknown before the first read. Until then the lag is 0.
                 head: AtomicU64::new(number),
                 outage: Outage::default(),
             }),
@@ -75,6 +76,7 @@ impl Progress {
     pub fn lag(&self) -> u64 {
         let position = self.position.load(Ordering::Relaxed);
         let head = self.reading.head.load(Ordering::Relaxed);
+        // The head of a lagging replica may be less than the position.
         head.saturating_sub(position)
     }
 

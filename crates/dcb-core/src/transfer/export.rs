@@ -52,6 +52,7 @@ pub async fn export<S: EventStore>(
             report(exported);
         }
     }
+    // A buffered writer ignores errors when it is dropped.
     out.flush().map_err(|error| io_error(&error))?;
     report(exported);
     Ok(exported)
