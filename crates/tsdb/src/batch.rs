@@ -10,10 +10,11 @@ use crate::{Error, Labels, Sample};
 
 /// Points of any number of series, to be written with one call of [`Db::write`](crate::Db::write).
 ///
-/// To reuse a batch is about twice as fast as to build a new one: it keeps its buffers and its series
-/// when it is written or cleared. Push the series in the same order each time. The batch also keeps
-/// the memory of those series alive after their database is dropped, until the batch is written to
-/// another database or dropped.
+/// Reusing a batch is about twice as fast as building a new one, because it keeps its buffers and its
+/// series when it is written or cleared. Push the series in the same order each time.
+///
+/// After the database is dropped, the batch still keeps the memory of these series, until you write
+/// it to another database or drop it.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The label texts of `series`, concatenated. Copies, because counting a reference to each set
@@ -117,7 +118,7 @@ impl Batch {
         }
     }
 
-    /// Reserves memory for a number of points, each of another series.
+    /// Reserves memory for a number of points, each of a different series.
     pub(crate) fn reserve(&mut self, points: usize) {
         /// Typical length of the label text of a series.
         const TEXT_BYTES: usize = 64;
@@ -289,6 +290,7 @@ impl Grouping {
             if index < self.ends.len() {
                 return false;
             }
+            // Series without points get an empty group.
             while self.ends.len() < index {
                 self.ends.push(point);
             }

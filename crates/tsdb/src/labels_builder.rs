@@ -77,6 +77,7 @@ impl LabelsBuilder {
     /// [`build`](Self::build) without an allocation.
     pub(crate) fn build_ref(&mut self) -> Result<LabelsRef<'_>, Error> {
         let result = self.encode();
+        // Swapped and cleared even after an error, so that both buffers keep their capacity.
         std::mem::swap(&mut self.text, &mut self.built);
         self.clear();
         result?;

@@ -2,7 +2,7 @@
 //!
 //! # Inside the crate
 //!
-//! For contributors; the modules are private unless noted.
+//! For contributors. Modules without a link are private.
 //!
 //! - **Write**: `db/write` → `series_cell` → `data` → `chunk/block` → `chunk/frame`. `shard` finds a
 //!   series by its labels, or begins it. Start reading at `db/write`.

@@ -89,6 +89,7 @@ impl Machine {
     }
 
     fn is_match(&self, value: &str) -> bool {
+        // `earliest`: only whether the value matches counts, not where.
         let input = Input::new(value).anchored(Anchored::Yes).earliest(true);
         match self {
             Self::Dense(dense) => matches!(dense.try_search_fwd(&input), Ok(Some(_))),
@@ -158,6 +159,7 @@ fn is_anything(hir: &Hir) -> bool {
     repetition.min == 0 && repetition.max.is_none() && ranges.eq(every)
 }
 
+/// Returns the longest prefix that all matches have.
 fn prefix(hir: &Hir) -> String {
     let literals = Extractor::new().extract(hir);
     let prefix = literals.longest_common_prefix().unwrap_or_default();

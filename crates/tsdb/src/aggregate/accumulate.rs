@@ -107,6 +107,7 @@ impl Accumulate for Extremes {
 
     fn block(&mut self, block: &Block) {
         self.any |= block.stats.count > 0;
+        // Without a number in the block these are infinities, which change nothing.
         self.least = self.least.min(block.stats.min);
         self.greatest = self.greatest.max(block.stats.max);
     }
@@ -147,7 +148,7 @@ impl Ends {
         (self.count > 1).then_some(self.last - self.first)
     }
 
-    fn take(&mut self, count: u64, first: f64, last: f64) {
+    fn add(&mut self, count: u64, first: f64, last: f64) {
         if count == 0 {
             return;
         }
@@ -166,7 +167,7 @@ impl Accumulate for Ends {
 
     fn block(&mut self, block: &Block) {
         let stats = &block.stats;
-        self.take(stats.count, stats.first, stats.last);
+        self.add(stats.count, stats.first, stats.last);
     }
 
     #[inline]
@@ -174,7 +175,8 @@ impl Accumulate for Ends {
         let first = values.iter().position(|value| !is_stale(*value));
         let last = values.iter().rposition(|value| !is_stale(*value));
         if let (Some(first), Some(last)) = (first, last) {
-            self.take(1 + (last - first) as u64, values[first], values[last]);
+            // Stale markers between the two are counted too. Only zero, one or more matters.
+            self.add(1 + (last - first) as u64, values[first], values[last]);
         }
     }
 

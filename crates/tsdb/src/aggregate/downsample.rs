@@ -89,6 +89,7 @@ fn spans<A: Accumulate>(
     let mut size = 1;
     loop {
         let span = current.span;
+        // The statistics of a block can't be divided, so all of it must lie in one span.
         let fits = |first_ms, last_ms| {
             let span = match span.holds(first_ms) {
                 true => span,
@@ -109,6 +110,7 @@ fn spans<A: Accumulate>(
                 while let Some(first) = times.first() {
                     let begins = current.enter(*first, step_ms, &mut out, &finish);
                     let count = split(times, current.span, size);
+                    // The frame boundary may have cut other spans short; those are no guide.
                     if begins && count < times.len() {
                         size = count;
                     }
@@ -130,8 +132,10 @@ fn spans<A: Accumulate>(
 fn max_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
     let (samples, times) = cursor.most_samples();
     let Some(length) = times.end().checked_sub(*times.start()) else {
+        // The range is longer than i64::MAX.
         return samples;
     };
+    // The spans at both ends may be partial.
     let spans = length.max(0).unsigned_abs() / step_ms + 2;
     usize::try_from(spans).map_or(samples, |spans| spans.min(samples))
 }
@@ -194,6 +198,7 @@ impl<A: Accumulate> Current<A> {
         finish: &impl Fn(&A) -> Option<f64>,
     ) -> usize {
         let mut taken = 0;
+        // One timestamp more than the span has, to see that the span ends before it.
         while let Some([of_span @ .., beyond]) = times.get(taken..=taken + size)
             && let ([first, ..], [.., last]) = (of_span, of_span)
         {

@@ -124,6 +124,7 @@ impl OpenBlock {
         block.last_ms = last_ms;
         block.count += columns.count;
         block.stats.extend(&columns.values[..columns.count]);
+        // Encoded apart, because the payload reserves its exact size below.
         let mut frame = Vec::with_capacity(2 * FRAME);
         frame::encode(
             &columns,
@@ -155,6 +156,7 @@ impl OpenBlock {
 /// Compresses `samples` into as few blocks as possible, of about equal size.
 pub(crate) fn compress(samples: &[Sample], cache: &mut ExponentCache) -> Vec<Block> {
     let blocks = samples.len().div_ceil(BLOCK).max(1);
+    // `chunks` panics for a size of zero.
     let size = samples.len().div_ceil(blocks).max(1);
     let compress = |samples: &[Sample]| {
         let mut open = OpenBlock::EMPTY;

@@ -118,6 +118,8 @@ pub(crate) fn search(values: &[f64]) -> Option<Exponent> {
     let found = values.iter().step_by(stride).zip(&mut probes);
     let count = found.map(|(value, probe)| *probe = *value).count();
     let probes = &probes[..count];
+    // A plain division finds the number of decimals. Then only the exponents with that difference are
+    // tried, instead of all 190.
     let decimals = (0..POWERS.len()).find(|decimals| has_decimals(probes, *decimals))?;
     let pairs = (decimals..=MAX_E).map(|e| Exponent::new(e, e - decimals));
     pairs.min_by_key(|pair| {

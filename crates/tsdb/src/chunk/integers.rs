@@ -27,6 +27,7 @@ impl Packing {
         let (least, greatest) = range(integers[..count].iter().copied());
         let plain = Self::for_range(false, least, greatest);
         if count == 1 {
+            // There is no step.
             return plain;
         }
         let delta = Self::delta(integers, count);

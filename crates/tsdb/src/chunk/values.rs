@@ -51,6 +51,7 @@ impl ExponentCache {
             return Some(found);
         }
         if self.pause > 0 {
+            // The frame is stored by its bits, without a search.
             self.pause -= 1;
             return None;
         }
@@ -146,7 +147,7 @@ fn take_exceptions(values: &[f64], exponent: Exponent, digits: &mut [i64; FRAME]
 
 fn encode_bits(values: &[f64], out: &mut Vec<u8>) -> ValueCodec {
     let all = values.iter().fold(0, |all, value| all | value.to_bits());
-    // All bits are zero only if all values are, but then the codec is `Constant`; 64 would overflow.
+    // 64 zeros would overflow the shift. They need all values to be 0.0, which is `Constant` above.
     let shift = all.trailing_zeros().min(63);
     let mut integers = [0; FRAME];
     for (integer, value) in integers.iter_mut().zip(values) {

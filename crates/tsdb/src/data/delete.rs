@@ -41,6 +41,7 @@ impl SeriesData {
         for block in self.blocks.drain(..blocks) {
             self.sealed_bytes -= block.size_bytes();
         }
+        // The part after the blocks is the open block, if there is one; the last is the head.
         parts -= blocks;
         if parts > 0 && self.open.block.count > 0 {
             self.open = OpenBlock::EMPTY;
@@ -58,6 +59,7 @@ impl SeriesData {
         if self.head.is_empty() {
             self.head = Vec::new();
         }
+        // Shrinking copies, so only if most of the capacity is unused.
         if self.blocks.len() * 4 < self.blocks.capacity() {
             self.blocks.shrink_to_fit();
         }

@@ -112,6 +112,8 @@ impl SeriesData {
         while !samples.is_empty() {
             let (newer, rest) = samples.split_at(self.in_order(samples));
             self.append(newer);
+            // Insert all late samples up to the next one in order together: each call may rewrite
+            // blocks.
             let follows = |sample: &Sample| self.follows(self.newest_ms, sample.timestamp_ms);
             let late = rest.iter().position(follows).unwrap_or(rest.len());
             let (late, rest) = rest.split_at(late);
@@ -146,6 +148,7 @@ impl SeriesData {
         let Some(last) = samples.last() else { return };
         self.newest_ms = last.timestamp_ms;
         while !samples.is_empty() {
+            // Whole frames need not pass through the head.
             if self.head.is_empty() && samples.len() >= FRAME {
                 let (frame, rest) = samples.split_at(FRAME);
                 self.push_frame(frame);

@@ -1,8 +1,8 @@
 //! Consistent views of a series for readers.
 //!
-//! Invariant: no lock is held while samples are decoded. A read copies the head, shares the blocks,
-//! and releases the lock. A shared block never changes: a merge or a deletion puts a new block in its
-//! place. `tests/model` and `tests/it/concurrency.rs` fail without it.
+//! Invariant: no lock is held while samples are decoded. Under one lock of the series, a read copies
+//! the head and shares the blocks. A shared block never changes: a merge or a deletion puts a new
+//! block in its place. `tests/model` fails if a reader sees a series between two changes.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

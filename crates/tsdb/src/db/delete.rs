@@ -49,6 +49,7 @@ impl Db {
             let demand = inner.delete(&cell, from_ms, to_ms, &mut deleted)?;
             newest = newest.max(demand);
         }
+        // One sync for all series.
         inner.settle(newest)?;
         Ok(deleted)
     }

@@ -34,6 +34,7 @@ impl Db {
             None => None,
         };
         inner.put_metadata(&mut all, metric, metadata);
+        // Settling may flush, and a snapshot takes this lock while it holds up flushes.
         drop(all);
         inner.settle(demand)
     }
@@ -78,6 +79,7 @@ impl Inner {
         metric: &str,
         mut metadata: Metadata,
     ) {
+        // Metadata stays for long, and its capacity would not be counted.
         metadata.help.shrink_to_fit();
         let after = size_bytes(metric, &metadata);
         let replaced = match after {

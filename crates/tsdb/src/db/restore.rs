@@ -53,6 +53,7 @@ impl<'d> Restorer<'d> {
             Restored::WithSamples(cell) => {
                 let mut data = cell.data.lock();
                 match samples {
+                    // The common case. It also excludes an ended series, so it may come first.
                     [sample] if data.can_push(*sample) => data.push(*sample),
                     _ if data.has_ended() => return Err(UNKNOWN),
                     _ => insert(self.db, &mut data, samples),

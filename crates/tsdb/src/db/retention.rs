@@ -126,6 +126,7 @@ impl Inner {
             freed += size;
             freed >= wanted
         });
+        // If all parts together free too little, drop all of them.
         let Some(&(last_ms, _)) = last.or(parts.last()) else {
             return;
         };

@@ -58,6 +58,7 @@ impl Content {
                 .series()
                 .map(|cell| (cell, cell.data.lock()))
                 .collect();
+            // Each series is unlocked as soon as it is copied.
             cut.collect(index);
             series.extend(locked.into_iter().map(|(cell, mut data)| SeriesContent {
                 id: cell.key.id,

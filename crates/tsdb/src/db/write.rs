@@ -319,6 +319,7 @@ impl WriteReport {
     /// Marks all other points of a batch of `points` as refused with `error`, because the log could
     /// not make them durable. Points refused before keep their errors.
     fn refuse_others(&mut self, points: usize, error: &Error) {
+        // The points share one flush, and its failure says nothing about single points.
         let mut others = vec![true; points];
         for refused in &self.refused {
             others[refused.index] = false;

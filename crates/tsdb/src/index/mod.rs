@@ -73,6 +73,7 @@ impl Index {
         }
         self.all.remove(ordinal);
         self.series[ordinal as usize] = None;
+        // Ordinals are reused from the free list of a shard, so the end may become free.
         while let Some(None) = self.series.last() {
             self.series.pop();
         }

@@ -50,6 +50,7 @@ impl Union {
         match postings {
             Postings::One(one) => {
                 let byte = *one as usize / 8;
+                // Grow in large steps: the postings come in no order.
                 if self.single.len() <= byte {
                     self.single.resize((byte + 1).next_multiple_of(1024), 0);
                 }

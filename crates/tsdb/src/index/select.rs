@@ -17,12 +17,12 @@ use crate::{Labels, Matcher};
 const FEW: u64 = 8;
 
 /// The series that match one condition.
-enum Found<'a> {
+enum Matched<'a> {
     Nothing,
-    Only(&'a Postings),
-    OnlyThese(RoaringBitmap),
+    Postings(&'a Postings),
+    Ordinals(RoaringBitmap),
     /// All except these. The condition also matches series without the label, which have no postings.
-    AllBut(RoaringBitmap),
+    AllExcept(RoaringBitmap),
 }
 
 impl Index {
@@ -33,10 +33,10 @@ impl Index {
             let series = candidates.filter_map(|ordinal| self.get(ordinal));
             return series.filter(|cell| fits(&cell.labels)).cloned().collect();
         }
-        let mut found: Vec<Found<'_>> = Vec::with_capacity(matchers.len());
+        let mut found: Vec<Matched<'_>> = Vec::with_capacity(matchers.len());
         for matcher in matchers {
             match self.find(matcher) {
-                Found::Nothing => return Vec::new(),
+                Matched::Nothing => return Vec::new(),
                 other => found.push(other),
             }
         }
@@ -60,6 +60,7 @@ impl Index {
         let equal = matchers
             .iter()
             .filter_map(|matcher| match matcher.condition() {
+                // An empty value also matches series without the label, which have no postings.
                 Condition::Equal(value) if !value.is_empty() => Some((matcher.name(), value)),
                 _ => None,
             });
@@ -72,54 +73,56 @@ impl Index {
         Some(one.into_iter().chain(many.into_iter().flatten()))
     }
 
-    fn find(&self, matcher: &Matcher) -> Found<'_> {
+    fn find(&self, matcher: &Matcher) -> Matched<'_> {
         let values = self.names.get(matcher.name());
         if matcher.matches_value("") {
             // Series without the label match too, so collect the ones that don't.
             let Some(values) = values else {
-                return Found::AllBut(RoaringBitmap::new());
+                return Matched::AllExcept(RoaringBitmap::new());
             };
-            return Found::AllBut(union(values, |value| !matcher.matches_value(value)));
+            return Matched::AllExcept(union(values, |value| !matcher.matches_value(value)));
         }
         let Some(values) = values else {
-            return Found::Nothing;
+            return Matched::Nothing;
         };
         match matcher.condition() {
-            Condition::Equal(value) => values.get(value).map_or(Found::Nothing, Found::Only),
+            Condition::Equal(value) => values
+                .get(value)
+                .map_or(Matched::Nothing, Matched::Postings),
             Condition::Matches(Pattern::OneOf(texts)) => {
                 let mut found = Union::default();
                 let postings = texts.iter().filter_map(|text| values.get(text.as_str()));
                 postings.for_each(|postings| found.add(postings));
-                Found::OnlyThese(found.finish())
+                Matched::Ordinals(found.finish())
             }
-            Condition::Matches(pattern) => Found::OnlyThese(prefixed(values, pattern)),
+            Condition::Matches(pattern) => Matched::Ordinals(prefixed(values, pattern)),
             Condition::NotEqual(_) | Condition::NotMatches(_) => {
-                Found::OnlyThese(union(values, |value| matcher.matches_value(value)))
+                Matched::Ordinals(union(values, |value| matcher.matches_value(value)))
             }
         }
     }
 
-    fn intersect(&self, found: Vec<Found<'_>>) -> RoaringBitmap {
+    fn intersect(&self, found: Vec<Matched<'_>>) -> RoaringBitmap {
         let mut only: Option<RoaringBitmap> = None;
-        let mut but = RoaringBitmap::new();
+        let mut except = RoaringBitmap::new();
         let mut many: Vec<&RoaringBitmap> = Vec::new();
         let mut owned: Vec<RoaringBitmap> = Vec::new();
         for part in found {
             match part {
-                Found::Nothing => return RoaringBitmap::new(),
-                Found::Only(Postings::One(one)) => owned.push([*one].into_iter().collect()),
-                Found::Only(Postings::Many(these)) => many.push(these),
-                Found::OnlyThese(these) => owned.push(these),
-                Found::AllBut(these) => but |= these,
+                Matched::Nothing => return RoaringBitmap::new(),
+                Matched::Postings(Postings::One(one)) => owned.push([*one].into_iter().collect()),
+                Matched::Postings(Postings::Many(ordinals)) => many.push(ordinals),
+                Matched::Ordinals(ordinals) => owned.push(ordinals),
+                Matched::AllExcept(ordinals) => except |= ordinals,
             }
         }
         many.extend(&owned);
         // The smallest first keeps the intermediate results small.
-        many.sort_by_key(|these| these.len());
-        for these in many {
-            only = Some(only.map_or_else(|| these.clone(), |only| only & these));
+        many.sort_by_key(|ordinals| ordinals.len());
+        for ordinals in many {
+            only = Some(only.map_or_else(|| ordinals.clone(), |only| only & ordinals));
         }
-        only.unwrap_or_else(|| self.all.clone()) - but
+        only.unwrap_or_else(|| self.all.clone()) - except
     }
 }
 

@@ -38,6 +38,7 @@ impl Folder {
         let lock = OpenOptions::new()
             .write(true)
             .create(true)
+            // Another database may hold the lock on this file.
             .truncate(false)
             .open(path.join(LOCK))
             .map_err(fail("create"))?;
@@ -65,6 +66,7 @@ fn create_durably(path: &Path) -> io::Result<()> {
     };
     create_durably(parent)?;
     match fs::create_dir(path) {
+        // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         created => created.and_then(|()| sync_path(parent)),
     }
@@ -83,6 +85,7 @@ impl Storage for Folder {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
+            // A name that is not UTF-8 is not a file of the database.
             if let Ok(name) = entry.file_name().into_string() {
                 let length = entry.metadata()?.len();
                 files.push(StoredFile { name, length });
@@ -120,6 +123,7 @@ impl StorageFile for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        // Enough for appends: it includes the length, but not the time of the last change.
         self.sync_data()
     }
 }

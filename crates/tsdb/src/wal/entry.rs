@@ -68,6 +68,7 @@ impl Entries {
     pub(crate) fn clear(&mut self, capacity: usize) {
         self.clock = None;
         self.bytes.clear();
+        // A burst may have made the buffer large.
         self.bytes.shrink_to(capacity);
     }
 

@@ -175,6 +175,7 @@ impl Log {
     #[inline]
     pub(crate) fn settle(&self, demand: FlushDemand) -> Result<(), Error> {
         if let Some(commits) = &self.commits {
+            // The commit flushes all buffers, so the demand is met too.
             return commits.submit(()).map_err(not_durable);
         }
         if demand == demand::WAKE {
@@ -261,6 +262,7 @@ impl Core {
         if self.state.load(Ordering::SeqCst) == state::CLOSED {
             return Error::Closed;
         }
+        // `note` stores the failure before the state, so there is one.
         let failure = self.failure.lock().clone();
         failure.map_or(Error::Closed, Error::from)
     }
@@ -360,6 +362,7 @@ impl CommitBlocking for Flusher {
     type Error = StorageFailure;
 
     fn size_bytes(&self, (): &()) -> usize {
+        // The queue limits the bytes of a batch; here only the number of callers counts.
         1
     }
 

@@ -21,7 +21,7 @@ pub struct Recovery {
     pub read_bytes: u64,
     /// The number of samples read, including those replaced or deleted later.
     pub samples: u64,
-    /// Whether the database was closed before.
+    /// Whether the database was closed cleanly.
     pub closed: bool,
     /// The torn end of the log, if a crash left one.
     pub torn: Option<TornTail>,
@@ -88,6 +88,7 @@ impl Inventory {
             .iter()
             .filter_map(|f| names::snapshot_number(&f.name))
             .max();
+        // A snapshot has the number of the first segment after it.
         let first = newest.unwrap_or(1);
         let mut inventory = Self {
             snapshot: None,

@@ -72,6 +72,7 @@ impl Writer {
             storage,
             segment: Some(segment),
             next_number: start.number + 1,
+            // Set when the first segment ends.
             previous_end: 0,
             syncs: options.durability != Durability::Unsynced,
             segment_bytes: options.segment_bytes,
@@ -120,6 +121,7 @@ impl Writer {
 
     fn write_frame(&mut self, sync: bool) -> Result<(), StorageFailure> {
         if self.frame.len() == FrameHeader::LENGTH {
+            // Nothing was logged. A frame without entries would be invalid.
             return Ok(());
         }
         let mut segment = match self.segment.take() {
@@ -137,6 +139,7 @@ impl Writer {
             self.give_up(&segment, before, &failure);
             return Err(failure);
         }
+        // Only now is the frame safe to forget.
         self.written_bytes += self.frame.len() as u64;
         self.frame.truncate(FrameHeader::LENGTH);
         self.frame.shrink_to(KEPT_BYTES);
@@ -150,6 +153,7 @@ impl Writer {
 
     fn begin_segment(&mut self) -> Result<Segment, StorageFailure> {
         let segment = Segment::begin(&*self.storage, self.next_number, self.previous_end)?;
+        // Not after a failure: the numbers must have no gap, and a retry replaces the file.
         self.next_number += 1;
         Ok(segment)
     }
