@@ -2,9 +2,7 @@ use super::Subject;
 use super::fixture::{all, fill, global, message, names, numbers, positions, read, write};
 use crate::{CategoryRead, GlobalPosition, MessageStore};
 
-pub(super) async fn a_category_has_the_messages_of_its_streams_alone(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn category_has_only_messages_of_its_streams(store: &Subject<impl MessageStore>) {
     for stream in [
         "account-1",
         "accounts-1",
@@ -26,7 +24,7 @@ pub(super) async fn a_category_has_the_messages_of_its_streams_alone(
     );
 }
 
-pub(super) async fn messages_come_by_global_position(store: &Subject<impl MessageStore>) {
+pub(super) async fn category_is_ordered_by_global_position(store: &Subject<impl MessageStore>) {
     for number in 0..12 {
         write(
             &**store,
@@ -41,7 +39,7 @@ pub(super) async fn messages_come_by_global_position(store: &Subject<impl Messag
     assert!(messages.is_sorted_by(|a, b| a.global_position() < b.global_position()));
 }
 
-pub(super) async fn reads_begin_at_a_global_position_inclusive(store: &Subject<impl MessageStore>) {
+pub(super) async fn read_begins_at_global_position_inclusive(store: &Subject<impl MessageStore>) {
     let written = fill(&**store, "account-1", 5).await;
     let from = CategoryRead::new().position(written[2].global_position);
     assert_eq!(
@@ -54,7 +52,7 @@ pub(super) async fn reads_begin_at_a_global_position_inclusive(store: &Subject<i
     assert!(read(&**store, "account", after).await.is_empty());
 }
 
-pub(super) async fn the_empty_category_is_all_messages(store: &Subject<impl MessageStore>) {
+pub(super) async fn empty_category_is_all_messages(store: &Subject<impl MessageStore>) {
     write(&**store, "a-1", message(0)).await;
     write(&**store, "b-1", message(1)).await;
     let second = write(&**store, "a-2", message(2)).await;
@@ -65,7 +63,7 @@ pub(super) async fn the_empty_category_is_all_messages(store: &Subject<impl Mess
     assert_eq!(numbers(&read(&**store, "", last).await), [2]);
 }
 
-pub(super) async fn the_head_is_the_last_global_position(store: &Subject<impl MessageStore>) {
+pub(super) async fn head_is_last_global_position(store: &Subject<impl MessageStore>) {
     assert_eq!(store.head().await.unwrap(), None);
     let written = fill(&**store, "account-1", 3).await;
     assert_eq!(
@@ -74,7 +72,7 @@ pub(super) async fn the_head_is_the_last_global_position(store: &Subject<impl Me
     );
 }
 
-pub(super) async fn pages_make_up_the_category(store: &Subject<impl MessageStore>) {
+pub(super) async fn pages_add_up_to_category(store: &Subject<impl MessageStore>) {
     for number in 0..50 {
         write(
             &**store,
@@ -95,7 +93,7 @@ pub(super) async fn pages_make_up_the_category(store: &Subject<impl MessageStore
     assert_eq!(numbers(&paged), (0..50).collect::<Vec<_>>());
 }
 
-pub(super) async fn extreme_numbers_are_legal(store: &Subject<impl MessageStore>) {
+pub(super) async fn extreme_numbers_are_accepted(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 2).await;
     for category in ["account", ""] {
         for beyond in [i64::MAX as u64, u64::MAX] {

@@ -1,8 +1,8 @@
 use super::Subject;
-use super::fixture::{ANY, assert_refused, at, fill, global, message, name};
+use super::fixture::{ANY, assert_refused, fill, global, message, name, position_at};
 use crate::{CategoryRead, Error, MessageStore, StreamRead};
 
-pub(super) async fn a_closed_store_answers_nothing(store: &Subject<impl MessageStore>) {
+pub(super) async fn closed_store_refuses_every_call(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     fill(&**store, "account-1", 1).await;
     store.health().await.unwrap();
@@ -18,7 +18,10 @@ pub(super) async fn a_closed_store_answers_nothing(store: &Subject<impl MessageS
     assert_refused!(read, Error::Closed);
     assert_refused!(store.stream_version(&account).await, Error::Closed);
     assert_refused!(store.head().await, Error::Closed);
-    assert_refused!(store.truncate_stream(&account, at(1)).await, Error::Closed);
+    assert_refused!(
+        store.truncate_stream(&account, position_at(1)).await,
+        Error::Closed
+    );
     assert_refused!(
         store.save_checkpoint("mailer", global(1)).await,
         Error::Closed
@@ -26,7 +29,7 @@ pub(super) async fn a_closed_store_answers_nothing(store: &Subject<impl MessageS
     assert_refused!(store.health().await, Error::Closed);
 }
 
-pub(super) async fn it_may_be_closed_twice(store: &Subject<impl MessageStore>) {
+pub(super) async fn close_can_be_repeated(store: &Subject<impl MessageStore>) {
     store.close().await;
     store.close().await;
 }

@@ -17,8 +17,8 @@ fn with(data: &str, metadata: Option<&str>) -> Message {
     .unwrap()
 }
 
-/// Writes these texts as data and as metadata, and passes where both come back.
-async fn comes_back(store: &Subject<impl MessageStore>, text: &str) {
+/// Writes the text as data and as metadata, and asserts that both round-trip.
+async fn assert_round_trip(store: &Subject<impl MessageStore>, text: &str) {
     write(&**store, "account-1", with(text, Some(text))).await;
     let stored = last(store).await;
     for found in [stored.data_json(), stored.metadata_json().unwrap()] {
@@ -36,7 +36,7 @@ async fn last(store: &Subject<impl MessageStore>) -> RecordedMessage {
     last.unwrap().unwrap()
 }
 
-pub(super) async fn json_comes_back(store: &Subject<impl MessageStore>) {
+pub(super) async fn json_round_trips(store: &Subject<impl MessageStore>) {
     for text in [
         "null",
         "true",
@@ -48,35 +48,35 @@ pub(super) async fn json_comes_back(store: &Subject<impl MessageStore>) {
         r#"{"é😀":"\u00e9\ud83d\ude00\n\"\\\/"}"#,
         r#"{"';":"'); DROP TABLE messages; --"}"#,
     ] {
-        comes_back(store, text).await;
+        assert_round_trip(store, text).await;
     }
 }
 
-pub(super) async fn integers_of_any_size_survive(store: &Subject<impl MessageStore>) {
+pub(super) async fn integers_of_any_size_round_trip(store: &Subject<impl MessageStore>) {
     for text in [
         "9007199254740993",
         "-9223372036854775809",
         "18446744073709551617",
         "123456789012345678901234567890.123456789012345678901234567890",
     ] {
-        comes_back(store, text).await;
+        assert_round_trip(store, text).await;
         assert_eq!(last(store).await.data_json(), text);
     }
 }
 
-pub(super) async fn large_payloads_come_back(store: &Subject<impl MessageStore>) {
-    // Around the size from which texts are compressed, and far above it.
+pub(super) async fn large_payloads_round_trip(store: &Subject<impl MessageStore>) {
+    // Around the size at which a backend begins to compress, and far above it.
     for size in [2040, 2047, 2048, 2049, 2050, 100_000] {
         let words = "sixteen letters ".repeat(size / 16 + 1);
-        comes_back(store, &format!("\"{}\"", &words[..size - 2])).await;
+        assert_round_trip(store, &format!("\"{}\"", &words[..size - 2])).await;
         let mut noise = super::random::Random::new(size as u64);
         let numbers: Vec<u64> = (0..size / 20).map(|_| noise.number()).collect();
-        comes_back(store, &serde_json::to_string(&numbers).unwrap()).await;
+        assert_round_trip(store, &serde_json::to_string(&numbers).unwrap()).await;
     }
     assert_eq!(stream(&**store, "account-1").await.len(), 12);
 }
 
-pub(super) async fn text_of_any_characters_comes_back(store: &Subject<impl MessageStore>) {
+pub(super) async fn text_of_any_characters_round_trips(store: &Subject<impl MessageStore>) {
     for text in [
         "\u{1}\u{7f}",
         "\u{feff}\u{202e}",
@@ -89,17 +89,17 @@ pub(super) async fn text_of_any_characters_comes_back(store: &Subject<impl Messa
     }
 }
 
-pub(super) async fn metadata_may_be_absent_or_null(store: &Subject<impl MessageStore>) {
+pub(super) async fn absent_and_null_metadata_round_trip(store: &Subject<impl MessageStore>) {
     write(&**store, "account-1", message(0)).await;
     assert_eq!(last(store).await.metadata_json(), None);
     write(&**store, "account-1", with("1", Some("null"))).await;
     assert_eq!(last(store).await.metadata_json(), Some("null"));
 }
 
-pub(super) async fn an_escaped_nul_is_kept_or_refused(store: &Subject<impl MessageStore>) {
+pub(super) async fn escaped_nul_is_kept_or_refused(store: &Subject<impl MessageStore>) {
     let nul = r#"{"a":"b\u0000c"}"#;
     match store.json {
-        Json::Bytes => comes_back(store, nul).await,
+        Json::Bytes => assert_round_trip(store, nul).await,
         Json::Values => {
             let account = name("account-1");
             let refused = store.write_message(&account, with(nul, None), ANY).await;
@@ -132,17 +132,19 @@ pub(super) async fn an_escaped_nul_is_kept_or_refused(store: &Subject<impl Messa
             assert!(stream(&**store, "account-1").await.is_empty());
         }
     }
-    // A backslash before it is no escape.
-    comes_back(store, r#""\\u0000""#).await;
+    // After a backslash, `\u0000` is ordinary text.
+    assert_round_trip(store, r#""\\u0000""#).await;
 }
 
-/// Where numbers are stored as values, a few bytes could come back as gigabytes, and nobody could
-/// read what comes behind.
-pub(super) async fn what_is_written_can_be_read(store: &Subject<impl MessageStore>) {
+/// A backend that stores numbers as values could return a few bytes as gigabytes, so that later
+/// messages could not be read either.
+pub(super) async fn numbers_with_large_exponents_are_kept_or_refused(
+    store: &Subject<impl MessageStore>,
+) {
     for (number, count) in [("1e131000", 10_000), ("-7.5E-16000", 100_000)] {
         let text = format!("[{}]", vec![number; count].join(","));
         match store.json {
-            Json::Bytes => comes_back(store, &text).await,
+            Json::Bytes => assert_round_trip(store, &text).await,
             Json::Values => {
                 let account = name("account-1");
                 let refused = store.write_message(&account, with(&text, None), ANY).await;
@@ -153,6 +155,6 @@ pub(super) async fn what_is_written_can_be_read(store: &Subject<impl MessageStor
             }
         }
     }
-    comes_back(store, r#"[1e300, -2.5E-300, "1e131000 \" 1e131000"]"#).await;
+    assert_round_trip(store, r#"[1e300, -2.5E-300, "1e131000 \" 1e131000"]"#).await;
     assert!(!stream(&**store, "account-1").await.is_empty());
 }

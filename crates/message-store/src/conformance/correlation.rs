@@ -2,9 +2,13 @@ use super::Subject;
 use super::fixture::{category, fill, names, read, with_metadata, write};
 use crate::{CategoryRead, MessageStore};
 
-async fn correlated(store: &Subject<impl MessageStore>, own: &str, with: &str) -> Vec<String> {
+async fn correlated(
+    store: &Subject<impl MessageStore>,
+    category_name: &str,
+    with: &str,
+) -> Vec<String> {
     let options = CategoryRead::new().correlation(category(with));
-    let messages = read(&**store, own, options).await;
+    let messages = read(&**store, category_name, options).await;
     names(&messages).into_iter().map(str::to_owned).collect()
 }
 
@@ -13,9 +17,7 @@ async fn answer(store: &Subject<impl MessageStore>, stream: &str, to: &str) {
     write(&**store, stream, with_metadata(&metadata)).await;
 }
 
-pub(super) async fn the_category_of_the_correlation_is_compared_exactly(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn correlation_category_is_compared_exactly(store: &Subject<impl MessageStore>) {
     answer(store, "account-1", "transfer-1").await;
     answer(store, "account-2", "transfers-1").await;
     answer(store, "account-3", "transfer:command-1").await;
@@ -28,7 +30,7 @@ pub(super) async fn the_category_of_the_correlation_is_compared_exactly(
     assert!(correlated(store, "account", "trans").await.is_empty());
 }
 
-pub(super) async fn what_is_not_a_correlation_is_left_out(store: &Subject<impl MessageStore>) {
+pub(super) async fn metadata_without_correlation_is_left_out(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 1).await;
     for metadata in [
         "null",
@@ -48,7 +50,7 @@ pub(super) async fn what_is_not_a_correlation_is_left_out(store: &Subject<impl M
     );
 }
 
-pub(super) async fn all_messages_may_be_asked_by_correlation(store: &Subject<impl MessageStore>) {
+pub(super) async fn all_messages_are_filtered_by_correlation(store: &Subject<impl MessageStore>) {
     answer(store, "account-1", "transfer-1").await;
     answer(store, "other-1", "transfer-2").await;
     answer(store, "other-2", "payment-1").await;
@@ -59,7 +61,7 @@ pub(super) async fn all_messages_may_be_asked_by_correlation(store: &Subject<imp
     assert_eq!(names(&read(&**store, "", second).await), ["other-1"]);
 }
 
-pub(super) async fn the_key_may_be_written_with_escapes(store: &Subject<impl MessageStore>) {
+pub(super) async fn correlation_key_with_escapes_is_recognized(store: &Subject<impl MessageStore>) {
     let metadata = r#"{"correlation\u0053treamName":"tr\u0061nsfer-1"}"#;
     write(&**store, "account-1", with_metadata(metadata)).await;
     assert_eq!(
@@ -68,7 +70,7 @@ pub(super) async fn the_key_may_be_written_with_escapes(store: &Subject<impl Mes
     );
 }
 
-pub(super) async fn of_repeated_keys_the_last_counts(store: &Subject<impl MessageStore>) {
+pub(super) async fn last_of_repeated_correlation_keys_counts(store: &Subject<impl MessageStore>) {
     let metadata = r#"{"correlationStreamName":"transfer-1","correlationStreamName":"payment-1"}"#;
     write(&**store, "account-1", with_metadata(metadata)).await;
     assert!(correlated(store, "account", "transfer").await.is_empty());

@@ -1,11 +1,11 @@
-//! The short words that the cases are written in.
+//! Helpers of the cases.
 
 use crate::{
     Category, CategoryRead, ExpectedVersion, GlobalPosition, Message, MessageStore, Position,
     RecordedMessage, StreamName, StreamRead, Written,
 };
 
-/// Passes where `call` answers with an error of this pattern.
+/// Asserts that `call` returns an error that matches the pattern.
 macro_rules! assert_refused {
     ($call:expr, $pattern:pat $(if $guard:expr)?) => {{
         let answer = $call;
@@ -18,10 +18,10 @@ pub(super) const ANY: ExpectedVersion = ExpectedVersion::Any;
 pub(super) const NO_STREAM: ExpectedVersion = ExpectedVersion::NoStream;
 
 pub(super) fn exactly(position: u64) -> ExpectedVersion {
-    ExpectedVersion::Exact(at(position))
+    ExpectedVersion::Exact(position_at(position))
 }
 
-pub(super) fn at(position: u64) -> Position {
+pub(super) fn position_at(position: u64) -> Position {
     Position::new(position)
 }
 
@@ -37,13 +37,13 @@ pub(super) fn category(name: &str) -> Category {
     Category::new(name).expect("the category is valid")
 }
 
-/// A message with this number as its data.
+/// A message whose data is this number.
 pub(super) fn message(number: u64) -> Message {
     let builder = Message::builder("Happened").data(&number);
     builder.build().expect("the message is valid")
 }
 
-/// So many messages, numbered from 0.
+/// `count` messages, numbered from 0.
 pub(super) fn messages(count: u64) -> Vec<Message> {
     (0..count).map(message).collect()
 }
@@ -54,13 +54,13 @@ pub(super) fn with_metadata(metadata: &str) -> Message {
     builder.build().expect("the message is valid")
 }
 
-/// Writes a message, wherever the stream is.
+/// Writes a message, expecting any version.
 pub(super) async fn write(store: &impl MessageStore, stream: &str, message: Message) -> Written {
     let written = store.write_message(&name(stream), message, ANY).await;
     written.expect("the message is written")
 }
 
-/// Writes so many numbered messages.
+/// Writes `count` numbered messages.
 pub(super) async fn fill(store: &impl MessageStore, stream: &str, count: u64) -> Vec<Written> {
     let written = store.write_batch(&name(stream), messages(count), ANY).await;
     written.expect("the messages are written")
@@ -73,7 +73,7 @@ pub(super) async fn stream(store: &impl MessageStore, stream: &str) -> Vec<Recor
     messages.expect("the stream can be read")
 }
 
-/// What a read of a category returns.
+/// The messages of a category.
 pub(super) async fn read(
     store: &impl MessageStore,
     name: &str,
@@ -94,7 +94,7 @@ pub(super) fn numbers(messages: &[RecordedMessage]) -> Vec<u64> {
     messages.iter().map(number).collect()
 }
 
-/// The positions in their streams, as numbers.
+/// The stream positions of the messages, as numbers.
 pub(super) fn positions(messages: &[RecordedMessage]) -> Vec<u64> {
     messages
         .iter()

@@ -15,7 +15,7 @@ async fn member(store: &Subject<impl MessageStore>, member: i64, size: i64) -> V
     names(&messages).into_iter().map(str::to_owned).collect()
 }
 
-pub(super) async fn each_stream_has_exactly_one_reader(store: &Subject<impl MessageStore>) {
+pub(super) async fn each_stream_has_exactly_one_member(store: &Subject<impl MessageStore>) {
     for number in 0..60 {
         fill(&**store, &format!("account-{}", number % 30), 1).await;
     }
@@ -38,7 +38,7 @@ pub(super) async fn each_stream_has_exactly_one_reader(store: &Subject<impl Mess
     }
 }
 
-pub(super) async fn streams_of_one_cardinal_id_have_the_same_reader(
+pub(super) async fn streams_with_same_cardinal_id_have_same_member(
     store: &Subject<impl MessageStore>,
 ) {
     let streams = ["account-7+1", "account-7", "account-7+2-x+y"];
@@ -47,14 +47,14 @@ pub(super) async fn streams_of_one_cardinal_id_have_the_same_reader(
     }
     let mut found = 0;
     for number in 0..5 {
-        let own = member(store, number, 5).await;
-        assert!(own.is_empty() || own == streams, "{own:?}");
-        found += own.len();
+        let seen = member(store, number, 5).await;
+        assert!(seen.is_empty() || seen == streams, "{seen:?}");
+        found += seen.len();
     }
     assert_eq!(found, 3);
 }
 
-pub(super) async fn the_hash_is_that_of_message_db(store: &Subject<impl MessageStore>) {
+pub(super) async fn member_hash_equals_message_db(store: &Subject<impl MessageStore>) {
     // The first eight bytes of each MD5, as PostgreSQL shows them.
     assert_eq!(hash_64(""), -3_162_216_497_309_240_828);
     assert_eq!(hash_64("a"), 919_145_239_626_757_800);
@@ -67,9 +67,7 @@ pub(super) async fn the_hash_is_that_of_message_db(store: &Subject<impl MessageS
     }
 }
 
-pub(super) async fn the_batch_size_counts_what_the_member_reads(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn batch_size_counts_messages_of_member(store: &Subject<impl MessageStore>) {
     for number in 0..40 {
         fill(&**store, &format!("account-{number}"), 2).await;
     }

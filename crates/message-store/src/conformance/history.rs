@@ -1,4 +1,4 @@
-//! Random histories: the same calls go to a store and to the [`Model`], and every answer agrees.
+//! Random histories: a store and the [`Model`] get the same calls and must give the same answers.
 
 use std::fmt::Debug;
 use std::time::{Duration, SystemTime};
@@ -33,10 +33,10 @@ const METADATA: [&str; 4] = [
 ];
 const STEPS: usize = 120;
 
-/// Runs as many histories as [`effort`] says, each on a store of its own.
+/// Runs 12 histories, or the number in [`effort`], each on a new store.
 ///
 /// # Panics
-/// Where an answer differs; the message has the seed and the call.
+/// If an answer differs. The message has the seed and the call.
 pub fn run_all<S: MessageStore>(json: Json, factory: impl AsyncFn() -> S) {
     runtime().block_on(async {
         for seed in 0..effort(12) as u64 {
@@ -49,7 +49,7 @@ pub fn run_all<S: MessageStore>(json: Json, factory: impl AsyncFn() -> S) {
 /// Runs the history of this seed on an empty store.
 ///
 /// # Panics
-/// Where an answer differs; the message has the seed and the call.
+/// If an answer differs. The message has the seed and the call.
 pub async fn run<S: MessageStore>(store: &S, json: Json, seed: u64) {
     let pair = Pair {
         store,
@@ -64,7 +64,7 @@ struct Pair<'s, S> {
     store: &'s S,
     model: Model,
     json: Json,
-    /// The store's global position of each of the model's: they need not be dense.
+    /// The store's global position for each of the model's. The store's need not be dense.
     global: Vec<GlobalPosition>,
 }
 
@@ -85,18 +85,19 @@ impl<S: MessageStore> Pair<'_, S> {
         }
         let (everything, read) = (Category::all(), CategoryRead::new().batch_size(None));
         let what = format!("seed {seed}, the whole store");
-        let own = self
+        let found = self
             .store
             .get_category_messages(&everything, read.clone())
             .await;
         let model = self.model.get_category_messages(&everything, read).await;
-        self.same_messages(&must(own, &what), &must(model, &what), &what);
+        self.same_messages(&must(found, &what), &must(model, &what), &what);
     }
 
     async fn write(&mut self, random: &mut Random, ids: &mut Vec<Uuid>, what: &str) {
         let mut streams: Vec<&str> = STREAMS.to_vec();
         let mut writes = Vec::new();
         for _ in 0..1 + random.below(2) {
+            // Removed, because a write may name a stream only once.
             let stream = streams.swap_remove(random.below(streams.len() as u64) as usize);
             let stream = StreamName::new(stream).expect("the name is valid");
             let messages: Vec<_> = (0..1 + random.below(3))
@@ -108,6 +109,7 @@ impl<S: MessageStore> Pair<'_, S> {
                 .await
                 .expect("a model answers");
             let expected = match random.below(4) {
+                // Half of the versions are guesses, most of them wrong.
                 0 => ExpectedVersion::NoStream,
                 1 => ExpectedVersion::Exact(Position::new(random.below(4))),
                 2 => ExpectedVersion::from_version(version),
@@ -115,38 +117,39 @@ impl<S: MessageStore> Pair<'_, S> {
             };
             writes.push(StreamWrite::new(stream, messages).expected_version(expected));
         }
-        let own = self.store.write_streams(writes.clone()).await;
+        let found = self.store.write_streams(writes.clone()).await;
         let model = self.model.write_streams(writes.clone()).await;
-        match (&own, &model) {
-            (Ok(own), Ok(model)) => {
-                for (own, model) in own.iter().flatten().zip(model.iter().flatten()) {
-                    assert_eq!(own.position, model.position, "{what}: {writes:?}");
-                    self.learn(model.global_position, own.global_position);
+        match (&found, &model) {
+            (Ok(found), Ok(model)) => {
+                for (found, model) in found.iter().flatten().zip(model.iter().flatten()) {
+                    assert_eq!(found.position, model.position, "{what}: {writes:?}");
+                    self.record_position(model.global_position, found.global_position);
                     assert_eq!(
-                        self.of_store(model.global_position),
-                        own.global_position,
+                        self.to_store(model.global_position),
+                        found.global_position,
                         "{what}"
                     );
                 }
             }
-            (Err(own), Err(model)) => same_error(own, model, what),
-            _ => panic!("{what}: {own:?} instead of {model:?} for {writes:?}"),
+            (Err(found), Err(model)) => same_error(found, model, what),
+            _ => panic!("{what}: {found:?} instead of {model:?} for {writes:?}"),
         }
     }
 
-    /// Pairs a new global position of the model with the store's.
-    fn learn(&mut self, model: GlobalPosition, own: GlobalPosition) {
+    /// Records the store's global position for a new one of the model.
+    fn record_position(&mut self, model: GlobalPosition, found: GlobalPosition) {
         if model.get() as usize == self.global.len() + 1 {
             assert!(
-                self.global.last().is_none_or(|last| *last < own),
-                "{own} is not new"
+                self.global.last().is_none_or(|last| *last < found),
+                "{found} is not new"
             );
-            self.global.push(own);
+            self.global.push(found);
         }
     }
 
-    /// The store's global position for one of the model's; past the head, the one after it.
-    fn of_store(&self, model: GlobalPosition) -> GlobalPosition {
+    /// The store's global position for one of the model's. Past the head, the position after the
+    /// head.
+    fn to_store(&self, model: GlobalPosition) -> GlobalPosition {
         let known = self
             .global
             .get(model.get().saturating_sub(1) as usize)
@@ -162,10 +165,10 @@ impl<S: MessageStore> Pair<'_, S> {
         let read = StreamRead::new()
             .position(Position::new(random.below(5)))
             .batch_size(random.pick(&[Some(0), Some(1), Some(3), None]));
-        let own = self.store.get_stream_messages(&stream, read).await;
+        let found = self.store.get_stream_messages(&stream, read).await;
         let model = self.model.get_stream_messages(&stream, read).await;
         let what = format!("{what}: {stream} {read:?}");
-        self.same_messages(&must(own, &what), &must(model, &what), &what);
+        self.same_messages(&must(found, &what), &must(model, &what), &what);
     }
 
     async fn read_category(&self, random: &mut Random, what: &str) {
@@ -179,23 +182,27 @@ impl<S: MessageStore> Pair<'_, S> {
         if random.once_in(3) {
             let size = 1 + random.below(3) as i64;
             let member = random.below(size as u64) as i64;
-            read = read.consumer_group(ConsumerGroup::new(member, size).expect("it is a member"));
+            read =
+                read.consumer_group(ConsumerGroup::new(member, size).expect("the member is valid"));
         }
         let what = format!("{what}: {category} from {from} {read:?}");
-        let own = read.clone().position(self.of_store(from));
-        let own = self.store.get_category_messages(&category, own).await;
+        let store_read = read.clone().position(self.to_store(from));
+        let found = self
+            .store
+            .get_category_messages(&category, store_read)
+            .await;
         let model = self
             .model
             .get_category_messages(&category, read.position(from))
             .await;
-        self.same_messages(&must(own, &what), &must(model, &what), &what);
+        self.same_messages(&must(found, &what), &must(model, &what), &what);
     }
 
     async fn read_ends(&self, random: &mut Random, what: &str) {
         let stream = StreamName::new(random.pick(&STREAMS)).expect("the name is valid");
         let message_type = random.pick(&[None, Some(TYPES[0]), Some(TYPES[1]), Some(TYPES[2])]);
         let what = format!("{what}: last of {stream} {message_type:?}");
-        let own = must(
+        let found = must(
             self.store
                 .get_last_stream_message(&stream, message_type)
                 .await,
@@ -207,16 +214,16 @@ impl<S: MessageStore> Pair<'_, S> {
                 .await,
             &what,
         );
-        self.same_messages(own.as_slice(), model.as_slice(), &what);
-        let own = must(self.store.stream_version(&stream).await, &what);
+        self.same_messages(found.as_slice(), model.as_slice(), &what);
+        let found = must(self.store.stream_version(&stream).await, &what);
         assert_eq!(
-            own,
+            found,
             must(self.model.stream_version(&stream).await, &what),
             "{what}"
         );
-        let own = must(self.store.head().await, &what);
+        let found = must(self.store.head().await, &what);
         let model = must(self.model.head().await, &what);
-        assert_eq!(own, model.map(|head| self.of_store(head)), "{what}");
+        assert_eq!(found, model.map(|head| self.to_store(head)), "{what}");
     }
 
     async fn list(&self, random: &mut Random, what: &str) {
@@ -227,95 +234,96 @@ impl<S: MessageStore> Pair<'_, S> {
             list = list.after(random.pick(&STREAMS));
         }
         let what = format!("{what}: {list:?}");
-        let own = must(self.store.list_streams(list.clone()).await, &what);
+        let found = must(self.store.list_streams(list.clone()).await, &what);
         let model = must(self.model.list_streams(list).await, &what);
         let plain = |streams: Vec<crate::StreamInfo>| -> Vec<(String, Position)> {
             streams
                 .into_iter()
-                .map(|own| (own.stream_name, own.version))
+                .map(|found| (found.stream_name, found.version))
                 .collect()
         };
-        assert_eq!(plain(own), plain(model), "{what}");
-        let own = must(self.store.list_categories().await, &what);
+        assert_eq!(plain(found), plain(model), "{what}");
+        let found = must(self.store.list_categories().await, &what);
         assert_eq!(
-            own,
+            found,
             must(self.model.list_categories().await, &what),
             "{what}"
         );
-        let own = must(self.store.info().await, &what);
+        let found = must(self.store.info().await, &what);
         let model = must(self.model.info().await, &what);
-        assert_eq!(own.message_count, model.message_count, "{what}");
-        assert_eq!(own.stream_count, model.stream_count, "{what}");
+        assert_eq!(found.message_count, model.message_count, "{what}");
+        assert_eq!(found.stream_count, model.stream_count, "{what}");
     }
 
     async fn checkpoint(&self, random: &mut Random, what: &str) {
         let consumer = random.pick(&CONSUMERS);
         if random.once_in(4) {
-            let own = must(self.store.delete_checkpoint(consumer).await, what);
+            let found = must(self.store.delete_checkpoint(consumer).await, what);
             assert_eq!(
-                own,
+                found,
                 must(self.model.delete_checkpoint(consumer).await, what),
                 "{what}"
             );
         } else {
             let position = GlobalPosition::new(random.below(50));
-            let own = must(self.store.save_checkpoint(consumer, position).await, what);
+            let found = must(self.store.save_checkpoint(consumer, position).await, what);
             let model = must(self.model.save_checkpoint(consumer, position).await, what);
-            assert_eq!(own, model, "{what}");
+            assert_eq!(found, model, "{what}");
         }
-        let own = must(self.store.checkpoint(consumer).await, what);
+        let found = must(self.store.checkpoint(consumer).await, what);
         assert_eq!(
-            own,
+            found,
             must(self.model.checkpoint(consumer).await, what),
             "{what}"
         );
     }
 
     async fn delete(&self, random: &mut Random, what: &str) {
+        // Rarely, because it deletes nearly everything.
         if random.once_in(6) {
             let category = Category::new(random.pick(&CATEGORIES)).expect("the category is valid");
             let later = SystemTime::now() + Duration::from_secs(3600);
-            let own = must(self.store.expire_messages(&category, later).await, what);
+            let found = must(self.store.expire_messages(&category, later).await, what);
             let model = must(self.model.expire_messages(&category, later).await, what);
-            assert_eq!(own, model, "{what}: expire {category}");
+            assert_eq!(found, model, "{what}: expire {category}");
         } else {
             let stream = StreamName::new(random.pick(&STREAMS)).expect("the name is valid");
             let before = Position::new(random.below(6));
-            let own = must(self.store.truncate_stream(&stream, before).await, what);
+            let found = must(self.store.truncate_stream(&stream, before).await, what);
             let model = must(self.model.truncate_stream(&stream, before).await, what);
-            assert_eq!(own, model, "{what}: truncate {stream} before {before}");
+            assert_eq!(found, model, "{what}: truncate {stream} before {before}");
         }
     }
 
-    fn same_messages(&self, own: &[RecordedMessage], model: &[RecordedMessage], what: &str) {
+    fn same_messages(&self, found: &[RecordedMessage], model: &[RecordedMessage], what: &str) {
         assert_eq!(
-            own.len(),
+            found.len(),
             model.len(),
-            "{what}: {own:?} instead of {model:?}"
+            "{what}: {found:?} instead of {model:?}"
         );
-        for (own, model) in own.iter().zip(model) {
-            let same = own.stream_name() == model.stream_name()
-                && own.position() == model.position()
-                && own.global_position() == self.of_store(model.global_position())
-                && own.message_type() == model.message_type()
-                && self.same_json(own.data_json(), model.data_json())
-                && match (own.metadata_json(), model.metadata_json()) {
-                    (Some(own), Some(model)) => self.same_json(own, model),
-                    (own, model) => own == model,
+        for (found, model) in found.iter().zip(model) {
+            let same = found.stream_name() == model.stream_name()
+                && found.position() == model.position()
+                && found.global_position() == self.to_store(model.global_position())
+                && found.message_type() == model.message_type()
+                && self.same_json(found.data_json(), model.data_json())
+                && match (found.metadata_json(), model.metadata_json()) {
+                    (Some(found), Some(model)) => self.same_json(found, model),
+                    (found, model) => found == model,
                 };
-            assert!(same, "{what}: {own:?} instead of {model:?}");
+            assert!(same, "{what}: {found:?} instead of {model:?}");
         }
     }
 
-    fn same_json(&self, own: &str, model: &str) -> bool {
+    fn same_json(&self, found: &str, model: &str) -> bool {
         match self.json {
-            Json::Bytes => own == model,
-            Json::Values => same_json(own, model),
+            Json::Bytes => found == model,
+            Json::Values => same_json(found, model),
         }
     }
 }
 
-/// A message; one in four has an id that was given before.
+/// A message. One in four repeats an id.
 fn message(random: &mut Random, ids: &mut Vec<Uuid>) -> Message {
     let mut builder = Message::builder(random.pick(&TYPES)).data_json(random.pick(&DATA));
     if random.once_in(2) {
@@ -333,15 +341,15 @@ fn message(random: &mut Random, ids: &mut Vec<Uuid>) -> Message {
     builder.build().expect("the message is valid")
 }
 
-fn same_error(own: &Error, model: &Error, what: &str) {
-    match (own, model) {
-        (Error::IdConflict { id: own }, Error::IdConflict { id: model }) => {
-            assert_eq!(own, model, "{what}");
+fn same_error(found: &Error, model: &Error, what: &str) {
+    match (found, model) {
+        (Error::IdConflict { id: found }, Error::IdConflict { id: model }) => {
+            assert_eq!(found, model, "{what}");
         }
         (Error::WrongExpectedVersion { .. }, Error::WrongExpectedVersion { .. }) => {
-            assert_eq!(own.to_string(), model.to_string(), "{what}");
+            assert_eq!(found.to_string(), model.to_string(), "{what}");
         }
-        _ => panic!("{what}: {own:?} instead of {model:?}"),
+        _ => panic!("{what}: {found:?} instead of {model:?}"),
     }
 }
 

@@ -17,16 +17,14 @@ fn with_json(data: &str) -> Message {
     builder.build().unwrap()
 }
 
-pub(super) async fn a_message_written_again_gets_its_first_place(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn repeated_message_returns_first_position(store: &Subject<impl MessageStore>) {
     let first = write(&**store, "account-1", numbered(1)).await;
     fill(&**store, "account-1", 3).await;
     assert_eq!(write(&**store, "account-1", numbered(1)).await, first);
     assert_eq!(all(&**store).await.len(), 4);
 }
 
-pub(super) async fn ids_come_before_the_expected_version(store: &Subject<impl MessageStore>) {
+pub(super) async fn id_is_checked_before_expected_version(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     let first = store
         .write_message(&account, numbered(1), NO_STREAM)
@@ -41,7 +39,7 @@ pub(super) async fn ids_come_before_the_expected_version(store: &Subject<impl Me
     assert_refused!(refused, Error::IdConflict { .. });
 }
 
-pub(super) async fn content_is_compared_as_json(store: &Subject<impl MessageStore>) {
+pub(super) async fn repeated_content_is_compared_as_json(store: &Subject<impl MessageStore>) {
     let first = write(
         &**store,
         "account-1",
@@ -60,7 +58,7 @@ pub(super) async fn content_is_compared_as_json(store: &Subject<impl MessageStor
     }
 }
 
-pub(super) async fn other_content_is_a_conflict(store: &Subject<impl MessageStore>) {
+pub(super) async fn repeated_id_with_other_content_conflicts(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     write(&**store, "account-1", with_json("9007199254740993")).await;
     let id = Uuid::from_u128(1);
@@ -82,7 +80,7 @@ pub(super) async fn other_content_is_a_conflict(store: &Subject<impl MessageStor
     assert_eq!(all(&**store).await.len(), 1);
 }
 
-pub(super) async fn another_stream_is_a_conflict(store: &Subject<impl MessageStore>) {
+pub(super) async fn repeated_id_in_other_stream_conflicts(store: &Subject<impl MessageStore>) {
     write(&**store, "account-1", numbered(1)).await;
     let refused = store
         .write_message(&name("account-2"), numbered(1), ANY)
@@ -94,9 +92,7 @@ pub(super) async fn another_stream_is_a_conflict(store: &Subject<impl MessageSto
     );
 }
 
-pub(super) async fn a_batch_written_again_gets_its_first_places(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn repeated_batch_returns_first_positions(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     let batch = || vec![numbered(1), numbered(2), numbered(3)];
     let first = store
@@ -118,9 +114,7 @@ pub(super) async fn a_batch_written_again_gets_its_first_places(
     assert_eq!(all(&**store).await.len(), 3);
 }
 
-pub(super) async fn a_batch_of_which_some_are_stored_is_a_conflict(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn partly_stored_batch_conflicts(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     write(&**store, "account-1", numbered(2)).await;
     for batch in [
@@ -141,7 +135,7 @@ pub(super) async fn a_batch_of_which_some_are_stored_is_a_conflict(
     );
 }
 
-pub(super) async fn an_id_twice_in_a_write_is_a_conflict(store: &Subject<impl MessageStore>) {
+pub(super) async fn duplicate_id_in_one_write_conflicts(store: &Subject<impl MessageStore>) {
     let batch = vec![numbered(1), numbered(2), numbered(2)];
     let refused = store.write_batch(&name("account-1"), batch, ANY).await;
     assert_refused!(refused, Error::IdConflict { id } if *id == Uuid::from_u128(2));
@@ -153,7 +147,7 @@ pub(super) async fn an_id_twice_in_a_write_is_a_conflict(store: &Subject<impl Me
     assert!(all(&**store).await.is_empty());
 }
 
-pub(super) async fn several_streams_written_again_get_their_first_places(
+pub(super) async fn repeated_write_to_several_streams_returns_first_positions(
     store: &Subject<impl MessageStore>,
 ) {
     let writes = || {

@@ -2,17 +2,17 @@ use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{
-    all, assert_refused, at, fill, global, message, name, positions, stream, write,
+    all, assert_refused, fill, global, message, name, position_at, positions, stream, write,
 };
 use crate::{Error, MessageStore, RecordedMessage, RecordedParts};
 
-/// A message of this stream, position and global position; its id follows from the latter.
+/// A message with this stream, position and global position. The global position also makes the id.
 fn recorded(stream_name: &str, position: u64, global_position: u64) -> RecordedMessage {
     let parts = RecordedParts {
         id: Uuid::from_u128(global_position.into()),
         stream_name,
         message_type: "Happened",
-        position: at(position),
+        position: position_at(position),
         global_position: global(global_position),
         data: r#"{"a":1}"#,
         metadata: Some(r#"{"b":2}"#),
@@ -21,7 +21,7 @@ fn recorded(stream_name: &str, position: u64, global_position: u64) -> RecordedM
     RecordedMessage::new(parts)
 }
 
-pub(super) async fn messages_keep_their_places(store: &Subject<impl MessageStore>) {
+pub(super) async fn import_keeps_positions(store: &Subject<impl MessageStore>) {
     let messages = vec![
         recorded("a-1", 0, 3),
         recorded("b-1", 0, 4),
@@ -41,7 +41,7 @@ pub(super) async fn messages_keep_their_places(store: &Subject<impl MessageStore
     assert_eq!(store.head().await.unwrap(), Some(global(10)));
 }
 
-pub(super) async fn what_is_stored_is_skipped(store: &Subject<impl MessageStore>) {
+pub(super) async fn import_skips_stored_messages(store: &Subject<impl MessageStore>) {
     let messages = vec![recorded("a-1", 0, 3), recorded("b-1", 0, 4)];
     store.import_messages(messages.clone()).await.unwrap();
     let more = [messages, vec![recorded("a-1", 1, 5)]].concat();
@@ -49,13 +49,13 @@ pub(super) async fn what_is_stored_is_skipped(store: &Subject<impl MessageStore>
     assert_eq!(store.import_messages(more).await.unwrap(), 0);
     assert_eq!(store.import_messages(Vec::new()).await.unwrap(), 0);
     assert_eq!(all(&**store).await.len(), 3);
-    // Also what the same import has stored.
+    // Also messages that the same import has stored.
     let twice = vec![recorded("a-1", 2, 6), recorded("a-1", 2, 6)];
     assert_eq!(store.import_messages(twice).await.unwrap(), 1);
     assert_eq!(all(&**store).await.len(), 4);
 }
 
-pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl MessageStore>) {
+pub(super) async fn import_that_does_not_continue_is_refused(store: &Subject<impl MessageStore>) {
     // Global positions begin at 1.
     let before_all = vec![recorded("b-1", 0, 0), recorded("b-1", 1, 1)];
     let refused = store.import_messages(before_all).await;
@@ -67,7 +67,7 @@ pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl Messa
         .import_messages(vec![recorded("a-1", 0, 3)])
         .await
         .unwrap();
-    for (wrong, at) in [
+    for (wrong, refused_at) in [
         (vec![recorded("b-1", 0, 2)], 2),
         (vec![recorded("b-1", 0, 3)], 3),
         (vec![recorded("a-1", 2, 4)], 4),
@@ -78,7 +78,7 @@ pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl Messa
         let refused = store.import_messages(wrong).await;
         assert_refused!(
             refused,
-            Error::ImportConflict { global_position, .. } if global_position.get() == at
+            Error::ImportConflict { global_position, .. } if global_position.get() == refused_at
         );
         assert_eq!(all(&**store).await.len(), 1);
     }
@@ -102,32 +102,32 @@ pub(super) async fn what_does_not_continue_is_refused(store: &Subject<impl Messa
     assert_refused!(refused, Error::ImportConflict { .. });
 }
 
-pub(super) async fn a_stream_may_begin_anywhere(store: &Subject<impl MessageStore>) {
+pub(super) async fn imported_stream_begins_at_any_position(store: &Subject<impl MessageStore>) {
     store
         .import_messages(vec![recorded("a-1", 7, 3)])
         .await
         .unwrap();
     assert_eq!(
         store.stream_version(&name("a-1")).await.unwrap(),
-        Some(at(7))
+        Some(position_at(7))
     );
     fill(&**store, "a-1", 1).await;
     assert_eq!(positions(&stream(&**store, "a-1").await), [7, 8]);
 }
 
-pub(super) async fn writes_go_on_after_the_head(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_after_import_continues_after_head(store: &Subject<impl MessageStore>) {
     fill(&**store, "a-1", 1).await;
     store
         .import_messages(vec![recorded("b-1", 0, 1000)])
         .await
         .unwrap();
     let written = write(&**store, "b-1", message(0)).await;
-    assert_eq!(written.position, at(1));
+    assert_eq!(written.position, position_at(1));
     assert!(written.global_position > global(1000));
     assert_eq!(all(&**store).await.len(), 3);
 }
 
-pub(super) async fn the_last_position_of_all_is_refused(store: &Subject<impl MessageStore>) {
+pub(super) async fn import_at_maximum_position_is_refused(store: &Subject<impl MessageStore>) {
     const LAST: u64 = i64::MAX as u64;
     for refused in [
         recorded("a-1", 0, LAST),
@@ -141,6 +141,6 @@ pub(super) async fn the_last_position_of_all_is_refused(store: &Subject<impl Mes
     let last_but_one = vec![recorded("a-1", LAST - 1, LAST - 1)];
     assert_eq!(store.import_messages(last_but_one).await.unwrap(), 1);
     let written = write(&**store, "a-1", message(0)).await;
-    assert_eq!(written.position, at(LAST));
+    assert_eq!(written.position, position_at(LAST));
     assert_eq!(written.global_position, global(LAST));
 }

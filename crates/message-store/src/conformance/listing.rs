@@ -1,5 +1,5 @@
 use super::Subject;
-use super::fixture::{all, at, fill};
+use super::fixture::{all, fill, position_at};
 use crate::{ListStreams, MessageStore, StoreInfo};
 
 async fn list(store: &Subject<impl MessageStore>, list: ListStreams) -> Vec<String> {
@@ -10,7 +10,7 @@ async fn list(store: &Subject<impl MessageStore>, list: ListStreams) -> Vec<Stri
         .collect()
 }
 
-pub(super) async fn an_empty_store_lists_nothing(store: &Subject<impl MessageStore>) {
+pub(super) async fn empty_store_lists_nothing(store: &Subject<impl MessageStore>) {
     assert!(list(store, ListStreams::new()).await.is_empty());
     assert!(store.list_categories().await.unwrap().is_empty());
     assert_eq!(store.info().await.unwrap(), StoreInfo::default());
@@ -29,7 +29,7 @@ pub(super) async fn streams_are_paged_by_name(store: &Subject<impl MessageStore>
             .eq(names)
     );
     for (version, stream) in (0..).zip(&streams) {
-        assert_eq!(stream.version, at(version));
+        assert_eq!(stream.version, position_at(version));
     }
     let last = all(&**store).await.pop().unwrap();
     assert_eq!(streams.last().unwrap().last_activity, last.time());
@@ -47,7 +47,7 @@ pub(super) async fn streams_are_paged_by_name(store: &Subject<impl MessageStore>
     assert!(list(store, ListStreams::new().limit(0)).await.is_empty());
 }
 
-pub(super) async fn a_prefix_is_no_pattern(store: &Subject<impl MessageStore>) {
+pub(super) async fn prefix_is_not_pattern(store: &Subject<impl MessageStore>) {
     for name in ["a%-1", "a_-1", "ab-1", "ab-2", "abc-1", "b-1"] {
         fill(&**store, name, 1).await;
     }
@@ -65,7 +65,7 @@ pub(super) async fn a_prefix_is_no_pattern(store: &Subject<impl MessageStore>) {
     );
     assert!(list(store, prefixed("ab").after("b")).await.is_empty());
     assert!(list(store, prefixed("A")).await.is_empty());
-    // No name has a NUL, which comes before every character that a name may go on with.
+    // No name contains NUL, which sorts before every character of a name.
     assert!(list(store, prefixed("ab\0")).await.is_empty());
     assert_eq!(
         list(store, prefixed("ab").after("ab-1\0")).await,
@@ -84,12 +84,18 @@ pub(super) async fn categories_are_counted(store: &Subject<impl MessageStore>) {
     let categories = store.list_categories().await.unwrap();
     let counts: Vec<_> = categories
         .iter()
-        .map(|own| (own.category.as_str(), own.stream_count, own.message_count))
+        .map(|info| {
+            (
+                info.category.as_str(),
+                info.stream_count,
+                info.message_count,
+            )
+        })
         .collect();
     assert_eq!(counts, [("a:x", 1, 1), ("b", 2, 5)]);
 }
 
-pub(super) async fn the_whole_is_counted(store: &Subject<impl MessageStore>) {
+pub(super) async fn store_is_counted(store: &Subject<impl MessageStore>) {
     fill(&**store, "b-1", 2).await;
     fill(&**store, "a-1", 3).await;
     let info = store.info().await.unwrap();

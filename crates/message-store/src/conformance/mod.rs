@@ -1,8 +1,9 @@
-//! The tests that every backend passes: the meaning of [`MessageStore`], one case a sentence.
+//! The tests that every backend passes. They define the meaning of [`MessageStore`], one rule per
+//! case.
 //!
-//! A backend gets all of them by one line, which makes a test of each case. The factory makes an
-//! empty store with the default [`Limits`](crate::Limits); it is called at least once a test,
-//! inside a multi-threaded tokio runtime. [`Json`] is the one thing in which backends may differ.
+//! [`conformance_suite!`](crate::conformance_suite) makes a test of each case. The factory returns
+//! an empty store with the default [`Limits`](crate::Limits). It is called at least once per test,
+//! inside a multi-threaded tokio runtime. Backends may differ only in [`Json`].
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -41,14 +42,14 @@ use crate::MessageStore;
 
 pub use model::Model;
 
-/// How a backend gives JSON back.
+/// How a backend preserves JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Json {
-    /// Byte for byte as it was written.
+    /// Byte for byte.
     Bytes,
-    /// As the same value, with numbers of any size whole: the order of keys, white space and all
-    /// but the last of repeated keys may be lost. Refused are `\u0000`, and exponents that stand for
-    /// more zeros than a message may have bytes.
+    /// As an equal value, with numbers of any size intact. The order of keys, white space and all
+    /// but the last of repeated keys may be lost. The backend refuses `\u0000`, and exponents that
+    /// stand for more zeros than a message may have bytes.
     Values,
 }
 
@@ -67,7 +68,7 @@ impl<S> Deref for Subject<S> {
     }
 }
 
-/// One thing that every store does.
+/// A rule that every store follows.
 struct Case<S> {
     name: &'static str,
     run: fn(Subject<S>) -> Run,
@@ -75,7 +76,7 @@ struct Case<S> {
 
 type Run = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The one list of the cases: hands it to the macro in brackets, after the tokens in parentheses.
+/// The list of all cases. Passes it to the macro in brackets, after the tokens in parentheses.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_message_store_case {
@@ -83,136 +84,137 @@ macro_rules! for_each_message_store_case {
         $($then)+! {
             ($($with)*)
             write {
-                positions_of_a_stream_are_dense_from_zero
+                stream_positions_are_dense_from_zero
                 global_positions_increase_over_all_streams
-                a_batch_gets_consecutive_positions_in_order
-                any_version_is_written_to
-                no_stream_means_that_there_is_none
-                an_exact_version_must_be_the_last_position
-                a_conflict_tells_expected_and_actual
-                a_refused_write_writes_nothing
-                a_batch_needs_a_message
-                ids_are_made_where_absent_and_kept_where_given
-                the_time_is_that_of_the_write_in_whole_microseconds
-                a_batch_of_a_thousand_is_stored_whole
+                batch_gets_consecutive_positions_in_order
+                write_expecting_any_version_succeeds
+                write_expecting_no_stream_needs_absent_stream
+                write_expecting_exact_version_needs_last_position
+                wrong_version_error_has_expected_and_actual
+                refused_write_writes_nothing
+                empty_batch_is_refused
+                absent_ids_are_generated_and_given_ids_kept
+                time_is_write_time_in_whole_microseconds
+                batch_of_thousand_is_stored_whole
             }
             write_streams {
-                several_streams_are_written_at_once
-                one_wrong_version_refuses_all
-                a_stream_may_be_there_once
-                there_is_at_least_one_stream
+                several_streams_are_written_together
+                one_wrong_version_refuses_all_streams
+                repeated_stream_is_refused
+                write_without_streams_is_refused
             }
             idempotency {
-                a_message_written_again_gets_its_first_place
-                ids_come_before_the_expected_version
-                content_is_compared_as_json
-                other_content_is_a_conflict
-                another_stream_is_a_conflict
-                a_batch_written_again_gets_its_first_places
-                a_batch_of_which_some_are_stored_is_a_conflict
-                an_id_twice_in_a_write_is_a_conflict
-                several_streams_written_again_get_their_first_places
+                repeated_message_returns_first_position
+                id_is_checked_before_expected_version
+                repeated_content_is_compared_as_json
+                repeated_id_with_other_content_conflicts
+                repeated_id_in_other_stream_conflicts
+                repeated_batch_returns_first_positions
+                partly_stored_batch_conflicts
+                duplicate_id_in_one_write_conflicts
+                repeated_write_to_several_streams_returns_first_positions
             }
             stream {
-                a_stream_that_is_not_there_has_no_messages
-                reads_begin_at_a_position_inclusive
-                reads_end_at_the_batch_size
-                all_means_all
-                extreme_numbers_are_legal
-                the_last_message_may_be_asked_by_type
-                the_version_is_the_last_position
+                absent_stream_has_no_messages
+                read_begins_at_position_inclusive
+                read_ends_at_batch_size
+                read_without_batch_size_returns_all
+                extreme_numbers_are_accepted
+                last_message_is_found_by_type
+                version_is_last_position
             }
             category {
-                a_category_has_the_messages_of_its_streams_alone
-                messages_come_by_global_position
-                reads_begin_at_a_global_position_inclusive
-                the_empty_category_is_all_messages
-                the_head_is_the_last_global_position
-                pages_make_up_the_category
-                extreme_numbers_are_legal
+                category_has_only_messages_of_its_streams
+                category_is_ordered_by_global_position
+                read_begins_at_global_position_inclusive
+                empty_category_is_all_messages
+                head_is_last_global_position
+                pages_add_up_to_category
+                extreme_numbers_are_accepted
             }
             correlation {
-                the_category_of_the_correlation_is_compared_exactly
-                what_is_not_a_correlation_is_left_out
-                all_messages_may_be_asked_by_correlation
-                the_key_may_be_written_with_escapes
-                of_repeated_keys_the_last_counts
+                correlation_category_is_compared_exactly
+                metadata_without_correlation_is_left_out
+                all_messages_are_filtered_by_correlation
+                correlation_key_with_escapes_is_recognized
+                last_of_repeated_correlation_keys_counts
             }
             groups {
-                each_stream_has_exactly_one_reader
-                streams_of_one_cardinal_id_have_the_same_reader
-                the_hash_is_that_of_message_db
-                the_batch_size_counts_what_the_member_reads
+                each_stream_has_exactly_one_member
+                streams_with_same_cardinal_id_have_same_member
+                member_hash_equals_message_db
+                batch_size_counts_messages_of_member
             }
             content {
-                json_comes_back
-                integers_of_any_size_survive
-                large_payloads_come_back
-                text_of_any_characters_comes_back
-                metadata_may_be_absent_or_null
-                an_escaped_nul_is_kept_or_refused
-                what_is_written_can_be_read
+                json_round_trips
+                integers_of_any_size_round_trip
+                large_payloads_round_trip
+                text_of_any_characters_round_trips
+                absent_and_null_metadata_round_trip
+                escaped_nul_is_kept_or_refused
+                numbers_with_large_exponents_are_kept_or_refused
             }
             names {
-                names_of_any_characters_stay_apart
-                types_of_any_characters_come_back
-                long_names_are_stored_and_longer_ones_refused
+                names_of_any_characters_stay_distinct
+                types_of_any_characters_round_trip
+                longest_names_are_stored_and_longer_ones_refused
             }
             listing {
-                an_empty_store_lists_nothing
+                empty_store_lists_nothing
                 streams_are_paged_by_name
-                a_prefix_is_no_pattern
+                prefix_is_not_pattern
                 categories_are_counted
-                the_whole_is_counted
+                store_is_counted
             }
             retention {
-                a_stream_is_truncated_before_a_position
-                the_last_message_stays
-                a_truncated_stream_goes_on
-                what_is_old_expires
-                what_is_left_of_a_stream_has_no_gap
-                one_category_expires_alone
-                extreme_times_are_legal
+                stream_is_truncated_before_position
+                truncation_keeps_last_message
+                write_after_truncation_continues_stream
+                old_messages_expire
+                expiry_leaves_no_gap
+                expiry_affects_only_its_category
+                extreme_times_are_accepted
             }
             importing {
-                messages_keep_their_places
-                what_is_stored_is_skipped
-                what_does_not_continue_is_refused
-                a_stream_may_begin_anywhere
-                writes_go_on_after_the_head
-                the_last_position_of_all_is_refused
+                import_keeps_positions
+                import_skips_stored_messages
+                import_that_does_not_continue_is_refused
+                imported_stream_begins_at_any_position
+                write_after_import_continues_after_head
+                import_at_maximum_position_is_refused
             }
             checkpoints {
-                there_is_none_at_first
-                each_consumer_has_its_own
-                they_only_increase
-                a_consumer_may_begin_again
-                a_consumer_has_a_name
+                new_consumer_has_no_checkpoint
+                each_consumer_has_its_own_checkpoint
+                checkpoint_only_increases
+                deleted_checkpoint_begins_again
+                invalid_consumer_name_is_refused
             }
             limits {
-                a_message_has_at_most_4_mebibytes
-                a_write_has_at_most_10_000_messages
-                a_write_has_at_most_64_mebibytes
+                message_above_4_mebibytes_is_refused
+                write_above_10_000_messages_is_refused
+                write_above_64_mebibytes_is_refused
             }
             races {
-                one_writer_of_many_wins_a_version
-                writers_without_a_version_all_succeed
-                readers_that_page_miss_nothing
-                one_write_sent_many_times_is_stored_once
-                writes_to_several_streams_never_block_each_other
-                a_dropped_write_is_whole_or_absent
-                a_change_is_hinted_at
+                one_of_concurrent_writers_wins_version
+                concurrent_writers_without_version_all_succeed
+                paging_readers_miss_no_message
+                concurrent_repeated_write_is_stored_once
+                concurrent_writes_to_several_streams_do_not_deadlock
+                dropped_write_is_whole_or_absent
+                write_sends_notification
             }
             closing {
-                a_closed_store_answers_nothing
-                it_may_be_closed_twice
+                closed_store_refuses_every_call
+                close_can_be_repeated
             }
         }
     };
 }
 
-/// Makes one test of each case, for the store that the factory makes: an `async` closure, or the
-/// name of an `async` function, without arguments. Then how it gives JSON back.
+/// Makes a test of each case. The first argument is the factory: an `async` closure or the name of
+/// an `async` function, without parameters. The second is the [`Json`](crate::conformance::Json) of
+/// the backend.
 #[macro_export]
 macro_rules! conformance_suite {
     ($factory:expr, $json:expr) => {
@@ -223,7 +225,7 @@ macro_rules! conformance_suite {
             use super::*;
 
             #[test]
-            fn random_histories_agree_with_the_model() {
+            fn random_histories_match_model() {
                 $crate::conformance::history::run_all($json, $factory);
             }
         }
@@ -264,24 +266,25 @@ fn cases<S: MessageStore>() -> Vec<Case<S>> {
     for_each_message_store_case!([case_list], ())
 }
 
-/// Runs the case of this name in a runtime of its own, on a store that `factory` makes there.
+/// Runs the case with this name in a new runtime, on a store that `factory` creates there.
 ///
 /// # Panics
-/// Where the store fails the case, and where there is no such case.
+/// If the store fails the case, or if no case has this name.
 pub fn run<S: MessageStore>(name: &str, json: Json, factory: impl AsyncFnOnce() -> S) {
     let case = cases::<S>().into_iter().find(|case| case.name == name);
-    let case = case.unwrap_or_else(|| panic!("there is no case {name}"));
+    let case = case.unwrap_or_else(|| panic!("no case has the name {name}"));
     runtime().block_on(async {
+        // Cases that race share the store between tasks.
         let store = Arc::new(factory().await);
         (case.run)(Subject { store, json }).await;
     });
 }
 
-/// `REGISTRAR_EFFORT`, or `default` where it is not set: how often to repeat what only shows with
-/// many repetitions.
+/// The number of repetitions of a case that needs many to fail: `REGISTRAR_EFFORT`, or `default` if
+/// it is not set.
 ///
 /// # Panics
-/// Where it is set to something else than a number.
+/// If the variable is not a number.
 pub fn effort(default: usize) -> usize {
     match std::env::var("REGISTRAR_EFFORT") {
         Ok(text) => text.parse().expect("REGISTRAR_EFFORT is a number"),
@@ -290,7 +293,7 @@ pub fn effort(default: usize) -> usize {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    // More threads than one even on a machine with one core: the races need them.
+    // Several threads even on a machine with one core, because the races need them.
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .enable_all()

@@ -1,5 +1,5 @@
-//! The model that backends are compared with: a list of messages, looked through from one end to
-//! the other. It is slow, and meant to be seen to be right.
+//! The model that backends are compared with: a list of messages that every call scans. It is slow
+//! and obviously correct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use crate::{
     same_json,
 };
 
-/// A message store that is a list, with the default [`Limits`].
+/// A message store on a list, with the default [`Limits`].
 #[derive(Debug, Default)]
 pub struct Model {
     state: Mutex<State>,
@@ -53,6 +53,7 @@ impl Model {
 
 impl State {
     fn write(&mut self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
+        // Ids before versions: a repeated write succeeds with any expected version.
         if let Some(found) = self.stored_before(&writes)? {
             return Ok(found);
         }
@@ -76,7 +77,7 @@ impl State {
         Ok(lists.collect())
     }
 
-    /// The positions of messages that are all there; `None` where none is.
+    /// The positions of the messages if all are stored, `None` if none is.
     fn stored_before(&self, writes: &[StreamWrite]) -> Result<Option<Vec<Vec<Written>>>, Error> {
         let all = || {
             let streams = writes.iter();
@@ -84,11 +85,12 @@ impl State {
         };
         let find = |message: &Message| {
             let id = message.id()?;
-            self.messages.iter().find(|own| own.id() == id)
+            self.messages.iter().find(|stored| stored.id() == id)
         };
         let Some(first) = all().find_map(|(_, message)| find(message)) else {
             return Ok(None);
         };
+        // Only some of the messages are stored, so this is no repetition.
         if all().any(|(_, message)| find(message).is_none()) {
             return Err(Error::IdConflict { id: first.id() });
         }
@@ -101,7 +103,7 @@ impl State {
         }
         let lists = writes.iter().map(|write| {
             let found = write.messages.iter().filter_map(find);
-            found.map(place).collect()
+            found.map(written).collect()
         });
         Ok(Some(lists.collect()))
     }
@@ -121,7 +123,7 @@ impl State {
             metadata: message.metadata_json(),
             time_us,
         });
-        let written = place(&recorded);
+        let written = written(&recorded);
         self.messages.push(recorded);
         written
     }
@@ -130,6 +132,7 @@ impl State {
         let before = self.messages.len();
         for message in messages {
             if let Err(reason) = self.import_one(&message) {
+                // All or nothing.
                 self.messages.truncate(before);
                 return Err(Error::ImportConflict {
                     global_position: message.global_position(),
@@ -141,7 +144,7 @@ impl State {
     }
 
     fn import_one(&mut self, message: &RecordedMessage) -> Result<(), &'static str> {
-        if self.messages.iter().any(|own| is_same(own, message)) {
+        if self.messages.iter().any(|stored| is_same(stored, message)) {
             return Ok(());
         }
         if Some(message.global_position()) <= self.head() || message.global_position().get() == 0 {
@@ -151,6 +154,7 @@ impl State {
             .position()
             .get()
             .max(message.global_position().get());
+        // A later write could not get a position.
         if last >= i64::MAX as u64 {
             return Err("no position follows");
         }
@@ -158,7 +162,11 @@ impl State {
         if version.is_some_and(|version| version.next() != message.position()) {
             return Err("not the next of its stream");
         }
-        if self.messages.iter().any(|own| own.id() == message.id()) {
+        if self
+            .messages
+            .iter()
+            .any(|stored| stored.id() == message.id())
+        {
             return Err("its id is taken");
         }
         self.messages.push(message.clone());
@@ -188,10 +196,11 @@ impl State {
             return 0;
         };
         let count = self.messages.len();
-        let goes = |message: &RecordedMessage| {
+        let is_deleted = |message: &RecordedMessage| {
+            // The last message stays, because it holds the version.
             message.stream_name() == stream && message.position() < before.min(version)
         };
-        self.messages.retain(|message| !goes(message));
+        self.messages.retain(|message| !is_deleted(message));
         (count - self.messages.len()) as u64
     }
 
@@ -199,8 +208,13 @@ impl State {
         let mut deleted = 0;
         for name in self.names() {
             if category.includes(&name) {
-                let first_young = self.stream(&name).find(|own| own.time_us() >= before_us);
-                let before = first_young.map_or(Position::new(u64::MAX), |own| own.position());
+                // Up to the first young message only, so that no gap arises if the clock was set
+                // back.
+                let first_young = self
+                    .stream(&name)
+                    .find(|stored| stored.time_us() >= before_us);
+                let before =
+                    first_young.map_or(Position::new(u64::MAX), |stored| stored.position());
                 deleted += self.truncate(&name, before);
             }
         }
@@ -208,24 +222,24 @@ impl State {
     }
 }
 
-fn place(message: &RecordedMessage) -> Written {
+fn written(message: &RecordedMessage) -> Written {
     Written {
         position: message.position(),
         global_position: message.global_position(),
     }
 }
 
-fn is_same(own: &RecordedMessage, other: &RecordedMessage) -> bool {
-    let same_metadata = match (own.metadata_json(), other.metadata_json()) {
-        (Some(own), Some(other)) => same_json(own, other),
-        (own, other) => own == other,
+fn is_same(stored: &RecordedMessage, other: &RecordedMessage) -> bool {
+    let same_metadata = match (stored.metadata_json(), other.metadata_json()) {
+        (Some(stored), Some(other)) => same_json(stored, other),
+        (stored, other) => stored == other,
     };
-    own.id() == other.id()
-        && place(own) == place(other)
-        && own.time_us() == other.time_us()
-        && own.stream_name() == other.stream_name()
-        && own.message_type() == other.message_type()
-        && same_json(own.data_json(), other.data_json())
+    stored.id() == other.id()
+        && written(stored) == written(other)
+        && stored.time_us() == other.time_us()
+        && stored.stream_name() == other.stream_name()
+        && stored.message_type() == other.message_type()
+        && same_json(stored.data_json(), other.data_json())
         && same_metadata
 }
 
@@ -356,7 +370,7 @@ impl MessageStore for Model {
                 state
                     .messages
                     .iter()
-                    .filter(|own| own.category() == category)
+                    .filter(|stored| stored.category() == category)
             };
             let streams: BTreeSet<&str> = messages().map(RecordedMessage::stream_name).collect();
             CategoryInfo {
@@ -415,6 +429,7 @@ impl MessageStore for Model {
     }
 
     async fn health(&self) -> Result<Health, Error> {
+        // Only the check for a closed store.
         drop(self.state()?);
         Ok(Health::new("model", "", Vec::new(), false))
     }

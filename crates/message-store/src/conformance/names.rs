@@ -4,7 +4,7 @@ use super::fixture::{
 };
 use crate::{Category, CategoryRead, Error, Message, MessageStore, Problem, StreamName};
 
-/// Names that are taken apart, quoted, or matched by those who are careless.
+/// Names that careless code splits, quotes or matches as patterns.
 const ODD: [&str; 19] = [
     "a-'; DROP TABLE messages; --",
     "a-\"quoted\"",
@@ -27,7 +27,7 @@ const ODD: [&str; 19] = [
     "NULL-0",
 ];
 
-pub(super) async fn names_of_any_characters_stay_apart(store: &Subject<impl MessageStore>) {
+pub(super) async fn names_of_any_characters_stay_distinct(store: &Subject<impl MessageStore>) {
     for (count, odd) in (1..).zip(ODD) {
         fill(&**store, odd, count).await;
     }
@@ -35,12 +35,12 @@ pub(super) async fn names_of_any_characters_stay_apart(store: &Subject<impl Mess
         let stored = stream(&**store, odd).await;
         assert_eq!(positions(&stored), (0..count).collect::<Vec<_>>(), "{odd}");
         assert!(names(&stored).iter().all(|name| *name == odd));
-        let own = Category::of(&name(odd));
-        let members = read(&**store, own.as_str(), CategoryRead::new()).await;
+        let own_category = Category::of(&name(odd));
+        let members = read(&**store, own_category.as_str(), CategoryRead::new()).await;
         assert!(
             members
                 .iter()
-                .all(|member| member.category() == own.as_str())
+                .all(|member| member.category() == own_category.as_str())
         );
         assert!(names(&members).contains(&odd), "{odd} is in its category");
     }
@@ -49,7 +49,7 @@ pub(super) async fn names_of_any_characters_stay_apart(store: &Subject<impl Mess
     assert_eq!(category("a:b").as_str(), "a:b");
 }
 
-pub(super) async fn types_of_any_characters_come_back(store: &Subject<impl MessageStore>) {
+pub(super) async fn types_of_any_characters_round_trip(store: &Subject<impl MessageStore>) {
     for odd in ODD {
         let typed = Message::builder(odd).build().unwrap();
         write(&**store, "account-1", typed).await;
@@ -62,10 +62,10 @@ pub(super) async fn types_of_any_characters_come_back(store: &Subject<impl Messa
     }
 }
 
-pub(super) async fn long_names_are_stored_and_longer_ones_refused(
+pub(super) async fn longest_names_are_stored_and_longer_ones_refused(
     store: &Subject<impl MessageStore>,
 ) {
-    // Digits that compress badly, so that an index has to take them as they are.
+    // Digits that compress badly, so that an index stores them at full length.
     let mut noise = super::random::Random::new(1);
     let digits: String = (0..600).map(|_| noise.number().to_string()).collect();
     let longest = format!(

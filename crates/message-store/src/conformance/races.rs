@@ -13,7 +13,7 @@ use crate::{CategoryRead, Error, GlobalPosition, MessageStore, RecordedMessage, 
 
 const WRITERS: u64 = 16;
 
-pub(super) async fn one_writer_of_many_wins_a_version(store: &Subject<impl MessageStore>) {
+pub(super) async fn one_of_concurrent_writers_wins_version(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 1).await;
     let rounds = effort(30) as u64;
     for round in 0..rounds {
@@ -46,7 +46,9 @@ pub(super) async fn one_writer_of_many_wins_a_version(store: &Subject<impl Messa
     );
 }
 
-pub(super) async fn writers_without_a_version_all_succeed(store: &Subject<impl MessageStore>) {
+pub(super) async fn concurrent_writers_without_version_all_succeed(
+    store: &Subject<impl MessageStore>,
+) {
     let rounds = effort(20) as u64;
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -60,7 +62,7 @@ pub(super) async fn writers_without_a_version_all_succeed(store: &Subject<impl M
                 assert!(
                     (first..)
                         .zip(&written)
-                        .all(|(own, one)| one.position.get() == own)
+                        .all(|(position, one)| one.position.get() == position)
                 );
             }
         });
@@ -77,13 +79,17 @@ pub(super) async fn writers_without_a_version_all_succeed(store: &Subject<impl M
     );
 }
 
-/// Pages a category, or all messages, from its start until it has seen so many messages.
-async fn page(store: &impl MessageStore, own: &str, wanted: usize) -> Vec<RecordedMessage> {
+/// Pages a category, or all messages, from the start until `wanted` messages were seen.
+async fn page(
+    store: &impl MessageStore,
+    category_name: &str,
+    wanted: usize,
+) -> Vec<RecordedMessage> {
     let (mut seen, mut next): (Vec<RecordedMessage>, _) = (Vec::new(), GlobalPosition::START);
     while seen.len() < wanted {
         let options = CategoryRead::new().position(next).batch_size(10);
         let page = store
-            .get_category_messages(&category(own), options)
+            .get_category_messages(&category(category_name), options)
             .await
             .unwrap();
         match page.last() {
@@ -95,15 +101,15 @@ async fn page(store: &impl MessageStore, own: &str, wanted: usize) -> Vec<Record
     seen
 }
 
-pub(super) async fn readers_that_page_miss_nothing(store: &Subject<impl MessageStore>) {
+pub(super) async fn paging_readers_miss_no_message(store: &Subject<impl MessageStore>) {
     let rounds = effort(40) as u64;
     let mut tasks = JoinSet::new();
-    for (own, wanted) in [("", WRITERS * rounds), ("c0", WRITERS / 2 * rounds)] {
+    for (category_name, wanted) in [("", WRITERS * rounds), ("c0", WRITERS / 2 * rounds)] {
         let store = Arc::clone(store);
         tasks.spawn(async move {
-            let paging = page(&*store, own, wanted as usize);
+            let paging = page(&*store, category_name, wanted as usize);
             let seen = tokio::time::timeout(Duration::from_secs(60), paging).await;
-            let mut numbers = numbers(&seen.expect("a message was passed by"));
+            let mut numbers = numbers(&seen.expect("no message is missed"));
             numbers.sort_unstable();
             numbers.dedup();
             assert_eq!(numbers.len() as u64, wanted, "each message is seen once");
@@ -113,10 +119,10 @@ pub(super) async fn readers_that_page_miss_nothing(store: &Subject<impl MessageS
         let store = Arc::clone(store);
         tasks.spawn(async move {
             for round in 0..rounds {
-                let own = name(&format!("c{}-{writer}", writer % 2));
+                let stream_name = name(&format!("c{}-{writer}", writer % 2));
                 let number = writer * rounds + round;
                 store
-                    .write_message(&own, message(number), ANY)
+                    .write_message(&stream_name, message(number), ANY)
                     .await
                     .unwrap();
             }
@@ -125,7 +131,7 @@ pub(super) async fn readers_that_page_miss_nothing(store: &Subject<impl MessageS
     tasks.join_all().await;
 }
 
-pub(super) async fn one_write_sent_many_times_is_stored_once(store: &Subject<impl MessageStore>) {
+pub(super) async fn concurrent_repeated_write_is_stored_once(store: &Subject<impl MessageStore>) {
     for round in 0..effort(20) as u128 {
         let mut writers = JoinSet::new();
         for _ in 0..WRITERS {
@@ -139,14 +145,17 @@ pub(super) async fn one_write_sent_many_times_is_stored_once(store: &Subject<imp
                     .unwrap()
             });
         }
-        let places = writers.join_all().await;
-        assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+        let answers = writers.join_all().await;
+        assert!(
+            answers.iter().all(|answer| *answer == answers[0]),
+            "{answers:?}"
+        );
     }
     let stored = stream(&**store, "account-1").await;
     assert_eq!(stored.len(), 2 * effort(20));
 }
 
-pub(super) async fn writes_to_several_streams_never_block_each_other(
+pub(super) async fn concurrent_writes_to_several_streams_do_not_deadlock(
     store: &Subject<impl MessageStore>,
 ) {
     let rounds = effort(20) as u64;
@@ -155,23 +164,23 @@ pub(super) async fn writes_to_several_streams_never_block_each_other(
         let store = Arc::clone(store);
         writers.spawn(async move {
             for round in 0..rounds {
-                let mut own = ["a-1", "b-1", "c-1"];
-                own.rotate_left(((writer + round) % 3) as usize);
-                let writes = own
-                    .map(|own| StreamWrite::new(name(own), messages(2)))
+                let mut streams = ["a-1", "b-1", "c-1"];
+                streams.rotate_left(((writer + round) % 3) as usize);
+                let writes = streams
+                    .map(|streams| StreamWrite::new(name(streams), messages(2)))
                     .to_vec();
                 store.write_streams(writes).await.unwrap();
             }
         });
     }
     writers.join_all().await;
-    for own in ["a-1", "b-1", "c-1"] {
-        let positions = positions(&stream(&**store, own).await);
+    for streams in ["a-1", "b-1", "c-1"] {
+        let positions = positions(&stream(&**store, streams).await);
         assert_eq!(positions, (0..16 * rounds).collect::<Vec<_>>());
     }
 }
 
-pub(super) async fn a_dropped_write_is_whole_or_absent(store: &Subject<impl MessageStore>) {
+pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl MessageStore>) {
     let busy = Arc::new(AtomicBool::new(true));
     let mut others = JoinSet::new();
     for other in 0..4 {
@@ -192,12 +201,12 @@ pub(super) async fn a_dropped_write_is_whole_or_absent(store: &Subject<impl Mess
         });
         tokio::time::sleep(Duration::from_micros(50 * (round % 20))).await;
         write.abort();
-        // Whichever way it went, it is over.
+        // Completed or cancelled.
         let _ = write.await;
     }
     busy.store(false, Ordering::Relaxed);
     others.join_all().await;
-    // A commit that goes on without its caller ends before what is submitted after it.
+    // A commit that continues without its caller ends before a later one begins.
     fill(&**store, "account-1", 3).await;
     let stored = stream(&**store, "account-1").await;
     let expected: Vec<u64> = [0, 1, 2].repeat(stored.len() / 3);
@@ -208,11 +217,11 @@ pub(super) async fn a_dropped_write_is_whole_or_absent(store: &Subject<impl Mess
     );
 }
 
-pub(super) async fn a_change_is_hinted_at(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_sends_notification(store: &Subject<impl MessageStore>) {
     let mut notifications = store.notifications();
     for _ in 0..3 {
         fill(&**store, "account-1", 1).await;
         let hint = tokio::time::timeout(Duration::from_secs(30), notifications.changed()).await;
-        hint.expect("a write is hinted at");
+        hint.expect("a write sends a notification");
     }
 }

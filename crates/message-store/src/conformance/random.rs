@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-/// The SplitMix64 generator of Steele, Lea and Flood (2014): a few lines, and good enough to
-/// choose test cases.
+/// The SplitMix64 generator of Steele, Lea and Flood (2014): short, and good enough to choose test
+/// cases.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `bound`, which is not 0.
+    /// A number less than `bound`, which must not be 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.number() % bound
     }

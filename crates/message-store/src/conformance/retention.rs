@@ -4,12 +4,11 @@ use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{
-    all, at, category, exactly, fill, message, name, numbers, positions, stream, write,
+    all, category, exactly, fill, message, name, numbers, position_at, positions, stream, write,
 };
 use crate::{GlobalPosition, MessageStore, Position, RecordedMessage, RecordedParts};
 
-/// Stores messages of these streams, a second apart, from one hour ago on; in the order of the
-/// seconds.
+/// Stores messages with these streams, positions and seconds. The seconds count from one hour ago.
 async fn recorded(store: &Subject<impl MessageStore>, streams: &[(&str, u64, i64)]) -> SystemTime {
     let start = SystemTime::now() - Duration::from_secs(3600);
     let start_us = start
@@ -34,12 +33,12 @@ async fn recorded(store: &Subject<impl MessageStore>, streams: &[(&str, u64, i64
     start
 }
 
-pub(super) async fn a_stream_is_truncated_before_a_position(store: &Subject<impl MessageStore>) {
+pub(super) async fn stream_is_truncated_before_position(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 6).await;
     fill(&**store, "account-2", 6).await;
     assert_eq!(
         store
-            .truncate_stream(&name("account-1"), at(4))
+            .truncate_stream(&name("account-1"), position_at(4))
             .await
             .unwrap(),
         4
@@ -48,23 +47,23 @@ pub(super) async fn a_stream_is_truncated_before_a_position(store: &Subject<impl
     assert_eq!(stream(&**store, "account-2").await.len(), 6);
     assert_eq!(
         store
-            .truncate_stream(&name("account-1"), at(2))
+            .truncate_stream(&name("account-1"), position_at(2))
             .await
             .unwrap(),
         0
     );
     assert_eq!(
         store
-            .truncate_stream(&name("account-3"), at(2))
+            .truncate_stream(&name("account-3"), position_at(2))
             .await
             .unwrap(),
         0
     );
 }
 
-pub(super) async fn the_last_message_stays(store: &Subject<impl MessageStore>) {
+pub(super) async fn truncation_keeps_last_message(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 3).await;
-    for before in [at(3), at(100), at(u64::MAX)] {
+    for before in [position_at(3), position_at(100), position_at(u64::MAX)] {
         store
             .truncate_stream(&name("account-1"), before)
             .await
@@ -73,21 +72,27 @@ pub(super) async fn the_last_message_stays(store: &Subject<impl MessageStore>) {
     }
 }
 
-pub(super) async fn a_truncated_stream_goes_on(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_after_truncation_continues_stream(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     let written = fill(&**store, "account-1", 3).await;
-    store.truncate_stream(&account, at(3)).await.unwrap();
-    assert_eq!(store.stream_version(&account).await.unwrap(), Some(at(2)));
+    store
+        .truncate_stream(&account, position_at(3))
+        .await
+        .unwrap();
+    assert_eq!(
+        store.stream_version(&account).await.unwrap(),
+        Some(position_at(2))
+    );
     let next = store
         .write_message(&account, message(3), exactly(2))
         .await
         .unwrap();
-    assert_eq!(next.position, at(3));
+    assert_eq!(next.position, position_at(3));
     assert!(next.global_position > written[2].global_position);
     assert_eq!(numbers(&all(&**store).await), [2, 3]);
 }
 
-pub(super) async fn what_is_old_expires(store: &Subject<impl MessageStore>) {
+pub(super) async fn old_messages_expire(store: &Subject<impl MessageStore>) {
     let messages = [("a-1", 0, 0), ("b-1", 0, 1), ("a-1", 1, 2), ("a-1", 2, 3)];
     let start = recorded(store, &messages).await;
     let before = start + Duration::from_secs(2);
@@ -102,7 +107,7 @@ pub(super) async fn what_is_old_expires(store: &Subject<impl MessageStore>) {
     assert_eq!(positions(&stream(&**store, "a-1").await), [2]);
 }
 
-pub(super) async fn what_is_left_of_a_stream_has_no_gap(store: &Subject<impl MessageStore>) {
+pub(super) async fn expiry_leaves_no_gap(store: &Subject<impl MessageStore>) {
     // The clock was set back after the second message.
     let messages = [
         ("a-1", 0, 0),
@@ -119,7 +124,7 @@ pub(super) async fn what_is_left_of_a_stream_has_no_gap(store: &Subject<impl Mes
     assert_eq!(positions(&stream(&**store, "a-1").await), [1, 2, 3]);
 }
 
-pub(super) async fn one_category_expires_alone(store: &Subject<impl MessageStore>) {
+pub(super) async fn expiry_affects_only_its_category(store: &Subject<impl MessageStore>) {
     for stream in ["a-1", "a-2", "aa-1", "a:x-1", "A-1"] {
         fill(&**store, stream, 3).await;
     }
@@ -135,7 +140,7 @@ pub(super) async fn one_category_expires_alone(store: &Subject<impl MessageStore
     }
 }
 
-pub(super) async fn extreme_times_are_legal(store: &Subject<impl MessageStore>) {
+pub(super) async fn extreme_times_are_accepted(store: &Subject<impl MessageStore>) {
     fill(&**store, "a-1", 3).await;
     let (millennia, ages) = (Duration::from_secs(1 << 38), Duration::from_secs(1 << 44));
     for (before, deleted) in [

@@ -1,5 +1,5 @@
 use super::Subject;
-use super::fixture::{at, fill, message, name, numbers, positions, stream, write};
+use super::fixture::{fill, message, name, numbers, position_at, positions, stream, write};
 use crate::{Message, MessageStore, StreamRead};
 
 async fn read(store: &Subject<impl MessageStore>, read: StreamRead) -> Vec<u64> {
@@ -7,27 +7,30 @@ async fn read(store: &Subject<impl MessageStore>, read: StreamRead) -> Vec<u64> 
     positions(&messages.unwrap())
 }
 
-pub(super) async fn a_stream_that_is_not_there_has_no_messages(store: &Subject<impl MessageStore>) {
+pub(super) async fn absent_stream_has_no_messages(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 1).await;
     assert!(stream(&**store, "account-2").await.is_empty());
     assert!(stream(&**store, "account-11").await.is_empty());
 }
 
-pub(super) async fn reads_begin_at_a_position_inclusive(store: &Subject<impl MessageStore>) {
+pub(super) async fn read_begins_at_position_inclusive(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 5).await;
     assert_eq!(read(store, StreamRead::new()).await, [0, 1, 2, 3, 4]);
-    assert_eq!(read(store, StreamRead::new().position(at(3))).await, [3, 4]);
+    assert_eq!(
+        read(store, StreamRead::new().position(position_at(3))).await,
+        [3, 4]
+    );
     assert!(
-        read(store, StreamRead::new().position(at(5)))
+        read(store, StreamRead::new().position(position_at(5)))
             .await
             .is_empty()
     );
 }
 
-pub(super) async fn reads_end_at_the_batch_size(store: &Subject<impl MessageStore>) {
+pub(super) async fn read_ends_at_batch_size(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 1001).await;
     assert_eq!(read(store, StreamRead::new()).await.len(), 1000);
-    let two = StreamRead::new().position(at(7)).batch_size(2);
+    let two = StreamRead::new().position(position_at(7)).batch_size(2);
     assert_eq!(read(store, two).await, [7, 8]);
     assert!(
         read(store, StreamRead::new().batch_size(0))
@@ -36,17 +39,17 @@ pub(super) async fn reads_end_at_the_batch_size(store: &Subject<impl MessageStor
     );
 }
 
-pub(super) async fn all_means_all(store: &Subject<impl MessageStore>) {
+pub(super) async fn read_without_batch_size_returns_all(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 1200).await;
-    let all = StreamRead::new().position(at(1)).batch_size(None);
+    let all = StreamRead::new().position(position_at(1)).batch_size(None);
     assert_eq!(read(store, all).await, (1..1200).collect::<Vec<_>>());
 }
 
-pub(super) async fn extreme_numbers_are_legal(store: &Subject<impl MessageStore>) {
+pub(super) async fn extreme_numbers_are_accepted(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 2).await;
     for beyond in [i64::MAX as u64, u64::MAX] {
         assert!(
-            read(store, StreamRead::new().position(at(beyond)))
+            read(store, StreamRead::new().position(position_at(beyond)))
                 .await
                 .is_empty()
         );
@@ -57,7 +60,7 @@ pub(super) async fn extreme_numbers_are_legal(store: &Subject<impl MessageStore>
     }
 }
 
-pub(super) async fn the_last_message_may_be_asked_by_type(store: &Subject<impl MessageStore>) {
+pub(super) async fn last_message_is_found_by_type(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     assert_eq!(
         store.get_last_stream_message(&account, None).await.unwrap(),
@@ -82,9 +85,12 @@ pub(super) async fn the_last_message_may_be_asked_by_type(store: &Subject<impl M
     assert_eq!(numbers(&stream(&**store, "account-1").await), [0, 1, 2]);
 }
 
-pub(super) async fn the_version_is_the_last_position(store: &Subject<impl MessageStore>) {
+pub(super) async fn version_is_last_position(store: &Subject<impl MessageStore>) {
     let account = name("account-1");
     assert_eq!(store.stream_version(&account).await.unwrap(), None);
     fill(&**store, "account-1", 3).await;
-    assert_eq!(store.stream_version(&account).await.unwrap(), Some(at(2)));
+    assert_eq!(
+        store.stream_version(&account).await.unwrap(),
+        Some(position_at(2))
+    );
 }

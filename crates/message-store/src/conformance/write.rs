@@ -4,15 +4,15 @@ use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{
-    ANY, NO_STREAM, all, assert_refused, at, exactly, fill, message, messages, name, numbers,
-    positions, stream, write,
+    ANY, NO_STREAM, all, assert_refused, exactly, fill, message, messages, name, numbers,
+    position_at, positions, stream, write,
 };
 use crate::{Error, ExpectedVersion, MessageStore};
 
-pub(super) async fn positions_of_a_stream_are_dense_from_zero(store: &Subject<impl MessageStore>) {
+pub(super) async fn stream_positions_are_dense_from_zero(store: &Subject<impl MessageStore>) {
     for expected in 0..5 {
         let written = write(&**store, "account-1", message(expected)).await;
-        assert_eq!(written.position, at(expected));
+        assert_eq!(written.position, position_at(expected));
         write(&**store, "account-2", message(expected)).await;
     }
     assert_eq!(
@@ -37,13 +37,11 @@ pub(super) async fn global_positions_increase_over_all_streams(store: &Subject<i
     assert_eq!(numbers(&all(&**store).await), (0..10).collect::<Vec<_>>());
 }
 
-pub(super) async fn a_batch_gets_consecutive_positions_in_order(
-    store: &Subject<impl MessageStore>,
-) {
+pub(super) async fn batch_gets_consecutive_positions_in_order(store: &Subject<impl MessageStore>) {
     write(&**store, "account-1", message(100)).await;
     let written = fill(&**store, "account-1", 4).await;
-    let own: Vec<_> = written.iter().map(|one| one.position.get()).collect();
-    assert_eq!(own, [1, 2, 3, 4]);
+    let assigned: Vec<_> = written.iter().map(|one| one.position.get()).collect();
+    assert_eq!(assigned, [1, 2, 3, 4]);
     assert!(written.is_sorted_by(|a, b| a.global_position < b.global_position));
     let stored = stream(&**store, "account-1").await;
     assert_eq!(numbers(&stored), [100, 0, 1, 2, 3]);
@@ -52,16 +50,18 @@ pub(super) async fn a_batch_gets_consecutive_positions_in_order(
     }
 }
 
-pub(super) async fn any_version_is_written_to(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_expecting_any_version_succeeds(store: &Subject<impl MessageStore>) {
     for number in 0..3 {
         let written = store
             .write_message(&name("account-1"), message(number), ANY)
             .await;
-        assert_eq!(written.unwrap().position, at(number));
+        assert_eq!(written.unwrap().position, position_at(number));
     }
 }
 
-pub(super) async fn no_stream_means_that_there_is_none(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_expecting_no_stream_needs_absent_stream(
+    store: &Subject<impl MessageStore>,
+) {
     let account = name("account-1");
     store
         .write_message(&account, message(0), NO_STREAM)
@@ -73,7 +73,9 @@ pub(super) async fn no_stream_means_that_there_is_none(store: &Subject<impl Mess
     );
 }
 
-pub(super) async fn an_exact_version_must_be_the_last_position(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_expecting_exact_version_needs_last_position(
+    store: &Subject<impl MessageStore>,
+) {
     let account = name("account-1");
     fill(&**store, "account-1", 3).await;
     for wrong in [0, 1, 3, i64::MAX as u64, u64::MAX] {
@@ -85,10 +87,12 @@ pub(super) async fn an_exact_version_must_be_the_last_position(store: &Subject<i
         );
     }
     let written = store.write_message(&account, message(3), exactly(2)).await;
-    assert_eq!(written.unwrap().position, at(3));
+    assert_eq!(written.unwrap().position, position_at(3));
 }
 
-pub(super) async fn a_conflict_tells_expected_and_actual(store: &Subject<impl MessageStore>) {
+pub(super) async fn wrong_version_error_has_expected_and_actual(
+    store: &Subject<impl MessageStore>,
+) {
     let refused = store
         .write_message(&name("account-1"), message(0), exactly(4))
         .await;
@@ -102,7 +106,7 @@ pub(super) async fn a_conflict_tells_expected_and_actual(store: &Subject<impl Me
     );
 }
 
-pub(super) async fn a_refused_write_writes_nothing(store: &Subject<impl MessageStore>) {
+pub(super) async fn refused_write_writes_nothing(store: &Subject<impl MessageStore>) {
     fill(&**store, "account-1", 2).await;
     let refused = store
         .write_batch(&name("account-1"), messages(3), exactly(0))
@@ -111,16 +115,16 @@ pub(super) async fn a_refused_write_writes_nothing(store: &Subject<impl MessageS
     assert_eq!(all(&**store).await.len(), 2);
     assert_eq!(
         write(&**store, "account-1", message(2)).await.position,
-        at(2)
+        position_at(2)
     );
 }
 
-pub(super) async fn a_batch_needs_a_message(store: &Subject<impl MessageStore>) {
+pub(super) async fn empty_batch_is_refused(store: &Subject<impl MessageStore>) {
     let refused = store.write_batch(&name("account-1"), Vec::new(), ANY).await;
     assert_refused!(refused, Error::Invalid { field, .. } if field == "messages");
 }
 
-pub(super) async fn ids_are_made_where_absent_and_kept_where_given(
+pub(super) async fn absent_ids_are_generated_and_given_ids_kept(
     store: &Subject<impl MessageStore>,
 ) {
     let id = Uuid::from_u128(7);
@@ -133,10 +137,8 @@ pub(super) async fn ids_are_made_where_absent_and_kept_where_given(
     assert_eq!(stored[2].id(), id);
 }
 
-pub(super) async fn the_time_is_that_of_the_write_in_whole_microseconds(
-    store: &Subject<impl MessageStore>,
-) {
-    // A database on another machine has another clock.
+pub(super) async fn time_is_write_time_in_whole_microseconds(store: &Subject<impl MessageStore>) {
+    // The database may run on another machine with another clock.
     let tolerance = Duration::from_secs(60);
     let now = SystemTime::now();
     write(&**store, "account-1", message(0)).await;
@@ -145,7 +147,7 @@ pub(super) async fn the_time_is_that_of_the_write_in_whole_microseconds(
     assert_eq!(time, stream(&**store, "account-1").await[0].time());
 }
 
-pub(super) async fn a_batch_of_a_thousand_is_stored_whole(store: &Subject<impl MessageStore>) {
+pub(super) async fn batch_of_thousand_is_stored_whole(store: &Subject<impl MessageStore>) {
     let written = fill(&**store, "account-1", 1000).await;
     assert_eq!(written.len(), 1000);
     let stored = stream(&**store, "account-1").await;

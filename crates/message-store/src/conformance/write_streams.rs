@@ -4,7 +4,7 @@ use super::fixture::{
 };
 use crate::{Error, MessageStore, StreamWrite};
 
-pub(super) async fn several_streams_are_written_at_once(store: &Subject<impl MessageStore>) {
+pub(super) async fn several_streams_are_written_together(store: &Subject<impl MessageStore>) {
     fill(&**store, "b-1", 2).await;
     let writes = vec![
         StreamWrite::new(name("b-1"), messages(2)).expected_version(exactly(1)),
@@ -29,7 +29,7 @@ pub(super) async fn several_streams_are_written_at_once(store: &Subject<impl Mes
     assert_eq!(numbers(&stream(&**store, "a-1").await), [5]);
 }
 
-pub(super) async fn one_wrong_version_refuses_all(store: &Subject<impl MessageStore>) {
+pub(super) async fn one_wrong_version_refuses_all_streams(store: &Subject<impl MessageStore>) {
     fill(&**store, "b-1", 1).await;
     let writes = vec![
         StreamWrite::new(name("a-1"), messages(2)),
@@ -41,13 +41,13 @@ pub(super) async fn one_wrong_version_refuses_all(store: &Subject<impl MessageSt
     assert_eq!(store.stream_version(&name("a-1")).await.unwrap(), None);
 }
 
-pub(super) async fn a_stream_may_be_there_once(store: &Subject<impl MessageStore>) {
+pub(super) async fn repeated_stream_is_refused(store: &Subject<impl MessageStore>) {
     let write = StreamWrite::new(name("a-1"), message(0));
     let refused = store.write_streams(vec![write.clone(), write]).await;
     assert_refused!(refused, Error::Invalid { field, .. } if field == "streams");
 }
 
-pub(super) async fn there_is_at_least_one_stream(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_without_streams_is_refused(store: &Subject<impl MessageStore>) {
     let refused = store.write_streams(Vec::new()).await;
     assert_refused!(refused, Error::Invalid { field, .. } if field == "streams");
     let empty = StreamWrite::new(name("a-1"), Vec::new());

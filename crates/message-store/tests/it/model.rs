@@ -1,4 +1,4 @@
-//! The model passes the suite that it is the measure of.
+//! The model passes the conformance suite, whose reference it is.
 
 use message_store::conformance::{Json, Model};
 

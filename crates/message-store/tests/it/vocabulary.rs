@@ -1,4 +1,4 @@
-//! The vocabulary on its own: what is refused, and what counts as the same.
+//! Value types: validation, and equality of JSON.
 
 use message_store::{
     Category, ConsumerGroup, Error, ExpectedVersion, Message, Position, Problem, StreamName,
@@ -6,7 +6,7 @@ use message_store::{
 };
 
 #[test]
-fn json_is_the_same_by_value() {
+fn equal_json_values_are_same() {
     for (a, b) in [
         ("1", "1.0"),
         ("1", "10e-1"),
@@ -28,7 +28,7 @@ fn json_is_the_same_by_value() {
 }
 
 #[test]
-fn json_differs_by_value() {
+fn different_json_values_are_not_same() {
     for (a, b) in [
         ("1", "-1"),
         ("1", "10"),
@@ -49,7 +49,7 @@ fn json_differs_by_value() {
 }
 
 #[test]
-fn data_must_be_one_json_value_of_bounded_depth() {
+fn data_is_one_json_value_of_bounded_depth() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let build = |text: &str| Message::builder("T").data_json(text).build();
     build(&nested(127)).unwrap();
@@ -80,7 +80,7 @@ fn data_must_be_one_json_value_of_bounded_depth() {
 }
 
 #[test]
-fn names_are_taken_apart_at_the_first_sign() {
+fn stream_name_splits_at_first_separators() {
     let name = StreamName::new("account:command-123+456+7-8").unwrap();
     assert_eq!(name.category(), "account:command");
     assert_eq!(name.id(), "123+456+7-8");
@@ -92,7 +92,7 @@ fn names_are_taken_apart_at_the_first_sign() {
 }
 
 #[test]
-fn groups_have_bounds() {
+fn invalid_consumer_group_is_refused() {
     for (member, size, wrong) in [
         (0, 0, "consumer_group.size"),
         (0, -1, "consumer_group.size"),
@@ -105,7 +105,7 @@ fn groups_have_bounds() {
 }
 
 #[test]
-fn versions_have_the_numbers_of_message_db() {
+fn expected_versions_map_to_message_db_numbers() {
     for (number, expected) in [
         (None, ExpectedVersion::Any),
         (Some(-1), ExpectedVersion::NoStream),

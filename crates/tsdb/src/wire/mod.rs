@@ -19,8 +19,8 @@
 //! - Memory is allocated for the contents of a body, never for a length that the body claims
 //!   (`remote_write.rs`, `line_protocol.rs`).
 //! - A remembered series is a hint, whether an alias of remote write, a handle or a batch remembers
-//!   it. Under its lock, the series reports that it has ended, and the write then looks it up by
-//!   its labels (`aliases.rs`).
+//!   it. Under its lock, the series reports that it has ended, and the write then looks it up by its
+//!   labels (`aliases.rs`; for handles and batches `concurrency.rs` and `engine.rs`, one folder up).
 
 pub mod exposition;
 mod ingested;

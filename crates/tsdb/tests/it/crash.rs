@@ -76,14 +76,14 @@ fn child() -> Result<(), Error> {
             "periodic" => number - number % 100,
             _ => number,
         };
-        writeln!(out, "\nwritten {}", synced + 1).expect("the parent reads");
+        writeln!(out, "\nwritten {}", synced + 1).expect("the parent reads the output");
     }
     Ok(())
 }
 
 /// Starts a child, kills it after this many reports, and returns the number in the last report.
 fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
-    let program = std::env::current_exe().expect("this program");
+    let program = std::env::current_exe().expect("the path of this program");
     let mut child = Command::new(program)
         .args(["crash::child", "--exact", "--nocapture"])
         .env(FOLDER, folder)
@@ -91,7 +91,12 @@ fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
         .stdout(Stdio::piped())
         .spawn()
         .expect("a child");
-    let out = BufReader::new(child.stdout.take().expect("its output"));
+    let out = BufReader::new(
+        child
+            .stdout
+            .take()
+            .expect("the output of the child is piped"),
+    );
     let mut last = 0;
     let mut seen = 0;
     for line in out.lines() {
@@ -102,11 +107,11 @@ fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
             seen += 1;
             if seen == reports {
                 // SIGKILL: no destructor runs.
-                child.kill().expect("a kill");
+                child.kill().expect("the child is killed");
             }
         }
     }
-    child.wait().expect("its end");
+    child.wait().expect("the child exits");
     last
 }
 

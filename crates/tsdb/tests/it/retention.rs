@@ -244,7 +244,7 @@ fn full_engine_refuses_late_samples() {
         series.append(Sample::new(newest, 0.0)).unwrap();
         let late = |back: &i64| Sample::new(newest - back, (*back as f64).sqrt());
         let refused = (1..newest).find(|back| series.append(late(back)).is_err());
-        let refused = refused.expect("a bound");
+        let refused = refused.expect("the limit is reached");
         let error = series.append(late(&refused)).unwrap_err();
         assert!(matches!(error, Error::MemoryFull { max: 100_000, .. }));
         assert_eq!(count(&db) as i64, refused, "{duplicates:?}");
@@ -275,7 +275,7 @@ fn metadata_counts_towards_byte_limit() {
     let name = |number: usize| format!("metric_{number}");
     let described = (0..)
         .find(|number| db.set_metadata(&name(*number), helpful(1_000)).is_err())
-        .expect("a bound");
+        .expect("the limit is reached");
     assert!((80..100).contains(&described), "{described} metrics");
     assert_eq!(db.all_metadata().len(), described);
     let stats = db.stats();

@@ -1,4 +1,4 @@
-//! Clients of Message DB as they are published: `clients/run` installs them and runs this.
+//! Published clients of Message DB. `clients/run` installs them and runs this test.
 
 use std::process::Command;
 
@@ -12,20 +12,20 @@ async fn published_clients_work_unchanged() {
     let (database, store) = fresh_store().await;
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
     let (scheme, rest) = database.url().split_once("://").expect("a URL");
-    let (_, place) = rest.split_once('@').expect("a user");
-    let url = format!("{scheme}://message_store@{place}");
+    let (_, host) = rest.split_once('@').expect("a user");
+    let url = format!("{scheme}://message_store@{host}");
     let python = std::env::var("CLIENTS_PYTHON").expect("clients/run sets it");
     let modules = std::env::var("CLIENTS_NODE_PATH").expect("clients/run sets it");
-    let mut of_python = Command::new(python);
-    of_python.arg(format!("{folder}/message_db_py.py"));
-    let mut of_node = Command::new("node");
-    of_node.arg(format!("{folder}/message_store_connector.cjs"));
-    of_node.env("NODE_PATH", modules);
-    for mut client in [of_python, of_node] {
+    let mut python_client = Command::new(python);
+    python_client.arg(format!("{folder}/message_db_py.py"));
+    let mut node_client = Command::new("node");
+    node_client.arg(format!("{folder}/message_store_connector.cjs"));
+    node_client.env("NODE_PATH", modules);
+    for mut client in [python_client, node_client] {
         let status = client.arg(&url).status().expect("the client runs");
         assert!(status.success(), "{client:?}");
     }
-    // What they wrote, read by the crate.
+    // The crate reads the messages that the clients wrote.
     assert_eq!(whole_category(&store, "account").await.len(), 5);
     assert_eq!(whole_category(&store, "cart").await.len(), 5);
     store.close().await;

@@ -1,4 +1,4 @@
-//! The suite of all backends.
+//! The conformance suite.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,7 +7,7 @@ use message_store::postgres::{Config, PostgresStore};
 
 use crate::support::postgres::{connect, server};
 
-/// An empty store: a schema of its own in a database that all share.
+/// An empty store in a new schema of a shared database.
 async fn store() -> PostgresStore {
     static STORES: AtomicU32 = AtomicU32::new(0);
     let number = STORES.fetch_add(1, Ordering::Relaxed);

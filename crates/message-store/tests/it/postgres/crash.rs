@@ -1,7 +1,7 @@
-//! What is left after the server, a client or a connection has died.
+//! The state after the server, a client or a connection has died.
 //!
-//! Killing a process shows nothing about fsync: the operating system keeps what was written. That
-//! commits are flushed is told by the settings, which are read back.
+//! Killing a process does not test fsync, because the operating system keeps written data. The
+//! tests read back the settings that make commits durable instead.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -19,18 +19,17 @@ use uuid::Uuid;
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    connect, effort, fresh_store, message, server_of_its_own, stream_name, wait_until,
-    whole_category,
+    connect, effort, fresh_store, message, separate_server, stream_name, wait_until, whole_category,
 };
 
-/// A batch and what the store answered.
+/// A batch and the answer of the store.
 struct Sent {
     stream: String,
     messages: Vec<Message>,
     answer: Result<Vec<Written>, Error>,
 }
 
-/// Callers that write until they are stopped, each to a stream of its own and to a shared one.
+/// Callers that write until they are stopped, each to a private stream and to a shared one.
 struct Load {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
@@ -47,13 +46,13 @@ impl Load {
             tokio::spawn(async move {
                 let mut sent = Vec::new();
                 while !stop.load(Ordering::SeqCst) {
-                    let one = send(&store, number, sent.len()).await;
-                    match one.answer {
+                    let batch = send(&store, number, sent.len()).await;
+                    match batch.answer {
                         Ok(_) => drop(acknowledged.fetch_add(1, Ordering::SeqCst)),
-                        // A server that is down refuses at once.
+                        // A server that is down refuses immediately.
                         Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
                     }
-                    sent.push(one);
+                    sent.push(batch);
                 }
                 sent
             })
@@ -65,7 +64,7 @@ impl Load {
         }
     }
 
-    /// Waits until so many more batches were acknowledged.
+    /// Waits until this many more batches are acknowledged.
     async fn wait_for(&self, batches: u64) {
         let enough = self.acknowledged.load(Ordering::SeqCst) + batches;
         wait_until("batches are acknowledged", async || {
@@ -84,7 +83,7 @@ impl Load {
     }
 }
 
-/// One to three messages, with ids that the caller chose.
+/// Writes one to three messages with ids chosen by the caller.
 async fn send(store: &PostgresStore, caller: usize, round: usize) -> Sent {
     let name = match round % 2 {
         0 => format!("own{caller}-1"),
@@ -103,21 +102,21 @@ async fn send(store: &PostgresStore, caller: usize, round: usize) -> Sent {
     }
 }
 
-/// The store has what was acknowledged, where it was said to be; nothing of what failed; of what is
-/// unknown all or nothing. Streams have no gap, and their versions are right.
+/// Asserts that the store has every acknowledged batch at its positions, no failed batch, and each
+/// batch of unknown outcome entirely or not at all. Streams have no gaps and the right versions.
 async fn check(store: &PostgresStore, sent: &[Sent]) {
     let all = whole_category(store, "").await;
     let mut versions: HashMap<&str, u64> = HashMap::new();
-    let mut places = HashMap::new();
+    let mut stored_at = HashMap::new();
     for message in &all {
         let next = versions.entry(message.stream_name()).or_default();
         assert_eq!(message.position().get(), *next, "{message:?}");
         *next += 1;
-        let place = Written {
+        let written_at = Written {
             position: message.position(),
             global_position: message.global_position(),
         };
-        places.insert(message.id(), place);
+        stored_at.insert(message.id(), written_at);
     }
     for (name, count) in versions {
         let version = store.stream_version(&stream_name(name)).await.unwrap();
@@ -129,10 +128,14 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
     {
         let found: Vec<Written> = messages
             .iter()
-            .filter_map(|message| places.get(&message.id().expect("each has one")).copied())
+            .filter_map(|message| {
+                stored_at
+                    .get(&message.id().expect("each message has an id"))
+                    .copied()
+            })
             .collect();
         match answer {
-            Ok(written) => assert_eq!(&found, written, "acknowledged"),
+            Ok(written) => assert_eq!(&found, written, "acknowledged positions"),
             Err(Error::OutcomeUnknown { .. }) => {
                 assert!(found.is_empty() || found.len() == messages.len(), "torn");
             }
@@ -142,8 +145,8 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn acknowledged_writes_survive_a_killed_server() {
-    let server = server_of_its_own().await;
+async fn acknowledged_writes_survive_server_kill() {
+    let server = separate_server().await;
     let store = connect(Config::new(server.url())).await;
     let health = store.health().await.unwrap();
     assert!(health.is_durable, "{health:?}");
@@ -152,7 +155,7 @@ async fn acknowledged_writes_survive_a_killed_server() {
         "{health:?}"
     );
     let load = Load::start(&store, 8);
-    for round in 0..effort(6) as u64 {
+    for round in 0..effort(2, 6) as u64 {
         load.wait_for(5 + round * 7 % 20).await;
         server.kill_hard().unwrap();
         server.restart().await.unwrap();
@@ -160,7 +163,7 @@ async fn acknowledged_writes_survive_a_killed_server() {
     load.wait_for(10).await;
     let sent = load.stop().await;
     check(&store, &sent).await;
-    // What was unknown is settled by writing it again.
+    // Writing a batch of unknown outcome again settles it.
     for Sent {
         stream: name,
         messages,
@@ -170,20 +173,20 @@ async fn acknowledged_writes_survive_a_killed_server() {
         if matches!(answer, Err(Error::OutcomeUnknown { .. })) {
             let (name, messages) = (stream_name(name), messages.clone());
             let again = store.write_batch(&name, messages, ExpectedVersion::Any);
-            again.await.expect("it is found or written");
+            again.await.expect("it is stored or found");
         }
     }
     check(&store, &sent).await;
     store.close().await;
 }
 
-/// The writer's server process is ended again and again; to the callers nothing happens.
+/// The writer's server process is terminated repeatedly, and the callers see no errors.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_terminated_writer_is_replaced_unnoticed() {
+async fn terminated_writer_session_is_replaced_without_errors() {
     let (database, store) = fresh_store().await;
     let mut sql = Sql::connect(database.url()).await;
     let load = Load::start(&store, 8);
-    for _ in 0..effort(20) {
+    for _ in 0..effort(8, 20) {
         load.wait_for(10).await;
         sql.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -200,9 +203,9 @@ async fn a_terminated_writer_is_replaced_unnoticed() {
     store.close().await;
 }
 
-/// A server that has restarted is told to be there, also where nobody has written since.
+/// A health check succeeds after all connections were lost, even without a write in between.
 #[tokio::test(flavor = "multi_thread")]
-async fn health_does_not_depend_on_a_connection_that_is_gone() {
+async fn health_survives_lost_connection() {
     let (database, store) = fresh_store().await;
     store.health().await.unwrap();
     let mut sql = Sql::connect(database.url()).await;
@@ -216,9 +219,9 @@ async fn health_does_not_depend_on_a_connection_that_is_gone() {
     store.close().await;
 }
 
-/// What is not sent twice fails by one connection that is gone, not by each.
+/// A call that the store does not resend fails once, not once for each lost connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_dead_connection_tells_of_the_others() {
+async fn one_lost_connection_discards_the_others() {
     let (database, store) = fresh_store().await;
     let mut reads = JoinSet::new();
     for _ in 0..8 {
@@ -238,63 +241,63 @@ async fn one_dead_connection_tells_of_the_others() {
     store.close().await;
 }
 
-/// Stands between a store and its server, and breaks connections.
+/// A proxy between a store and its server that breaks connections.
 struct Proxy {
     url: String,
-    weather: Arc<Mutex<Weather>>,
+    faults: Arc<Mutex<Faults>>,
 }
 
 #[derive(Clone, Copy)]
-enum Weather {
-    Fair,
-    /// Whoever sends this text is cut off.
+enum Faults {
+    None,
+    /// Cuts off a connection that sends this text.
     CutAt(&'static str),
-    /// As well, and from then on nobody is let in.
+    /// The same, and refuses all connections from then on.
     DownAt(&'static str),
     Down,
 }
 
 impl Proxy {
-    async fn before(url: &str) -> Self {
+    async fn start(url: &str) -> Self {
         let (before, rest) = url.split_once('@').expect("a user");
         let (server, database) = rest.split_once('/').expect("a database");
         let server = server.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let weather = Arc::new(Mutex::new(Weather::Fair));
-        let passed = Arc::clone(&weather);
+        let faults = Arc::new(Mutex::new(Faults::None));
+        let shared_faults = Arc::clone(&faults);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                if !matches!(*passed.lock().unwrap(), Weather::Down)
+                if !matches!(*shared_faults.lock().unwrap(), Faults::Down)
                     && let Ok(upstream) = TcpStream::connect(&server).await
                 {
-                    tokio::spawn(pass_on(client, upstream, Arc::clone(&passed)));
+                    tokio::spawn(forward(client, upstream, Arc::clone(&shared_faults)));
                 }
             }
         });
         Self {
             url: format!("{before}@127.0.0.1:{port}/{database}"),
-            weather,
+            faults,
         }
     }
 
-    fn set(&self, weather: Weather) {
-        *self.weather.lock().unwrap() = weather;
+    fn set(&self, faults: Faults) {
+        *self.faults.lock().unwrap() = faults;
     }
 }
 
-async fn pass_on(mut client: TcpStream, mut server: TcpStream, weather: Arc<Mutex<Weather>>) {
+async fn forward(mut client: TcpStream, mut server: TcpStream, faults: Arc<Mutex<Faults>>) {
     let (mut from_client, mut from_server) = ([0; 16384], [0; 16384]);
     loop {
         tokio::select! {
             read = client.read(&mut from_client) => {
                 let Ok(count @ 1..) = read else { return };
                 let sent = String::from_utf8_lossy(&from_client[..count]).into_owned();
-                let now = *weather.lock().unwrap();
+                let now = *faults.lock().unwrap();
                 match now {
-                    Weather::CutAt(text) if sent.contains(text) => return,
-                    Weather::DownAt(text) if sent.contains(text) => {
-                        *weather.lock().unwrap() = Weather::Down;
+                    Faults::CutAt(text) if sent.contains(text) => return,
+                    Faults::DownAt(text) if sent.contains(text) => {
+                        *faults.lock().unwrap() = Faults::Down;
                         return;
                     }
                     _ => {}
@@ -309,11 +312,11 @@ async fn pass_on(mut client: TcpStream, mut server: TcpStream, weather: Arc<Mute
     }
 }
 
-/// The connection by which the session of a lost one is to be ended may be lost, too.
+/// The connection that terminates the session of a lost connection may be lost, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_go_on_after_a_second_loss() {
+async fn writes_continue_after_second_connection_loss() {
     let (database, other) = fresh_store().await;
-    let proxy = Proxy::before(database.url()).await;
+    let proxy = Proxy::start(database.url()).await;
     let mut config = Config::new(&proxy.url);
     config.write_timeout = Duration::from_millis(300);
     let store = connect(config).await;
@@ -321,17 +324,17 @@ async fn writes_go_on_after_a_second_loss() {
         let (name, any) = (stream_name("a-1"), ExpectedVersion::Any);
         store.write_message(&name, message(number), any).await
     };
-    proxy.set(Weather::DownAt("write_batch"));
+    proxy.set(Faults::DownAt("write_batch"));
     let first = write(1).await;
     assert!(
         matches!(first, Err(Error::OutcomeUnknown { .. })),
         "{first:?}"
     );
     let is_unavailable = async || matches!(write(2).await, Err(Error::Unavailable { .. }));
-    wait_until("nobody asks for the outcome any more", is_unavailable).await;
-    proxy.set(Weather::CutAt("pg_terminate_backend"));
+    wait_until("the store stops asking for the outcome", is_unavailable).await;
+    proxy.set(Faults::CutAt("pg_terminate_backend"));
     assert!(is_unavailable().await);
-    proxy.set(Weather::Fair);
+    proxy.set(Faults::None);
     write(3).await.unwrap();
     assert_eq!(whole_category(&other, "").await.len(), 1);
     store.close().await;
@@ -341,10 +344,10 @@ async fn writes_go_on_after_a_second_loss() {
 const URL: &str = "REGISTRAR_TEST_URL";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_client_was_told_is_stored() {
+async fn writes_acknowledged_to_killed_client_are_stored() {
     let (database, store) = fresh_store().await;
-    let mut told: Vec<(Uuid, u64)> = Vec::new();
-    for _ in 0..effort(3) {
+    let mut acknowledged_ids: Vec<(Uuid, u64)> = Vec::new();
+    for _ in 0..effort(2, 3) {
         let mut client = tokio::process::Command::new(std::env::current_exe().unwrap())
             .args([
                 "postgres::crash::client",
@@ -361,12 +364,12 @@ async fn what_a_killed_client_was_told_is_stored() {
         let mut count = 0;
         while let Some(line) = lines.next_line().await.unwrap() {
             let Some((id, position)) = line
-                .strip_prefix("@told ")
+                .strip_prefix("@acknowledged ")
                 .and_then(|rest| rest.split_once(' '))
             else {
                 continue;
             };
-            told.push((id.parse().unwrap(), position.parse().unwrap()));
+            acknowledged_ids.push((id.parse().unwrap(), position.parse().unwrap()));
             count += 1;
             if count == 100 {
                 client.kill().await.unwrap();
@@ -379,7 +382,7 @@ async fn what_a_killed_client_was_told_is_stored() {
         .iter()
         .map(|message| (message.id(), message.position().get()))
         .collect();
-    for (id, position) in told {
+    for (id, position) in acknowledged_ids {
         assert_eq!(stored.get(&id), Some(&position));
     }
     check(&store, &[]).await;
@@ -400,11 +403,11 @@ async fn client() {
             tokio::spawn(async move {
                 for round in 0.. {
                     let sent = send(&store, number, round).await;
-                    let written = sent.answer.expect("the server is there");
+                    let written = sent.answer.expect("the server is up");
                     let mut output = std::io::stdout().lock();
-                    for (message, place) in sent.messages.iter().zip(written) {
-                        let id = message.id().expect("each has one");
-                        let _ = writeln!(output, "@told {id} {}", place.position);
+                    for (message, written_at) in sent.messages.iter().zip(written) {
+                        let id = message.id().expect("each message has an id");
+                        let _ = writeln!(output, "@acknowledged {id} {}", written_at.position);
                     }
                 }
             })

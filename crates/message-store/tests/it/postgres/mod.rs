@@ -1,4 +1,4 @@
-//! The store in a real PostgreSQL.
+//! The PostgreSQL store, on a real server.
 
 mod clients;
 mod conformance;

@@ -5,14 +5,15 @@ use std::time::Duration;
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{Error, MessageStore, NamespaceName, Namespaces};
 
+use crate::namespaces;
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{effort, fresh_database, wait_until, whole_category, write};
 
-fn name(name: &str) -> NamespaceName {
+fn namespace(name: &str) -> NamespaceName {
     NamespaceName::new(name).expect("the name is valid")
 }
 
-/// Names that a careless backend would take for one another, or for SQL.
+/// Names that a careless backend would confuse with each other or execute as SQL.
 const NAMES: [&str; 9] = [
     "tenant-1",
     "tenant_1",
@@ -26,21 +27,21 @@ const NAMES: [&str; 9] = [
 ];
 
 #[tokio::test]
-async fn names_that_differ_in_punctuation_stay_apart() {
+async fn names_that_differ_in_punctuation_stay_distinct() {
     let database = fresh_database().await;
     let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
         .await
         .unwrap();
     let mut stores: Vec<PostgresStore> = Vec::new();
     for (number, one) in NAMES.iter().enumerate() {
-        namespaces.create(&name(one), None).await.unwrap();
-        let store = namespaces.open(&name(one)).await.unwrap();
+        namespaces.create(&namespace(one), None).await.unwrap();
+        let store = namespaces.open(&namespace(one)).await.unwrap();
         for _ in 0..=number {
             write(&store, "a-1", number as u64).await;
         }
         stores.push(store);
     }
-    let stats = namespaces.stats().expect("none is being opened");
+    let stats = namespaces.stats().expect("no store is being opened");
     assert_eq!(stats.messages_written, 45);
     for (number, store) in stores.iter().enumerate() {
         let messages = whole_category(store, "").await;
@@ -59,71 +60,63 @@ async fn names_that_differ_in_punctuation_stay_apart() {
         .map(|namespace| namespace.name.as_str())
         .collect();
     assert_eq!(listed, sorted);
-    assert_eq!(namespaces.delete(&name(NAMES[3])).await.unwrap(), 4);
+    assert_eq!(namespaces.delete(&namespace(NAMES[3])).await.unwrap(), 4);
     assert!(matches!(stores[3].head().await, Err(Error::Closed)));
     assert!(matches!(
-        namespaces.open(&name(NAMES[3])).await,
+        namespaces.open(&namespace(NAMES[3])).await,
         Err(Error::NamespaceNotFound { .. })
     ));
     assert_eq!(whole_category(&stores[4], "").await.len(), 5);
     namespaces.close().await;
 }
 
-/// One that another process deleted is not found any more, and one that it made again is another.
+/// A namespace that another process deletes is gone, and a recreated one is a new namespace.
 #[tokio::test]
-async fn what_another_process_deleted_and_made_again_is_opened_anew() {
+async fn namespace_recreated_by_other_process_is_reopened() {
     let database = fresh_database().await;
     let connect = || PostgresNamespaces::connect(Config::new(database.url()));
-    let (own, other) = (connect().await.unwrap(), connect().await.unwrap());
-    own.create(&name("one"), None).await.unwrap();
-    let before = own.open(&name("one")).await.unwrap();
+    let (first, other) = (connect().await.unwrap(), connect().await.unwrap());
+    first.create(&namespace("one"), None).await.unwrap();
+    let before = first.open(&namespace("one")).await.unwrap();
     write(&before, "a-1", 1).await;
 
-    assert_eq!(other.delete(&name("one")).await.unwrap(), 1);
-    let opened = own.open(&name("one")).await;
+    assert_eq!(other.delete(&namespace("one")).await.unwrap(), 1);
+    let opened = first.open(&namespace("one")).await;
     assert!(matches!(opened, Err(Error::NamespaceNotFound { .. })));
     assert!(matches!(before.head().await, Err(Error::Closed)));
 
-    other.create(&name("one"), None).await.unwrap();
-    let after = own.open(&name("one")).await.unwrap();
+    other.create(&namespace("one"), None).await.unwrap();
+    let after = first.open(&namespace("one")).await.unwrap();
     assert_eq!(after.head().await.unwrap(), None);
-    let theirs = other.open(&name("one")).await.unwrap();
+    let theirs = other.open(&namespace("one")).await.unwrap();
     write(&theirs, "a-1", 1).await;
     assert_eq!(whole_category(&after, "").await.len(), 1);
-    own.close().await;
+    first.close().await;
     other.close().await;
 }
 
 #[tokio::test]
-async fn a_store_that_was_closed_is_opened_anew() {
+async fn closed_store_is_reopened() {
     let database = fresh_database().await;
-    let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
-        .await
-        .unwrap();
-    namespaces.create(&name("one"), None).await.unwrap();
-    for messages in 1..3 {
-        let store = namespaces.open(&name("one")).await.unwrap();
-        write(&store, "a-1", 1).await;
-        assert_eq!(whole_category(&store, "").await.len(), messages);
-        store.close().await;
-    }
-    assert_eq!(namespaces.delete(&name("one")).await.unwrap(), 2);
+    let config = Config::new(database.url());
+    let namespaces = PostgresNamespaces::connect(config).await.unwrap();
+    namespaces::closed_store_is_reopened(&namespaces).await;
     namespaces.close().await;
 }
 
-/// A writer in one namespace does not wait for one in the same category of another.
+/// A writer does not wait for a writer of the same category in another namespace.
 #[tokio::test]
-async fn each_namespace_has_locks_and_positions_of_its_own() {
+async fn namespaces_have_separate_locks_and_positions() {
     let database = fresh_database().await;
     let namespaces = PostgresNamespaces::connect(Config::new(database.url()))
         .await
         .unwrap();
     for one in ["one", "two"] {
-        namespaces.create(&name(one), None).await.unwrap();
+        namespaces.create(&namespace(one), None).await.unwrap();
     }
     let [one, two] = [
-        namespaces.open(&name("one")).await.unwrap(),
-        namespaces.open(&name("two")).await.unwrap(),
+        namespaces.open(&namespace("one")).await.unwrap(),
+        namespaces.open(&namespace("two")).await.unwrap(),
     ];
     let mut sql = Sql::connect(database.url()).await;
     let schema = sql
@@ -152,14 +145,14 @@ async fn each_namespace_has_locks_and_positions_of_its_own() {
 }
 
 #[tokio::test]
-async fn of_several_at_once_one_creates() {
+async fn one_of_concurrent_creators_succeeds() {
     let database = fresh_database().await;
     let config = Config::new(database.url());
     let connect = || PostgresNamespaces::connect(config.clone());
     let (one, two) = tokio::join!(connect(), connect());
     let [one, two] = [one.unwrap(), two.unwrap()];
     let attributes = Some(r#"{"owner":"me"}"#);
-    let (tenant, same) = (name("tenant"), name("tenant"));
+    let (tenant, same) = (namespace("tenant"), namespace("tenant"));
     let created = tokio::join!(
         one.create(&tenant, attributes),
         two.create(&same, attributes)
@@ -174,36 +167,39 @@ async fn of_several_at_once_one_creates() {
     two.close().await;
 }
 
-/// A store that was put into a schema by name keeps it for itself.
+/// A store that was opened in a schema by name keeps that schema.
 #[tokio::test]
-async fn a_namespace_never_gets_the_schema_of_another_store() {
+async fn namespace_never_takes_schema_of_other_store() {
     let database = fresh_database().await;
     let config = Config::new(database.url());
     let other = PostgresStore::connect(config.clone().schema("message_store_1"));
     let other = other.await.unwrap();
     write(&other, "a-1", 1).await;
     let namespaces = PostgresNamespaces::connect(config).await.unwrap();
-    namespaces.create(&name("one"), None).await.unwrap();
-    let one = namespaces.open(&name("one")).await.unwrap();
+    namespaces.create(&namespace("one"), None).await.unwrap();
+    let one = namespaces.open(&namespace("one")).await.unwrap();
     assert!(whole_category(&one, "").await.is_empty());
-    assert_eq!(namespaces.delete(&name("one")).await.unwrap(), 0);
+    assert_eq!(namespaces.delete(&namespace("one")).await.unwrap(), 0);
     assert_eq!(whole_category(&other, "").await.len(), 1);
     namespaces.close().await;
     other.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_deleted_while_it_is_opened_is_not_installed_again() {
+async fn namespace_deleted_while_opening_is_not_reinstalled() {
     let database = fresh_database().await;
     let connect = || PostgresNamespaces::connect(Config::new(database.url()));
     let mut sql = Sql::connect(database.url()).await;
-    let one = name("one");
-    for delay_ms in 0..effort(40) as u64 {
-        let (own, other) = (connect().await.unwrap(), connect().await.unwrap());
-        own.create(&one, None).await.unwrap();
+    let one = namespace("one");
+    // Covers the 40 ms that opening takes; thorough runs try every delay.
+    let delays = effort(10, 40).max(1) as u64;
+    let step = (40 / delays).max(1);
+    for delay_ms in (0..delays).map(|number| number * step) {
+        let (first, other) = (connect().await.unwrap(), connect().await.unwrap());
+        first.create(&one, None).await.unwrap();
         let opening = async {
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
-            own.open(&one).await
+            first.open(&one).await
         };
         let (opened, deleted) = tokio::join!(opening, other.delete(&one));
         assert_eq!(deleted.unwrap(), 0);
@@ -214,7 +210,7 @@ async fn what_is_deleted_while_it_is_opened_is_not_installed_again() {
         let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'message\\_store\\__%'
                      AND nspname <> 'message_store_namespaces'";
         assert_eq!(sql.number(left).await, 0, "after {delay_ms} ms");
-        own.close().await;
+        first.close().await;
         other.close().await;
     }
 }

@@ -1,5 +1,5 @@
-//! Readers that page by global position miss nothing, whoever writes and however transactions
-//! overlap.
+//! Readers that page by global position miss no message, with any writers and any overlap of
+//! transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ fn numbers(messages: &[message_store::RecordedMessage]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn what_follows_an_open_write_is_seen_after_it() {
+async fn messages_after_open_write_are_seen_after_it() {
     let (database, store) = fresh_store().await;
     let mut open = Sql::connect(database.url()).await;
     let mut quick = Sql::connect(database.url()).await;
@@ -37,7 +37,7 @@ async fn what_follows_an_open_write_is_seen_after_it() {
             store.head().await.unwrap().map(GlobalPosition::get),
             before.last().copied()
         );
-        // A category waits for nobody.
+        // A category does not wait for the open write.
         assert!(!whole_category(&store, "quick").await.is_empty());
         open.run(end).await;
         let seen = whole_category(&store, "").await;
@@ -49,7 +49,7 @@ async fn what_follows_an_open_write_is_seen_after_it() {
 }
 
 #[tokio::test]
-async fn a_rolled_back_savepoint_leaves_the_next_write_announced() {
+async fn write_after_savepoint_rollback_is_announced() {
     let (database, store) = fresh_store().await;
     let mut open = Sql::connect(database.url()).await;
     open.run("BEGIN; SAVEPOINT s").await;
@@ -64,7 +64,7 @@ async fn a_rolled_back_savepoint_leaves_the_next_write_announced() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_writes_no_message_holds_nobody_up() {
+async fn transaction_without_messages_delays_no_reader() {
     let (database, store) = fresh_store().await;
     let mut foreign = Sql::connect(database.url()).await;
     foreign
@@ -77,7 +77,7 @@ async fn a_transaction_that_writes_no_message_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn all_messages_are_not_read_under_an_old_snapshot() {
+async fn reading_all_messages_in_old_snapshot_is_refused() {
     let (database, store) = fresh_store().await;
     let mut sql = Sql::connect(database.url()).await;
     sql.run("BEGIN ISOLATION LEVEL REPEATABLE READ").await;
@@ -86,9 +86,9 @@ async fn all_messages_are_not_read_under_an_old_snapshot() {
     store.close().await;
 }
 
-/// A database whose default is another does not change what the store's sessions see.
+/// The sessions of the store set their own isolation level.
 #[tokio::test]
-async fn the_database_may_have_another_isolation_by_default() {
+async fn store_ignores_default_isolation_of_database() {
     let (database, store) = fresh_store().await;
     store.close().await;
     let mut sql = Sql::connect(database.url()).await;
@@ -104,7 +104,7 @@ async fn the_database_may_have_another_isolation_by_default() {
 }
 
 #[tokio::test]
-async fn a_write_waits_for_its_own_category_alone() {
+async fn write_waits_only_for_its_category() {
     let (database, store) = fresh_store().await;
     let mut open = Sql::connect(database.url()).await;
     open.run("BEGIN").await;
@@ -140,23 +140,24 @@ async fn waiting_locks(database: &Database) -> i64 {
     .await
 }
 
-/// A client takes two categories in the other order than the store does.
+/// A client locks two categories in the opposite order of the store.
 #[tokio::test]
-async fn a_deadlock_ends_with_both_written() {
+async fn deadlocked_write_is_retried() {
     let database = fresh_database().await;
     let mut sql = Sql::connect(database.url()).await;
-    // Who has waited for so long looks for a deadlock and ends: the store, not the client.
+    // A session looks for a deadlock once, after this time. So the store is aborted, not the client.
+    // The store's time must be enough for the client to wait too.
     sql.run("SET deadlock_timeout = '1min'").await;
     sql.run(
         "DO $$ BEGIN
-           EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 4000', current_database());
+           EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 1500', current_database());
          END $$",
     )
     .await;
     let mut config = Config::new(database.url());
     config.write_timeout = Duration::from_secs(60);
     let store = connect(config).await;
-    // By the order of their keys.
+    // In the order of their lock keys.
     let mut names = ["left", "right"];
     names.sort_by_key(|name| message_store::hash_64(name));
     let [first, second] = names;
@@ -176,12 +177,13 @@ async fn a_deadlock_ends_with_both_written() {
     .await;
     sql.write(&format!("{first}-1")).await;
     sql.run("COMMIT").await;
-    writing.await.unwrap().expect("the write is sent again");
+    writing.await.unwrap().expect("the write is retried");
     assert_eq!(whole_category(&store, "").await.len(), 4);
     store.close().await;
 }
 
-/// Pages one category, or with an empty name all messages, until `stop`, and then to the end.
+/// Pages a category, or all messages if the name is empty, until `stop` is set, and then to the
+/// end.
 async fn page(store: PostgresStore, name: &'static str, stop: Arc<AtomicBool>) -> Vec<u64> {
     let mut seen = Vec::new();
     let mut next = GlobalPosition::START;
@@ -199,7 +201,8 @@ async fn page(store: PostgresStore, name: &'static str, stop: Arc<AtomicBool>) -
     }
 }
 
-/// Writes by SQL, every tenth message in a transaction that stays open for a while or is undone.
+/// Writes by SQL. Every tenth message is in a transaction that stays open for a while and is
+/// committed or rolled back.
 fn client(url: &str, number: usize, writes: usize) -> JoinHandle<()> {
     let url = url.to_owned();
     tokio::spawn(async move {
@@ -224,9 +227,9 @@ fn client(url: &str, number: usize, writes: usize) -> JoinHandle<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_miss_nothing_while_clients_and_the_crate_write() {
+async fn readers_miss_no_message_of_concurrent_writers() {
     const CALLERS: usize = 4;
-    let writes = effort(200);
+    let writes = effort(100, 200);
     let (database, store) = fresh_store().await;
     let other = connect(Config::new(database.url())).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -234,7 +237,7 @@ async fn readers_miss_nothing_while_clients_and_the_crate_write() {
         .into_iter()
         .map(|name| tokio::spawn(page(store.clone(), name, Arc::clone(&stop))))
         .collect();
-    // Open from the beginning for as long as it takes, without having written.
+    // Open during the whole test, without a message.
     let mut foreign = Sql::connect(database.url()).await;
     foreign
         .run("CREATE TABLE other (id int); BEGIN; INSERT INTO other VALUES (1)")

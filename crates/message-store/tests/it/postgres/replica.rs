@@ -14,7 +14,7 @@ use sqlx::Connection as _;
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    category, connect, message, server_of_its_own, stream_name, wait_until, whole_category,
+    category, connect, message, separate_server, stream_name, wait_until, whole_category,
     whole_stream,
 };
 
@@ -26,17 +26,17 @@ struct Replica {
 }
 
 impl Replica {
-    async fn of(url: &str) -> Self {
+    async fn start(url: &str) -> Self {
         let mut sql = Sql::connect(url).await;
         let binaries = sql
             .value("SELECT setting FROM pg_config() WHERE name = 'BINDIR'")
             .await;
         let data = sql.value("SHOW data_directory").await;
-        let owner = std::fs::metadata(&data).expect("the server is on this machine");
+        let owner = std::fs::metadata(&data).expect("the server runs on this machine");
         let (user, group) = (owner.uid(), owner.gid());
         let folder = Path::new(&data).with_file_name(format!("replica{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder beside the server's");
-        chown(&folder, Some(user), Some(group)).expect("it is given to the server's user");
+        chown(&folder, Some(user), Some(group)).expect("the owner of the folder can be changed");
         let command = |name: &str| {
             let mut command = Command::new(Path::new(&binaries).join(name));
             command.uid(user).gid(group).current_dir("/");
@@ -48,8 +48,8 @@ impl Replica {
             .args(["-R", "-X", "stream", "-c", "fast", "-d", url])
             .status();
         assert!(
-            copied.expect("it runs").success(),
-            "the server can't be copied"
+            copied.expect("the program starts").success(),
+            "the server cannot be copied"
         );
         set_mode(&folder, 0o700);
         let port = free_port();
@@ -57,7 +57,7 @@ impl Replica {
             .args(["-p", &port.to_string(), "-k", ""])
             .args(["-c", "listen_addresses=127.0.0.1"])
             .spawn()
-            .expect("it runs");
+            .expect("the program starts");
         let (before, rest) = url.split_once('@').expect("a user");
         let (_, database) = rest.split_once('/').expect("a database");
         let replica = Self {
@@ -75,7 +75,7 @@ impl Replica {
 
 impl Drop for Replica {
     fn drop(&mut self) {
-        // Whatever is left of it goes with the server's folder.
+        // Remaining files are deleted with the server's folder.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -85,7 +85,7 @@ impl Drop for Replica {
 fn set_mode(folder: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
     let permissions = std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(folder, permissions).expect("the folder is ours");
+    std::fs::set_permissions(folder, permissions).expect("the mode of the folder can be changed");
 }
 
 fn free_port() -> u16 {
@@ -94,11 +94,11 @@ fn free_port() -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_position_reads_it_from_the_replica() {
-    let server = server_of_its_own().await;
-    // Installed first: a replica can't be written to.
+async fn wait_for_position_makes_it_readable_on_replica() {
+    let server = separate_server().await;
+    // Installed first, because a replica is read-only.
     connect(Config::new(server.url())).await.close().await;
-    let replica = Replica::of(server.url()).await;
+    let replica = Replica::start(server.url()).await;
     let mut config = Config::new(server.url()).replica_url(&replica.url);
     config.read_timeout = Duration::from_millis(500);
     let store = connect(config).await;
@@ -109,7 +109,7 @@ async fn who_waits_for_a_position_reads_it_from_the_replica() {
         .write_message(&name, message(1), ExpectedVersion::Any)
         .await;
     let written = written.unwrap();
-    // Behind, and known to be.
+    // The replica is behind, and the store knows it.
     assert!(whole_stream(&store, "a-1").await.is_empty());
     let behind = store.wait_for(written.global_position).await;
     assert!(
@@ -122,14 +122,14 @@ async fn who_waits_for_a_position_reads_it_from_the_replica() {
         ),
         "{behind:?}"
     );
-    // All messages, what an id stands for and the head come from the server itself.
+    // Reads of all messages and of the head go to the primary.
     assert_eq!(whole_category(&store, "").await.len(), 1);
     assert_eq!(store.head().await.unwrap(), Some(written.global_position));
     on_replica.run("SELECT pg_wal_replay_resume()").await;
     store.wait_for(written.global_position).await.unwrap();
     assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
     assert_eq!(whole_category(&store, "a").await.len(), 1);
-    // A position that nobody has: all that is committed by now is there.
+    // A position that no message has: everything committed so far is readable.
     for number in 2..20 {
         store
             .write_message(&name, message(number), ExpectedVersion::Any)
@@ -145,13 +145,13 @@ async fn who_waits_for_a_position_reads_it_from_the_replica() {
     store.close().await;
 }
 
-/// A member passes what others of its group read, up to the head. What the replica does not have yet
-/// is not passed with it.
+/// A member skips messages of other members up to the head. It must not skip messages that the
+/// replica does not have yet.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_of_a_group_misses_nothing_that_the_replica_has_late() {
-    let server = server_of_its_own().await;
+async fn group_member_misses_no_message_of_lagging_replica() {
+    let server = separate_server().await;
     connect(Config::new(server.url())).await.close().await;
-    let replica = Replica::of(server.url()).await;
+    let replica = Replica::start(server.url()).await;
     let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;
     let mut on_replica = Sql::connect(&replica.url).await;
     on_replica.run("SELECT pg_wal_replay_pause()").await;

@@ -1,4 +1,4 @@
-//! Installing, verifying, configuring.
+//! Installing and verifying the schema, and the configuration.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_database, fresh_store, message, stream_name, write};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_processes_install_at_once() {
+async fn concurrent_processes_install_schema_once() {
     let database = fresh_database().await;
     let connecting: Vec<_> = (0..6)
         .map(|_| tokio::spawn(PostgresStore::connect(Config::new(database.url()))))
@@ -33,7 +33,7 @@ async fn several_processes_install_at_once() {
 }
 
 #[tokio::test]
-async fn what_differs_is_named() {
+async fn schema_differences_are_named() {
     for (change, difference) in [
         (
             "DROP INDEX message_store.messages_category",
@@ -68,7 +68,7 @@ async fn what_differs_is_named() {
 }
 
 #[tokio::test]
-async fn where_names_are_looked_up_makes_no_difference() {
+async fn search_path_does_not_affect_store() {
     let (database, store) = fresh_store().await;
     store.close().await;
     let name = database.name();
@@ -78,7 +78,7 @@ async fn where_names_are_looked_up_makes_no_difference() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_left_alone() {
+async fn newer_schema_is_refused() {
     let (database, store) = fresh_store().await;
     store.close().await;
     let mut sql = Sql::connect(database.url()).await;
@@ -97,9 +97,9 @@ async fn a_newer_schema_is_left_alone() {
     );
 }
 
-/// Who may not create roles installs the rest.
+/// An owner who may not create roles installs everything else.
 #[tokio::test]
-async fn an_owner_without_the_right_to_create_roles_installs() {
+async fn owner_without_createrole_installs_schema() {
     let database = fresh_database().await;
     let mut sql = Sql::connect(database.url()).await;
     let name = database.name();
@@ -117,7 +117,7 @@ async fn an_owner_without_the_right_to_create_roles_installs() {
 }
 
 #[tokio::test]
-async fn bad_configuration_is_refused_by_the_name_of_its_field() {
+async fn invalid_configuration_names_its_field() {
     let database = fresh_database().await;
     let url = database.url();
     let configs = [
@@ -139,7 +139,7 @@ async fn bad_configuration_is_refused_by_the_name_of_its_field() {
 }
 
 #[tokio::test]
-async fn a_write_that_can_not_have_its_lock_times_out_and_writes_nothing() {
+async fn write_without_lock_times_out_and_writes_nothing() {
     let database = fresh_database().await;
     let mut config = Config::new(database.url());
     config.write_timeout = Duration::from_millis(400);
@@ -170,18 +170,18 @@ async fn a_write_that_can_not_have_its_lock_times_out_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn health_tells_the_durability_of_the_servers_settings() {
+async fn health_reports_durability_settings() {
     let (_database, store) = fresh_store().await;
     let health = store.health().await.unwrap();
     assert_eq!(health.backend, "PostgreSQL");
-    // The server of the tests is a fast one.
+    // The server of the tests does not sync to disk.
     assert!(!health.is_durable);
     assert_eq!(health.durability[0], ("fsync", "off".to_owned()));
     store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_takes_no_more_writes_than_configured() {
+async fn commit_takes_at_most_configured_writes() {
     let database = fresh_database().await;
     let mut config = Config::new(database.url());
     config.max_batch_requests = 3;
@@ -201,14 +201,14 @@ async fn a_commit_takes_no_more_writes_than_configured() {
 }
 
 #[tokio::test]
-async fn other_processes_are_notified_once_a_commit() {
+async fn commit_notifies_other_processes() {
     let (database, store) = fresh_store().await;
     let mut quiet = Config::new(database.url());
     quiet.notify = false;
     let quiet = connect(quiet).await;
     let reader = connect(Config::new(database.url())).await;
     let mut hints = reader.notifications();
-    // The first comes when the connection listens.
+    // The first notification comes when the connection begins to listen.
     hints.changed().await;
     write(&store, "a-1", 1).await;
     hints.changed().await;

@@ -1,4 +1,4 @@
-//! Writes of the crate and of clients to the same streams.
+//! Writes of the crate and of SQL clients to the same streams.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::support::postgres::{
     connect, effort, fresh_store, message, stream_name, whole_stream, write,
 };
 
-/// In each round all expect the same version; one of them may write.
+/// In each round, all writers expect the same version and exactly one of them succeeds.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_clients_and_callers_with_one_expected_version_one_wins() {
+async fn one_of_concurrent_writers_with_same_version_wins() {
     let (database, store) = fresh_store().await;
     let other = connect(Config::new(database.url())).await;
     let mut clients = Vec::new();
     for _ in 0..3 {
         clients.push(Sql::connect(database.url()).await);
     }
-    for round in 0..effort(50) as i64 {
+    for round in 0..effort(30, 50) as i64 {
         let expected = ExpectedVersion::from_number(Some(round - 1)).unwrap();
         let callers: Vec<_> = [&store, &other, &store, &store]
             .into_iter()
@@ -79,7 +79,7 @@ async fn of_clients_and_callers_with_one_expected_version_one_wins() {
 }
 
 #[tokio::test]
-async fn what_a_client_wrote_is_found_by_its_id() {
+async fn message_of_sql_client_is_found_by_id() {
     let (database, store) = fresh_store().await;
     let mut sql = Sql::connect(database.url()).await;
     let id = Uuid::now_v7();
@@ -107,7 +107,7 @@ async fn what_a_client_wrote_is_found_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_the_crate_wrote_is_taken_for_a_client() {
+async fn message_of_crate_conflicts_for_sql_client() {
     let (database, store) = fresh_store().await;
     let id = Uuid::now_v7();
     let written = message(1).with_id(id);
@@ -126,12 +126,12 @@ async fn what_the_crate_wrote_is_taken_for_a_client() {
     store.close().await;
 }
 
-/// Two stores write one id at once, to two categories, so that no lock keeps them apart.
+/// Two stores write the same id concurrently to two categories, which no lock serializes.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_id_at_once_in_two_processes_is_stored_once() {
+async fn concurrent_writes_with_same_id_store_one() {
     let (database, store) = fresh_store().await;
     let other = connect(Config::new(database.url())).await;
-    for round in 0..effort(50) {
+    for round in 0..effort(30, 50) {
         let id = Uuid::now_v7();
         let (one, two) = (format!("a-{round}"), format!("b-{round}"));
         let (one, two) = (stream_name(&one), stream_name(&two));
@@ -151,14 +151,14 @@ async fn one_id_at_once_in_two_processes_is_stored_once() {
 }
 
 #[tokio::test]
-async fn json_that_the_database_can_not_store_is_refused_by_its_path() {
+async fn json_unsupported_by_database_is_refused_with_path() {
     let (_database, store) = fresh_store().await;
     let name = stream_name("a-1");
     let with = |data: &str, metadata: &str| {
         let message = Message::builder("T")
             .data_json(data)
             .metadata_json(metadata);
-        message.build().expect("it is JSON")
+        message.build().expect("the data is JSON")
     };
     let nul = r#"{"a":"\u0000"}"#;
     let field = |refused: Error| match refused {
@@ -191,9 +191,9 @@ async fn json_that_the_database_can_not_store_is_refused_by_its_path() {
     store.close().await;
 }
 
-/// What the driver can't know beforehand reaches its own caller alone.
+/// An error that only the server detects reaches only the caller of that write.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_beyond_the_databases_fails_nobody_else() {
+async fn oversized_number_fails_only_its_write() {
     let (_database, store) = fresh_store().await;
     let callers: Vec<_> = (0..40)
         .map(|number| {
@@ -222,7 +222,7 @@ async fn a_number_beyond_the_databases_fails_nobody_else() {
 }
 
 #[tokio::test]
-async fn large_payloads_come_back_whole() {
+async fn large_payloads_are_compressed_and_round_trip() {
     let (database, store) = fresh_store().await;
     let text = "registrar ".repeat(20_000);
     let large = Message::builder("T").data(&text).metadata(&vec![1; 5000]);
@@ -253,7 +253,7 @@ async fn large_payloads_come_back_whole() {
 }
 
 #[tokio::test]
-async fn the_patient_and_the_quick_count_together() {
+async fn stats_count_both_write_queues() {
     let (database, store) = fresh_store().await;
     let mut open = Sql::connect(database.url()).await;
     open.run("BEGIN").await;
@@ -275,9 +275,9 @@ async fn the_patient_and_the_quick_count_together() {
     assert!(matches!(store.head().await, Err(Error::Closed)));
 }
 
-/// Longer than any clock goes, and than the server can be told.
+/// Longer than any clock, and than the server supports.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_may_take_for_ever() {
+async fn maximum_timeout_is_accepted() {
     let (database, _) = fresh_store().await;
     let mut config = Config::new(database.url());
     config.write_timeout = Duration::MAX;
@@ -292,7 +292,7 @@ async fn a_call_may_take_for_ever() {
 }
 
 #[test]
-fn a_printed_configuration_has_no_password() {
+fn debug_output_of_config_hides_password() {
     let config = Config::new("postgres://u:secret@h/a").replica_url("postgres://u:secret@r/a");
     assert!(!format!("{config:?}").contains("secret"));
 }

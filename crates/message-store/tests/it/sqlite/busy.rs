@@ -6,18 +6,18 @@ use rusqlite::Connection;
 
 use crate::support::sqlite::{all, message, open, stream_name};
 
-/// A store whose writes wait no longer than this for another's lock.
-fn impatient(path: &std::path::Path) -> BlockingSqliteStore {
+/// A store whose writes wait 50 ms for a lock.
+fn open_with_short_timeout(path: &std::path::Path) -> BlockingSqliteStore {
     let mut config = Config::file(path);
     config.write_timeout = Duration::from_millis(50);
     BlockingSqliteStore::open(config).unwrap()
 }
 
 #[test]
-fn a_lock_of_another_is_waited_for_as_long_as_allowed() {
+fn write_waits_for_foreign_lock_until_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
-    let store = impatient(&path);
+    let store = open_with_short_timeout(&path);
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = store.write_message(&stream_name("a-1"), message(0), ExpectedVersion::Any);
@@ -40,7 +40,7 @@ fn a_lock_of_another_is_waited_for_as_long_as_allowed() {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
+async fn task_waiting_for_lock_does_not_block_thread() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let store = SqliteStore::from(open(&path));
@@ -48,7 +48,7 @@ async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let account = stream_name("a-1");
     let write = store.write_message(&account, message(0), ExpectedVersion::Any);
-    // Both run on the one thread of this runtime.
+    // Both run on the single thread of this runtime.
     let release = async {
         tokio::time::sleep(Duration::from_millis(20)).await;
         other.execute_batch("COMMIT").unwrap();
@@ -57,9 +57,9 @@ async fn a_task_that_waits_for_a_lock_leaves_its_thread_to_others() {
     written.unwrap();
 }
 
-/// Longer than any clock goes, and than SQLite can be told.
+/// Longer than any clock, and than SQLite supports.
 #[tokio::test]
-async fn a_call_may_take_for_ever() {
+async fn maximum_timeout_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::file(folder.path().join("messages.sqlite"));
     config.write_timeout = Duration::MAX;

@@ -8,9 +8,9 @@ use crate::support::sqlite::{all, lines, messages, open, start_worker, stream_na
 const WRITERS: u64 = 4;
 const ROUNDS: usize = 3;
 
-/// Writes batches of two until it is killed, and prints each that was acknowledged.
+/// Writes batches of two until it is killed, and prints each acknowledged batch.
 #[test]
-fn writer() {
+fn writer_worker() {
     let Some(path) = worker_file() else { return };
     let store = open(&path);
     std::thread::scope(|scope| {
@@ -33,12 +33,12 @@ fn writer() {
 }
 
 #[test]
-fn a_killed_process_loses_nothing_that_was_acknowledged() {
+fn killed_process_keeps_acknowledged_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let mut acknowledged = Vec::new();
     for round in 0..ROUNDS {
-        let mut worker = start_worker("sqlite::crash::writer", &path);
+        let mut worker = start_worker("sqlite::crash::writer_worker", &path);
         let mut lines = lines(&mut worker);
         acknowledged.extend(lines.by_ref().take(100 + 37 * round));
         worker.kill().unwrap();

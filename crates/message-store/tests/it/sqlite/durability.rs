@@ -4,7 +4,7 @@ use message_store::{Error, ExpectedVersion};
 use crate::support::sqlite::{all, message, open, stream_name};
 
 #[test]
-fn durability_is_read_back() {
+fn health_reports_durability_settings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     for (durability, synchronous, is_durable) in [
@@ -26,7 +26,7 @@ fn durability_is_read_back() {
 }
 
 #[test]
-fn a_store_that_was_closed_leaves_one_file() {
+fn closed_store_leaves_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let store = open(&path);
@@ -40,7 +40,7 @@ fn a_store_that_was_closed_leaves_one_file() {
 }
 
 #[test]
-fn a_backup_is_a_store_of_one_moment() {
+fn backup_during_writes_is_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (
         folder.path().join("messages.sqlite"),
@@ -66,13 +66,13 @@ fn a_backup_is_a_store_of_one_moment() {
     assert_eq!(copied, all(&store)[..copied.len()]);
     assert!(
         store.backup(&copy).is_err(),
-        "a backup never takes the place of a file"
+        "a backup never replaces a file"
     );
     assert_eq!(all(&open(&copy)), copied);
 }
 
 #[test]
-fn a_store_in_memory_is_backed_up_to_a_file() {
+fn in_memory_store_is_backed_up_to_file() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.sqlite");
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
@@ -84,20 +84,20 @@ fn a_store_in_memory_is_backed_up_to_a_file() {
 }
 
 #[test]
-fn a_backup_touches_no_other_file() {
+fn backup_changes_no_other_file() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.sqlite");
     let others = folder.path().join("copy.sqlite.part");
-    std::fs::write(&others, "of somebody else").unwrap();
+    std::fs::write(&others, "foreign content").unwrap();
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     store.backup(&copy).unwrap();
     store.backup(&copy).unwrap_err();
-    assert_eq!(std::fs::read(&others).unwrap(), b"of somebody else");
+    assert_eq!(std::fs::read(&others).unwrap(), b"foreign content");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
 #[test]
-fn a_backup_that_can_not_be_written_is_told_as_such() {
+fn unwritable_backup_is_io_error() {
     let folder = tempfile::tempdir().unwrap();
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     let refused = store.backup(&folder.path().join("absent").join("copy.sqlite"));

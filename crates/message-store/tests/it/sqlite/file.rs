@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use message_store::conformance::Json;
 use message_store::sqlite::{Config, SqliteStore};
 
-/// A folder of its own for each store, in a place that the next run clears: a store of the suite
-/// may outlive its test.
+/// A new folder for each store. The next run clears them all, because a store of the suite may
+/// outlive its test.
 fn fresh_folder() -> PathBuf {
     static CLEAR: Once = Once::new();
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("message-store-suite");
+    let folder_of_all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("message-store-suite");
     CLEAR.call_once(|| {
-        let _ = fs::remove_dir_all(&place);
+        let _ = fs::remove_dir_all(&folder_of_all);
     });
-    let folder = place.join(NEXT.fetch_add(1, Ordering::Relaxed).to_string());
+    let folder = folder_of_all.join(NEXT.fetch_add(1, Ordering::Relaxed).to_string());
     fs::create_dir_all(&folder).unwrap();
     folder
 }

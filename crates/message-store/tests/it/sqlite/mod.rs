@@ -1,4 +1,4 @@
-//! The store in SQLite.
+//! The SQLite store.
 
 mod busy;
 mod crash;

@@ -5,10 +5,11 @@ use message_store::sqlite::{Config, SqliteNamespaces};
 use message_store::{Error, ExpectedVersion, MessageStore, NamespaceName, Namespaces, StoreInfo};
 use tokio::task::JoinSet;
 
-use crate::support::sqlite::{message, stream_name};
+use crate::namespaces;
+use crate::support::sqlite::{effort, message, stream_name};
 
-/// Names that differ in punctuation or capitals alone, or lead elsewhere where they are joined to
-/// a path unchecked.
+/// Names that differ only in punctuation or case, or that lead outside the folder if they are
+/// joined to a path unchecked.
 const ODD: [&str; 14] = [
     "a",
     "A",
@@ -36,11 +37,14 @@ fn in_folder(folder: &Path) -> SqliteNamespaces {
 
 async fn names(namespaces: &SqliteNamespaces) -> Vec<String> {
     let listed = namespaces.list().await.unwrap();
-    listed.into_iter().map(|own| own.name.to_string()).collect()
+    listed
+        .into_iter()
+        .map(|listed| listed.name.to_string())
+        .collect()
 }
 
-async fn write(namespaces: &SqliteNamespaces, own: &str, count: u64) {
-    let store = namespaces.open(&namespace(own)).await.unwrap();
+async fn write(namespaces: &SqliteNamespaces, name: &str, count: u64) {
+    let store = namespaces.open(&namespace(name)).await.unwrap();
     for number in 0..count {
         store
             .write_message(&stream_name("a-1"), message(number), ExpectedVersion::Any)
@@ -49,13 +53,13 @@ async fn write(namespaces: &SqliteNamespaces, own: &str, count: u64) {
     }
 }
 
-async fn count(namespaces: &SqliteNamespaces, own: &str) -> u64 {
-    let store = namespaces.open(&namespace(own)).await.unwrap();
+async fn count(namespaces: &SqliteNamespaces, name: &str) -> u64 {
+    let store = namespaces.open(&namespace(name)).await.unwrap();
     store.info().await.unwrap().message_count
 }
 
 #[tokio::test]
-async fn odd_names_stay_apart_and_in_their_folder() {
+async fn unusual_names_stay_distinct_and_in_folder() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("inner");
     for namespaces in [
@@ -75,7 +79,7 @@ async fn odd_names_stay_apart_and_in_their_folder() {
         namespaces.close().await;
     }
     assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
-    // A file each, whose names differ also where capitals do not count.
+    // One file each, with names that differ even on a case-insensitive file system.
     let files = fs::read_dir(&folder)
         .unwrap()
         .map(|file| file.unwrap().file_name());
@@ -88,7 +92,7 @@ async fn odd_names_stay_apart_and_in_their_folder() {
 }
 
 #[test]
-fn names_have_bounds() {
+fn invalid_namespace_name_is_refused() {
     for name in ["", "a\0", &"x".repeat(65), &"x".repeat(10_000)] {
         let refused = NamespaceName::new(name);
         assert!(matches!(refused, Err(Error::Invalid { field, .. }) if field == "namespace"));
@@ -97,7 +101,7 @@ fn names_have_bounds() {
 }
 
 #[tokio::test]
-async fn the_longest_name_is_a_file_name() {
+async fn longest_namespace_name_is_valid_file_name() {
     let folder = tempfile::tempdir().unwrap();
     let namespaces = in_folder(folder.path());
     let longest = namespace(&"é".repeat(32));
@@ -106,15 +110,15 @@ async fn the_longest_name_is_a_file_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_creators_one_succeeds() {
+async fn one_of_concurrent_creators_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..5 {
         let mut creators = JoinSet::new();
         for _ in 0..4 {
-            // Each as another process would: with nothing in common but the folder.
+            // As in separate processes: only the folder is shared.
             let namespaces = in_folder(folder.path());
-            let own = namespace(&format!("n{round}"));
-            creators.spawn(async move { namespaces.create(&own, Some("{}")).await });
+            let name = namespace(&format!("n{round}"));
+            creators.spawn(async move { namespaces.create(&name, Some("{}")).await });
         }
         let outcomes = creators.join_all().await;
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
@@ -128,12 +132,12 @@ async fn of_several_creators_one_succeeds() {
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
         5,
-        "nothing is left over"
+        "no temporary files are left"
     );
 }
 
 #[tokio::test]
-async fn what_is_known_of_a_namespace_survives() {
+async fn namespace_attributes_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let created = in_folder(folder.path());
     let attributes = r#"{"description":"tests"}"#;
@@ -149,15 +153,15 @@ async fn what_is_known_of_a_namespace_survives() {
 }
 
 #[tokio::test]
-async fn a_deleted_namespace_is_gone_alone() {
+async fn deleting_namespace_keeps_others() {
     let folder = tempfile::tempdir().unwrap();
     for namespaces in [
         in_folder(folder.path()),
         SqliteNamespaces::new(Config::memory()).unwrap(),
     ] {
-        for own in ["a", "b"] {
-            namespaces.create(&namespace(own), None).await.unwrap();
-            write(&namespaces, own, 3).await;
+        for name in ["a", "b"] {
+            namespaces.create(&namespace(name), None).await.unwrap();
+            write(&namespaces, name, 3).await;
         }
         let open = namespaces.open(&namespace("a")).await.unwrap();
         assert_eq!(namespaces.delete(&namespace("a")).await.unwrap(), 3);
@@ -181,19 +185,19 @@ async fn a_deleted_namespace_is_gone_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_deleters_one_finds_it() {
+async fn one_of_concurrent_deleters_succeeds() {
     let folder = tempfile::tempdir().unwrap();
-    let own = namespace("a");
+    let name = namespace("a");
     for namespaces in [
         in_folder(folder.path()),
         SqliteNamespaces::new(Config::memory()).unwrap(),
     ] {
-        for _ in 0..50 {
-            namespaces.create(&own, None).await.unwrap();
+        for _ in 0..effort(15, 50) {
+            namespaces.create(&name, None).await.unwrap();
             let mut deleters = JoinSet::new();
             for _ in 0..4 {
-                let (namespaces, own) = (namespaces.clone(), own.clone());
-                deleters.spawn(async move { namespaces.delete(&own).await });
+                let (namespaces, name) = (namespaces.clone(), name.clone());
+                deleters.spawn(async move { namespaces.delete(&name).await });
             }
             let outcomes = deleters.join_all().await;
             assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
@@ -208,27 +212,17 @@ async fn of_several_deleters_one_finds_it() {
 }
 
 #[tokio::test]
-async fn a_store_that_was_closed_is_opened_anew() {
+async fn closed_store_is_reopened() {
     let folder = tempfile::tempdir().unwrap();
-    let namespaces = in_folder(folder.path());
-    let own = namespace("a");
-    namespaces.create(&own, None).await.unwrap();
-    for messages in 1..3 {
-        write(&namespaces, "a", 1).await;
-        namespaces.open(&own).await.unwrap().close().await;
-        assert_eq!(count(&namespaces, "a").await, messages);
-    }
-    namespaces.open(&own).await.unwrap().close().await;
-    assert_eq!(namespaces.get(&own).await.unwrap().name, own);
-    assert_eq!(namespaces.delete(&own).await.unwrap(), 2);
+    namespaces::closed_store_is_reopened(&in_folder(folder.path())).await;
 }
 
-/// Messages in memory are gone with their store.
+/// An in-memory namespace loses its messages with its store.
 #[tokio::test]
-async fn a_namespace_in_memory_ends_with_its_store() {
+async fn in_memory_namespace_ends_with_its_store() {
     let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
-    for own in ["a", "b"] {
-        namespaces.create(&namespace(own), None).await.unwrap();
+    for name in ["a", "b"] {
+        namespaces.create(&namespace(name), None).await.unwrap();
     }
     let open = namespaces.open(&namespace("a")).await.unwrap();
     open.close().await;
@@ -248,11 +242,11 @@ async fn a_namespace_in_memory_ends_with_its_store() {
 }
 
 #[tokio::test]
-async fn stats_are_those_of_all_open_stores() {
+async fn stats_sum_all_open_stores() {
     let namespaces = SqliteNamespaces::new(Config::memory()).unwrap();
-    for (own, count) in [("one", 2), ("two", 3)] {
-        namespaces.create(&namespace(own), None).await.unwrap();
-        write(&namespaces, own, count).await;
+    for (name, count) in [("one", 2), ("two", 3)] {
+        namespaces.create(&namespace(name), None).await.unwrap();
+        write(&namespaces, name, count).await;
     }
     assert_eq!(namespaces.stats().messages_written, 5);
 }

@@ -12,7 +12,7 @@ async fn empty() -> SqliteStore {
     SqliteStore::open(Config::memory()).await.unwrap()
 }
 
-/// A store of more than one page, with JSON that only survives untouched.
+/// A store with more than one page, and with JSON that any change would show.
 async fn filled() -> SqliteStore {
     let store = empty().await;
     for stream in ["a-1", "b-1", "ä-'\"\\"] {
@@ -48,10 +48,13 @@ async fn filled() -> SqliteStore {
 
 async fn export(store: &SqliteStore, options: ExportOptions) -> Vec<u8> {
     let mut output = Vec::new();
-    let mut told = Vec::new();
-    let exported = export_ndjson(store, &mut output, options, |count| told.push(count)).await;
-    assert_eq!(told.last().copied().unwrap_or_default(), exported.unwrap());
-    assert!(told.is_sorted());
+    let mut progress = Vec::new();
+    let exported = export_ndjson(store, &mut output, options, |count| progress.push(count)).await;
+    assert_eq!(
+        progress.last().copied().unwrap_or_default(),
+        exported.unwrap()
+    );
+    assert!(progress.is_sorted());
     output
 }
 
@@ -64,7 +67,7 @@ fn contents(store: &SqliteStore) -> Vec<RecordedMessage> {
 }
 
 #[tokio::test]
-async fn what_was_exported_is_imported_as_it_was() {
+async fn exported_messages_import_unchanged() {
     let store = filled().await;
     for gzip in [false, true] {
         let mut options = ExportOptions::default();
@@ -92,7 +95,7 @@ async fn what_was_exported_is_imported_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_category_is_exported_alone() {
+async fn export_of_category_has_only_its_messages() {
     let store = filled().await;
     let mut options = ExportOptions::default();
     options.category = Category::new("b").unwrap();
@@ -108,7 +111,7 @@ async fn a_category_is_exported_alone() {
 }
 
 #[tokio::test]
-async fn a_line_has_the_fields_of_the_format() {
+async fn exported_line_has_fields_of_format() {
     let line = r#"{"id":"00000000-0000-0000-0000-000000000007","stream":"a-1","type":"T","pos":3,"gpos":9,"data":{"a": 1},"meta":{"b":2},"time":"2026-01-02T03:04:05.678901Z"}"#;
     let store = empty().await;
     import(&store, format!("\n{line}\r\n").as_bytes())
@@ -119,7 +122,7 @@ async fn a_line_has_the_fields_of_the_format() {
 }
 
 #[tokio::test]
-async fn line_feeds_between_values_do_not_end_a_line() {
+async fn line_feeds_in_json_are_exported_as_spaces() {
     let store = empty().await;
     let pretty = Message::builder("T")
         .data_json("{\n  \"a\": \"\\n\"\r\n}")
@@ -137,7 +140,7 @@ async fn line_feeds_between_values_do_not_end_a_line() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_is_told_by_its_number() {
+async fn invalid_line_is_reported_by_number() {
     let good = |gpos: u64, data: &str| {
         format!(
             r#"{{"id":"00000000-0000-0000-0000-0000000000{gpos:02}","stream":"a-1","type":"T","pos":{},"gpos":{gpos},"data":{data},"time":"2026-01-02T03:04:05Z"}}"#,
@@ -167,7 +170,7 @@ async fn a_line_that_is_no_message_is_told_by_its_number() {
 }
 
 #[tokio::test]
-async fn gzip_is_told_however_little_comes_at_first() {
+async fn gzip_is_detected_from_single_byte_reads() {
     let store = filled().await;
     let mut options = ExportOptions::default();
     options.gzip = true;

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use crate::support::sqlite::{all, open, stream_name};
 
 #[test]
-fn large_payloads_are_compressed_and_come_back() {
+fn large_payloads_are_compressed_and_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let store = open(&path);

@@ -4,7 +4,7 @@ use message_store::Error;
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use rusqlite::Connection;
 
-use crate::support::sqlite::open;
+use crate::support::sqlite::{effort, open};
 
 fn refused(path: &std::path::Path) -> Error {
     match BlockingSqliteStore::open(Config::file(path)) {
@@ -14,7 +14,7 @@ fn refused(path: &std::path::Path) -> Error {
 }
 
 #[test]
-fn what_was_changed_is_named() {
+fn changed_schema_objects_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     open(&path).close();
@@ -34,7 +34,7 @@ fn what_was_changed_is_named() {
 }
 
 #[test]
-fn a_newer_version_is_not_touched() {
+fn newer_schema_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     open(&path).close();
@@ -49,12 +49,12 @@ fn a_newer_version_is_not_touched() {
     ));
 }
 
-/// Whoever looks at the file while another installs the schema sees it before or after.
+/// A process that opens the file while another installs the schema sees it before or after.
 #[test]
-fn those_who_open_a_new_file_at_once_all_open_it() {
+fn concurrent_opens_of_new_file_all_succeed() {
     const OPENERS: usize = 4;
     let folder = tempfile::tempdir().unwrap();
-    for round in 0..300 {
+    for round in 0..effort(40, 300) {
         let path = folder.path().join(format!("{round}.sqlite"));
         let together = Barrier::new(OPENERS);
         let opener = || {
@@ -66,7 +66,7 @@ fn those_who_open_a_new_file_at_once_all_open_it() {
 }
 
 #[test]
-fn a_file_of_another_application_is_not_touched() {
+fn file_of_other_application_is_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other.sqlite");
     let other = Connection::open(&path).unwrap();
@@ -82,14 +82,14 @@ fn a_file_of_another_application_is_not_touched() {
     .unwrap();
     let refused = refused(&text);
     assert!(matches!(refused, Error::SchemaMismatch { .. }));
-    assert!(!refused.is_transient(), "it will never be one");
+    assert!(!refused.is_transient(), "a retry can never succeed");
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_unavailable() {
+fn missing_folder_is_unavailable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none").join("messages.sqlite");
     let refused = refused(&path);
     assert!(matches!(refused, Error::Unavailable { .. }));
-    assert!(refused.is_transient(), "it may be there later");
+    assert!(refused.is_transient(), "a retry may succeed");
 }

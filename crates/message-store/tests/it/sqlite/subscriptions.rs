@@ -6,17 +6,10 @@ use message_store::{
     RecordedMessage, SubscribeOptions, Subscription,
 };
 
-use crate::support::sqlite::{message, messages, open, stream_name};
+use crate::support::sqlite::{message, messages, open, stream_name, write};
 
 async fn store() -> SqliteStore {
     SqliteStore::open(Config::memory()).await.unwrap()
-}
-
-async fn write(store: &SqliteStore, stream: &str, number: u64) {
-    store
-        .write_message(&stream_name(stream), message(number), ExpectedVersion::Any)
-        .await
-        .unwrap();
 }
 
 async fn next(subscription: &mut Subscription<SqliteStore>) -> RecordedMessage {
@@ -24,8 +17,8 @@ async fn next(subscription: &mut Subscription<SqliteStore>) -> RecordedMessage {
     next.expect("a message comes").unwrap()
 }
 
-/// Never looks by itself: what comes, comes by a hint.
-fn by_hints_alone() -> SubscribeOptions {
+/// Options that practically never poll, so that messages only arrive by notification.
+fn without_polling() -> SubscribeOptions {
     let mut options = SubscribeOptions::default();
     options.poll_interval = Duration::from_secs(3600);
     options.batch_size = 3;
@@ -33,13 +26,13 @@ fn by_hints_alone() -> SubscribeOptions {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn between_catching_up_and_live_there_is_no_gap() {
+async fn subscription_has_no_gap_between_catch_up_and_live() {
     let store = store().await;
     for number in 0..50 {
         write(&store, "a-1", number).await;
     }
     let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
-    let mut all = all.options(by_hints_alone());
+    let mut all = all.options(without_polling());
     let writer = tokio::spawn(async move {
         for number in 50..500 {
             write(&store, "a-1", number).await;
@@ -54,7 +47,7 @@ async fn between_catching_up_and_live_there_is_no_gap() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_loses_nothing_and_sees_its_lag() {
+async fn slow_reader_misses_nothing_and_sees_lag() {
     let store = store().await;
     let from = Position::new(1);
     let mut stream = Subscription::to_stream(store.clone(), stream_name("a-1"), from);
@@ -73,7 +66,7 @@ async fn a_slow_reader_loses_nothing_and_sees_its_lag() {
 }
 
 #[tokio::test]
-async fn a_group_divides_a_category() {
+async fn group_members_divide_category() {
     let store = store().await;
     let mut members = [0, 1, 2].map(|member| {
         let group = ConsumerGroup::new(member, 3).unwrap();
@@ -94,11 +87,11 @@ async fn a_group_divides_a_category() {
         }
     }
     seen.sort_unstable();
-    assert_eq!(seen, expected, "each message has one reader");
+    assert_eq!(seen, expected, "each message has one member");
 }
 
 #[tokio::test]
-async fn what_another_process_writes_is_found_by_looking() {
+async fn polling_finds_writes_of_other_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let (own, other) = (SqliteStore::from(open(&path)), open(&path));
@@ -115,13 +108,13 @@ async fn what_another_process_writes_is_found_by_looking() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_cancelled_loses_nothing() {
+async fn cancelled_wait_loses_no_message() {
     let store = store().await;
     let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
-    let mut all = all.options(by_hints_alone());
+    let mut all = all.options(without_polling());
     for number in 0..20 {
         let waited = tokio::time::timeout(Duration::from_micros(200), all.next()).await;
-        assert!(waited.is_err(), "there is nothing yet");
+        assert!(waited.is_err(), "no message yet");
         write(&store, "a-1", number).await;
         assert_eq!(next(&mut all).await.data::<u64>().unwrap(), number);
     }

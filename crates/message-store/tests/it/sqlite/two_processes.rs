@@ -9,9 +9,9 @@ use crate::support::sqlite::{all, message, open, start_worker, stream_name, work
 
 const WRITES: u64 = 150;
 
-/// Counts a stream up, each step on the version that it has read.
+/// Increments a counter, writing on the version that it has read.
 #[test]
-fn counter() {
+fn counter_worker() {
     let Some(path) = worker_file() else { return };
     let store = open(&path);
     let counter = stream_name("counter-1");
@@ -29,7 +29,7 @@ fn counter() {
     }
 }
 
-/// Pages the file until it has so many messages, as long as none of its writers has failed.
+/// Pages the file until it has `wanted` messages. Fails if a writer has failed.
 fn page(path: &Path, wanted: u64, writers: &mut [Child]) -> Vec<RecordedMessage> {
     let store = open(path);
     let (mut seen, mut next) = (Vec::new(), GlobalPosition::START);
@@ -53,27 +53,28 @@ fn assert_not_failed(worker: &mut Child) {
 }
 
 #[test]
-fn several_processes_write_one_file() {
+fn concurrent_processes_write_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
-    // Nobody has made the file: those who open it at the same time install it once.
-    let mut workers = [0, 1, 2].map(|_| start_worker("sqlite::two_processes::counter", &path));
+    // The file does not exist yet: one of the processes installs the schema.
+    let mut workers =
+        [0, 1, 2].map(|_| start_worker("sqlite::two_processes::counter_worker", &path));
     let seen = page(&path, 3 * WRITES, &mut workers);
     for worker in &mut workers {
         assert!(worker.wait().unwrap().success());
     }
     let stored = all(&open(&path));
-    assert_eq!(seen, stored, "a reader that pages sees what is there");
+    assert_eq!(seen, stored, "a paging reader sees every message once");
     let positions = stored.iter().map(|message| message.position().get());
     assert!(
         positions.eq(0..3 * WRITES),
-        "each version was written on once"
+        "each version is followed by one write"
     );
 }
 
-/// Reads and writes through a path of the folder that it leaves then.
+/// Opens a relative path, then changes the working directory.
 #[test]
-fn wanderer() {
+fn chdir_worker() {
     let Some(path) = worker_file() else { return };
     std::env::set_current_dir(path.parent().unwrap()).unwrap();
     let store = open(Path::new("messages.sqlite"));
@@ -84,11 +85,11 @@ fn wanderer() {
 }
 
 #[test]
-fn a_working_directory_that_changes_leads_to_no_other_file() {
+fn changed_working_directory_keeps_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
-    let wanderer = start_worker("sqlite::two_processes::wanderer", &path);
-    let ended = wanderer.wait_with_output().unwrap();
+    let chdir_worker = start_worker("sqlite::two_processes::chdir_worker", &path);
+    let ended = chdir_worker.wait_with_output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
     assert_eq!(all(&open(&path)).len(), 1);
 }

@@ -5,7 +5,10 @@ pub(crate) mod sqlite;
 
 use std::time::Duration;
 
-use message_store::{Category, Message, StreamName};
+use message_store::{
+    Category, CategoryRead, ExpectedVersion, Message, MessageStore, RecordedMessage, StreamName,
+    StreamRead,
+};
 use tokio::time::{Instant, sleep};
 
 /// How long a test waits for an event before it fails.
@@ -30,7 +33,27 @@ pub(crate) fn messages(count: u64) -> Vec<Message> {
     (0..count).map(message).collect()
 }
 
-/// Waits until `done` holds.
+/// Writes one message, expecting any version.
+pub(crate) async fn write(store: &impl MessageStore, name: &str, number: u64) {
+    let name = stream_name(name);
+    let written = store.write_message(&name, message(number), ExpectedVersion::Any);
+    written.await.expect("the message is written");
+}
+
+pub(crate) async fn whole_stream(store: &impl MessageStore, name: &str) -> Vec<RecordedMessage> {
+    let read = StreamRead::new().batch_size(None);
+    let messages = store.get_stream_messages(&stream_name(name), read).await;
+    messages.expect("the stream can be read")
+}
+
+/// All messages of a category, or of the store if the name is empty.
+pub(crate) async fn whole_category(store: &impl MessageStore, name: &str) -> Vec<RecordedMessage> {
+    let read = CategoryRead::new().batch_size(None);
+    let messages = store.get_category_messages(&category(name), read).await;
+    messages.expect("the category can be read")
+}
+
+/// Waits until `done` returns true.
 pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     let give_up = Instant::now() + WAIT_LIMIT;
     while !done().await {
@@ -39,9 +62,14 @@ pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) 
     }
 }
 
-/// `usual` repetitions, scaled by `REGISTRAR_EFFORT` in percent if it is set.
-pub(crate) fn effort(usual: usize) -> usize {
-    let percent = std::env::var("REGISTRAR_EFFORT").ok();
-    let percent = percent.and_then(|percent| percent.parse().ok());
-    usual * percent.unwrap_or(100) / 100
+/// The repetitions of a test: `default`, or under `REGISTRAR_EFFORT` that many percent of
+/// `thorough`.
+pub(crate) fn effort(default: usize, thorough: usize) -> usize {
+    match std::env::var("REGISTRAR_EFFORT") {
+        Ok(percent) => {
+            let percent: usize = percent.parse().expect("REGISTRAR_EFFORT is a number");
+            thorough * percent / 100
+        }
+        Err(_) => default,
+    }
 }

@@ -1,4 +1,4 @@
-//! The short words that the tests are written in.
+//! Helpers of the tests of the SQLite store.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use message_store::sqlite::{BlockingSqliteStore, Config};
 use message_store::{Category, CategoryRead, RecordedMessage};
 
-pub(crate) use super::{message, messages, stream_name};
+pub(crate) use super::{effort, message, messages, stream_name, write};
 
-/// The variable by which this program is told, as another process, on which file to work.
+/// The environment variable with the file of a worker process.
 const FILE: &str = "MESSAGE_STORE_WORKER_FILE";
 
 pub(crate) fn open(path: &Path) -> BlockingSqliteStore {
@@ -23,7 +23,8 @@ pub(crate) fn all(store: &BlockingSqliteStore) -> Vec<RecordedMessage> {
         .unwrap()
 }
 
-/// Starts this program again, to run one test of it alone on a file; its output is piped.
+/// Starts this program again to run one test on a file, with its output piped. The name of the test
+/// includes its modules.
 pub(crate) fn start_worker(test: &str, path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
@@ -33,7 +34,7 @@ pub(crate) fn start_worker(test: &str, path: &Path) -> Child {
         .unwrap()
 }
 
-/// The file of this process, if it was started as a worker.
+/// The file, if this process is a worker.
 pub(crate) fn worker_file() -> Option<std::path::PathBuf> {
     std::env::var_os(FILE).map(Into::into)
 }

@@ -20,7 +20,7 @@ pub(crate) fn labels(host: usize) -> Labels {
         "cpu_usage",
         [("host", format!("host-{host}")), ("job", "node".to_owned())],
     )
-    .expect("the labels are good")
+    .expect("the labels are valid")
 }
 
 /// Options that keep duplicates, so that a sample restored twice shows.

@@ -105,7 +105,7 @@ fn flipped_bit_in_open_log_is_corrupt_or_torn_end() -> Result<(), Error> {
             other => panic!("bit {bit}: {other:?}"),
         }
     }
-    assert!(ends > 0, "the last frame can't be told from a torn one");
+    assert!(ends > 0, "a damaged last frame looks like a torn one");
     Ok(())
 }
 

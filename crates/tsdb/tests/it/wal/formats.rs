@@ -64,7 +64,11 @@ fn folder_lock_is_not_inherited_by_child_processes() -> Result<(), Error> {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     let folder = tempfile::tempdir().expect("a folder");
-    let user = folder.path().metadata().expect("about it").uid();
+    let user = folder
+        .path()
+        .metadata()
+        .expect("metadata of the folder")
+        .uid();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,11 +1,11 @@
-//! The functions that look at a name.
+//! The functions on names.
 
 use message_store::{StreamName, hash_64};
 
 use super::client;
 
 #[tokio::test]
-async fn names_are_taken_apart() {
+async fn name_functions_split_stream_name() {
     let (_database, mut sql) = client().await;
     for (name, category, id, cardinal_id, is_category) in [
         ("account", "account", "NULL", "NULL", "t"),
@@ -34,10 +34,10 @@ async fn names_are_taken_apart() {
 }
 
 #[tokio::test]
-async fn names_are_taken_apart_as_the_crate_does() {
+async fn name_functions_agree_with_crate() {
     let (_database, mut sql) = client().await;
     for name in ["a-1", "a:b-1+2", "a--1", "a-1-2+3+4", "ä-ö+ü"] {
-        let own = StreamName::new(name).unwrap();
+        let parsed = StreamName::new(name).unwrap();
         let row = sql
             .rows(&format!(
                 "SELECT category('{name}'), id('{name}'), cardinal_id('{name}'), hash_64('{name}')"
@@ -45,14 +45,17 @@ async fn names_are_taken_apart_as_the_crate_does() {
             .await
             .swap_remove(0);
         let hash = hash_64(name).to_string();
-        assert_eq!(row, [own.category(), own.id(), own.cardinal_id(), &hash]);
+        assert_eq!(
+            row,
+            [parsed.category(), parsed.id(), parsed.cardinal_id(), &hash]
+        );
     }
 }
 
 #[tokio::test]
-async fn the_hash_is_that_of_message_db() {
+async fn hash_equals_message_db() {
     let (_database, mut sql) = client().await;
-    // The first eight bytes of MD5, by md5sum.
+    // The first eight bytes of the MD5, computed with md5sum.
     for (text, hash) in [("", "-3162216497309240828"), ("a", "919145239626757800")] {
         assert_eq!(sql.value(&format!("SELECT hash_64('{text}')")).await, hash);
         assert_eq!(
@@ -64,7 +67,7 @@ async fn the_hash_is_that_of_message_db() {
 }
 
 #[tokio::test]
-async fn the_lock_is_of_the_category_and_ends_with_the_transaction() {
+async fn category_lock_ends_with_transaction() {
     let (database, mut sql) = client().await;
     let mut other = crate::support::postgres::sql::Sql::as_message_store(database.url()).await;
     sql.run("BEGIN").await;
@@ -77,7 +80,7 @@ async fn the_lock_is_of_the_category_and_ends_with_the_transaction() {
 }
 
 #[tokio::test]
-async fn the_version_is_that_of_the_interface() {
+async fn version_is_message_db_version() {
     let (_database, mut sql) = client().await;
     assert_eq!(sql.value("SELECT message_store_version()").await, "1.3.0");
 }

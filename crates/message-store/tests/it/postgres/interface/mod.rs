@@ -1,5 +1,5 @@
-//! The SQL interface of Message DB 1.3.0, used as its clients use it: by the role `message_store`,
-//! which finds the functions by their bare names.
+//! The SQL interface of Message DB 1.3.0, used like its clients do: with the role `message_store`,
+//! which finds the functions by unqualified names.
 
 mod functions;
 mod reads;
@@ -11,7 +11,7 @@ use local_postgres::Database;
 use crate::support::postgres::fresh_store;
 use crate::support::postgres::sql::Sql;
 
-/// A session of the role in a store of its own.
+/// A session with that role in a new store.
 async fn client() -> (Database, Sql) {
     let (database, store) = fresh_store().await;
     message_store::MessageStore::close(&store).await;

@@ -3,7 +3,8 @@
 use super::client;
 use crate::support::postgres::sql::Sql;
 
-/// Three messages of `a-1`, one each of `a-2` and `b-1`, in turns; of type `T0`, `T1` and so on.
+/// Writes three messages to `a-1` and one each to `a-2` and `b-1`, alternating, with the types `T0`
+/// to `T4`.
 async fn filled(sql: &mut Sql) {
     let streams = ["a-1", "a-2", "a-1", "b-1", "a-1"];
     for (index, stream) in streams.into_iter().enumerate() {
@@ -20,7 +21,7 @@ async fn filled(sql: &mut Sql) {
     }
 }
 
-/// The types of what a call returns.
+/// The types of the messages that a call returns.
 async fn types(sql: &mut Sql, call: &str) -> String {
     sql.column(&format!("SELECT type FROM {call}"))
         .await
@@ -28,7 +29,7 @@ async fn types(sql: &mut Sql, call: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_is_read_from_a_position_on() {
+async fn stream_is_read_from_position() {
     let (_database, mut sql) = client().await;
     filled(&mut sql).await;
     for (call, expected) in [
@@ -53,7 +54,7 @@ async fn a_stream_is_read_from_a_position_on() {
 }
 
 #[tokio::test]
-async fn a_message_has_the_columns_of_the_interface() {
+async fn message_has_columns_of_message_db() {
     let (_database, mut sql) = client().await;
     filled(&mut sql).await;
     for call in [
@@ -80,7 +81,7 @@ async fn a_message_has_the_columns_of_the_interface() {
 }
 
 #[tokio::test]
-async fn a_category_is_read_by_global_position() {
+async fn category_is_read_from_global_position() {
     let (_database, mut sql) = client().await;
     filled(&mut sql).await;
     for (call, expected) in [
@@ -112,7 +113,7 @@ async fn a_category_is_read_by_global_position() {
 }
 
 #[tokio::test]
-async fn each_stream_falls_to_one_member_of_a_group() {
+async fn each_stream_belongs_to_one_group_member() {
     let (_database, mut sql) = client().await;
     for id in 0..40 {
         sql.write(&format!("a-{id}+{}", id % 3)).await;
@@ -126,11 +127,11 @@ async fn each_stream_falls_to_one_member_of_a_group() {
                                                                consumer_group_size => 3)"
             ))
             .await;
-        let of_member = |name: &String| {
+        let belongs_to_member = |name: &String| {
             let cardinal_id = name[2..].split('+').next().unwrap();
             message_store::hash_64(cardinal_id).unsigned_abs() % 3 == member
         };
-        assert!(names.iter().all(of_member), "{names:?}");
+        assert!(names.iter().all(belongs_to_member), "{names:?}");
         assert!(!names.is_empty());
         all.extend(names);
     }
@@ -138,7 +139,7 @@ async fn each_stream_falls_to_one_member_of_a_group() {
 }
 
 #[tokio::test]
-async fn a_group_that_can_not_be_is_refused_in_the_words_of_message_db() {
+async fn invalid_group_raises_message_db_error() {
     let (_database, mut sql) = client().await;
     for (group, expected) in [
         (
@@ -168,7 +169,7 @@ async fn a_group_that_can_not_be_is_refused_in_the_words_of_message_db() {
 }
 
 #[tokio::test]
-async fn the_last_message_is_found_by_type_too() {
+async fn last_message_is_found_by_type() {
     let (_database, mut sql) = client().await;
     filled(&mut sql).await;
     for (call, expected) in [
@@ -185,7 +186,7 @@ async fn the_last_message_is_found_by_type_too() {
 }
 
 #[tokio::test]
-async fn a_condition_is_taken_only_where_the_setting_is_on() {
+async fn sql_condition_needs_enabled_setting() {
     let (_database, mut sql) = client().await;
     filled(&mut sql).await;
     let calls = [
@@ -213,7 +214,7 @@ async fn a_condition_is_taken_only_where_the_setting_is_on() {
 }
 
 #[tokio::test]
-async fn names_and_values_are_never_read_as_sql() {
+async fn names_and_values_are_never_executed_as_sql() {
     let (_database, mut sql) = client().await;
     sql.run("SET message_store.sql_condition TO on").await;
     let name = "a-''; DROP TABLE messages; --";

@@ -3,7 +3,7 @@
 use super::client;
 
 #[tokio::test]
-async fn every_function_has_the_parameters_and_the_result_of_the_interface() {
+async fn functions_have_message_db_signatures() {
     let (_database, mut sql) = client().await;
     let functions = sql
         .column(
@@ -37,14 +37,14 @@ async fn every_function_has_the_parameters_and_the_result_of_the_interface() {
          expected_version bigint DEFAULT NULL::bigint) bigint",
     ] {
         assert!(
-            functions.iter().any(|own| own == expected),
+            functions.iter().any(|function| function == expected),
             "{expected} in {functions:#?}"
         );
     }
 }
 
 #[tokio::test]
-async fn table_and_type_have_the_columns_of_the_interface_in_its_order() {
+async fn table_and_type_have_message_db_columns() {
     let (_database, mut sql) = client().await;
     let columns = |relation: &str| {
         format!(
@@ -81,7 +81,7 @@ async fn table_and_type_have_the_columns_of_the_interface_in_its_order() {
 }
 
 #[tokio::test]
-async fn the_role_reads_and_inserts_and_no_more() {
+async fn role_may_only_read_and_insert() {
     let (_database, mut sql) = client().await;
     sql.run("INSERT INTO messages (position, stream_name, type) VALUES (0, 'a-1', 'T')")
         .await;
@@ -101,7 +101,7 @@ async fn the_role_reads_and_inserts_and_no_more() {
 }
 
 #[tokio::test]
-async fn columns_have_the_defaults_of_the_interface() {
+async fn columns_have_message_db_defaults() {
     let (_database, mut sql) = client().await;
     sql.run("SET timezone = 'Pacific/Kiritimati'").await;
     sql.run("INSERT INTO messages (position, stream_name, type) VALUES (0, 'a-1', 'T')")
@@ -114,7 +114,7 @@ async fn columns_have_the_defaults_of_the_interface() {
 }
 
 #[tokio::test]
-async fn the_views_count_by_stream_type_and_category() {
+async fn views_count_by_stream_type_and_category() {
     let (_database, mut sql) = client().await;
     for (stream, kind) in [("a-1", "X"), ("a-1", "Y"), ("a-2", "X"), ("b-1", "X")] {
         sql.run(&format!(

@@ -5,7 +5,7 @@ use super::client;
 const ID: &str = "00000000-0000-4000-8000-000000000001";
 
 #[tokio::test]
-async fn positions_begin_at_0_and_follow_each_other() {
+async fn stream_positions_begin_at_0_and_are_dense() {
     let (_database, mut sql) = client().await;
     assert_eq!(sql.value("SELECT stream_version('a-1')").await, "NULL");
     for expected in 0..3 {
@@ -16,7 +16,7 @@ async fn positions_begin_at_0_and_follow_each_other() {
 }
 
 #[tokio::test]
-async fn every_parameter_has_its_name() {
+async fn parameters_can_be_passed_by_name() {
     let (_database, mut sql) = client().await;
     let written = sql
         .number(&format!(
@@ -37,7 +37,7 @@ async fn every_parameter_has_its_name() {
 }
 
 #[tokio::test]
-async fn another_version_is_refused_in_the_words_of_message_db() {
+async fn wrong_version_raises_message_db_error() {
     let (_database, mut sql) = client().await;
     let write = |expected: i64| {
         format!(
@@ -58,7 +58,7 @@ async fn another_version_is_refused_in_the_words_of_message_db() {
 }
 
 #[tokio::test]
-async fn an_id_is_taken_once() {
+async fn duplicate_id_is_refused() {
     let (_database, mut sql) = client().await;
     let write = format!("SELECT write_message('{ID}', 'a-1', 'T', '{{}}')");
     sql.run(&write).await;

@@ -1,14 +1,14 @@
-//! A session beside the store: users of the SQL interface, and looks behind the scenes.
+//! A database session beside the store, for clients of the SQL interface and for checks.
 
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Row as _};
 
-/// One session of the database.
+/// A database session.
 pub(crate) struct Sql {
     connection: PgConnection,
 }
 
-/// What an error says.
+/// The code and the message of an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) code: String,
@@ -23,7 +23,7 @@ impl Sql {
         }
     }
 
-    /// A session as the clients of Message DB have it.
+    /// A session with the role that clients of Message DB use.
     pub(crate) async fn as_message_store(url: &str) -> Self {
         let options: PgConnectOptions = url.parse().expect("a URL");
         let options = options.username("message_store");
@@ -40,7 +40,7 @@ impl Sql {
         self.rows(sql).await;
     }
 
-    /// Why the statement is refused.
+    /// The error of a statement that must fail.
     pub(crate) async fn refused(&mut self, sql: &str) -> Refused {
         match self.try_run(sql).await {
             Ok(()) => panic!("{sql} was not refused"),
@@ -48,7 +48,7 @@ impl Sql {
         }
     }
 
-    /// Why the statement is refused, where the interface says it.
+    /// The message of an error that the SQL interface raises.
     pub(crate) async fn raised(&mut self, sql: &str) -> String {
         let refused = self.refused(sql).await;
         assert_eq!(refused.code, "P0001", "{refused:?}");
