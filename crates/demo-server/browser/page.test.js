@@ -1,4 +1,4 @@
-// The page in a browser, against a server of its own.
+// Tests of the page in a browser. They start the server.
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -29,10 +29,10 @@ after(async () => {
 });
 
 /**
- * Runs `look` on the page in a window of its own. Fails on an error in the console that is not
- * `expected`, and on a request to anybody else than the server.
+ * Runs `check` on the page in a new window. Fails on unexpected errors in the console and on requests
+ * to other servers.
  */
-async function withPage(look, { at = server, path = '/', window = {}, expected = /^$/ } = {}) {
+async function withPage(check, { at = server, path = '/', window = {}, expected = /^$/ } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...window });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -45,7 +45,7 @@ async function withPage(look, { at = server, path = '/', window = {}, expected =
   });
   try {
     await page.goto(at.url + path);
-    await look(page, context);
+    await check(page, context);
     assert.deepEqual(problems, []);
   } finally {
     await context.close();
@@ -54,7 +54,7 @@ async function withPage(look, { at = server, path = '/', window = {}, expected =
 
 const isLive = (page) => page.locator('#status[data-state=live]').waitFor();
 
-/** Has courses offered and waits for them. */
+/** Offers new courses and waits until the page shows them. */
 async function offerCourses(page) {
   await isLive(page);
   const first = () =>
@@ -64,7 +64,7 @@ async function offerCourses(page) {
   await eventually('new courses', async () => (await first()) !== before);
 }
 
-/** Enrolls by hand and waits for what is told. */
+/** Enrolls a student with the form and returns the message. */
 async function enroll(page, student, course) {
   for (const [field, name] of [['Student', student], ['Course', course]]) {
     const label = await option(page, field.toLowerCase(), name);
@@ -81,20 +81,21 @@ const option = (page, field, name) =>
 const card = (page, course) => page.locator('#courses li', { hasText: course });
 const rows = (page) => page.locator('#log li');
 
-async function eventually(what, check) {
+/** Repeats a check for up to 10 seconds. */
+async function eventually(description, check) {
   const deadline = Date.now() + 10_000;
   for (;;) {
     if (await check()) return;
-    assert.ok(Date.now() < deadline, what);
+    assert.ok(Date.now() < deadline, description);
     await new Promise((wake) => setTimeout(wake, 50));
   }
 }
 
-test('an enrollment by hand takes a seat and is in the log', () =>
+test('enrollment takes a seat and appears in the log', () =>
   withPage(async (page) => {
     await offerCourses(page);
-    const told = await enroll(page, 'Grace', 'Databases');
-    assert.match(told, /^Grace has a seat in Databases: event \d+\.$/);
+    const message = await enroll(page, 'Grace', 'Databases');
+    assert.match(message, /^Grace has a seat in Databases \(event \d+\)\.$/);
     await card(page, 'Databases').getByText('1 of 8 seats taken').waitFor();
     assert.equal(await card(page, 'Databases').locator('.seats .taken').count(), 1);
     assert.match(await option(page, 'course', 'Databases'), /7 left/);
@@ -103,11 +104,11 @@ test('an enrollment by hand takes a seat and is in the log', () =>
     await newest.getByText('EnrollmentCompleted').waitFor();
     assert.match(await newest.textContent(), /course_id:databases-.*student_id:grace-/);
 
-    assert.equal(await enroll(page, 'Grace', 'Databases'), 'Grace has a seat in Databases already.');
+    assert.equal(await enroll(page, 'Grace', 'Databases'), 'Grace already has a seat in Databases.');
     await card(page, 'Databases').getByText('1 of 8 seats taken').waitFor();
   }, { expected: /409/ }));
 
-test('what one window does, another one sees', () =>
+test('enrollment appears in other windows', () =>
   withPage(async (page, context) => {
     await offerCourses(page);
     const other = await context.newPage();
@@ -119,13 +120,13 @@ test('what one window does, another one sees', () =>
     await card(page, 'Logic').getByText('0 of 4 seats taken').waitFor();
   }));
 
-test('an enrollment needs no mouse', () =>
+test('enrollment works by keyboard', () =>
   withPage(async (page) => {
     await offerCourses(page);
     await page.locator('h1').click();
     const focused = () => page.evaluate(() => document.activeElement.name ?? '');
     for (const name of ['student', 'course']) {
-      await eventually(`Tab leads to ${name}`, async () => {
+      await eventually(`Tab reaches ${name}`, async () => {
         await page.keyboard.press('Tab');
         return (await focused()) === name;
       });
@@ -139,52 +140,52 @@ test('an enrollment needs no mouse', () =>
     await card(page, 'Astronomy').getByText('1 of 6 seats taken').waitFor();
   }));
 
-test('a rush has as many winners as seats, and beside it the naive one has more', () =>
+test('rush is overbooked only without the condition', () =>
   withPage(async (page) => {
     await isLive(page);
     await page.getByLabel('Students').fill('80');
     await page.getByLabel('Seats').fill('7');
-    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    await page.getByRole('button', { name: 'Start rush', exact: true }).click();
     await page.locator('#rushed', { hasText: '80 students, 7 seats' }).waitFor();
 
     const dcb = page.locator('#dcb');
-    assert.equal(await dcb.locator('.verdict').textContent(), '7 winners for 7 seats');
+    assert.equal(await dcb.locator('.verdict').textContent(), '7 students enrolled for 7 seats');
     assert.equal(await dcb.locator('.seats .taken').count(), 7);
     assert.equal(await dcb.locator('.seats .over').count(), 0);
     const number = async (side, name) =>
       Number(await side.locator('dl div', { hasText: name }).locator('dd').textContent());
     const conflicts = await number(dcb, 'Conflicts');
     assert.ok(conflicts > 0);
-    assert.equal(await number(dcb, 'Attempts'), 7 + conflicts);
-    assert.equal(await number(dcb, 'Refused'), 73);
+    assert.equal(await number(dcb, 'Attempted'), 7 + conflicts);
+    assert.equal(await number(dcb, 'Rejected'), 73);
 
     const naive = page.locator('#naive');
     const verdict = await naive.locator('.verdict').textContent();
-    const [, winners, over] = verdict.match(/^(\d+) winners for 7 seats: oversold by (\d+)$/);
-    assert.equal(Number(winners), 7 + Number(over));
+    const [, enrolled, over] = verdict.match(/^(\d+) students enrolled for 7 seats: overbooked by (\d+)$/);
+    assert.equal(Number(enrolled), 7 + Number(over));
     assert.equal(await naive.locator('.seats .over').count(), Number(over));
     assert.equal(await number(naive, 'Conflicts'), 0);
-    assert.match(await page.locator('#rushed').textContent(), /With the condition 7 winners; naive \d+/);
+    assert.match(await page.locator('#rushed').textContent(), /With the condition: 7 enrolled\. Without: \d+ enrolled/);
   }));
 
-test('a rush out of bounds is not sent, and the fields say why', () =>
+test('rush above the limits is not sent', () =>
   withPage(async (page) => {
     await isLive(page);
     await page.getByLabel('Students').fill('501');
-    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    await page.getByRole('button', { name: 'Start rush', exact: true }).click();
     const invalid = await page.locator('#rush input:invalid').getAttribute('name');
     assert.equal(invalid, 'students');
     assert.equal(await page.locator('#rushed').textContent(), '');
   }));
 
-test('the log shows what is asked for, what was and what comes', () =>
+test('filter applies to old and new events', () =>
   withPage(async (page) => {
     await offerCourses(page);
     await enroll(page, 'Alan', 'Algorithms');
     await page.getByLabel('Type').fill('CourseOffered');
     await page.getByRole('button', { name: 'Filter' }).click();
     const types = () => page.locator('#log .type').allTextContents();
-    await eventually('only offers', async () => {
+    await eventually('only offers are shown', async () => {
       const shown = await types();
       return shown.length >= 6 && shown.every((type) => type === 'CourseOffered');
     });
@@ -192,47 +193,47 @@ test('the log shows what is asked for, what was and what comes', () =>
     await page.getByLabel('Type').fill('');
     await page.getByLabel('Tags').fill(await tagOf(page, 'Algorithms'));
     await page.keyboard.press('Enter');
-    await eventually('the offer and the enrollment', async () =>
+    await eventually('the offer and the enrollment are shown', async () =>
       (await types()).join() === 'EnrollmentCompleted,CourseOffered');
     await enroll(page, 'Barbara', 'Linear Algebra');
     await enroll(page, 'Barbara', 'Algorithms');
-    await eventually('the one that matches', async () =>
+    await eventually('only the matching enrollment is added', async () =>
       (await types()).join() === 'EnrollmentCompleted,EnrollmentCompleted,CourseOffered');
     await card(page, 'Linear Algebra').getByText('1 of 10 seats taken').waitFor();
 
     await page.locator('#log .tags', { hasText: 'student_id:barbara' }).last().click();
-    await eventually('those of one student', async () => {
+    await eventually('only events of one student are shown', async () => {
       const shown = await rows(page).allTextContents();
       return shown.length === 3 && shown.every((text) => text.includes('barbara-'));
     });
     await page.getByRole('button', { name: 'All events' }).click();
-    await eventually('all', async () => (await types()).includes('DemoStarted'));
+    await eventually('all events are shown', async () => (await types()).includes('DemoStarted'));
   }));
 
-/** The tag of the course as the log's data list offers it. */
+/** The course's tag, as the log's data list suggests it. */
 async function tagOf(page, course) {
   const id = await page.locator('#enroll [name=course] option', { hasText: course }).getAttribute('value');
   return `course_id:${id}`;
 }
 
-test('a filter that no event can match is told, and can be taken back', () =>
+test('invalid filter is explained and can be reset', () =>
   withPage(async (page) => {
     await isLive(page);
     await page.getByLabel('Type').fill('x'.repeat(65));
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText("The log can't be filtered so").waitFor();
+    await page.getByRole('alert').getByText('Invalid filter').waitFor();
     await page.getByRole('button', { name: 'All events' }).click();
     await isLive(page);
     assert.ok(await page.locator('#notice').isHidden());
   }, { expected: /400/ }));
 
-test('the log is bounded, its data can be opened, and it can be held', () =>
+test('log is limited, shows event data and can be paused', () =>
   withPage(async (page) => {
     await isLive(page);
     await page.getByLabel('Students').fill('200');
-    await page.getByRole('button', { name: 'Rush', exact: true }).click();
+    await page.getByRole('button', { name: 'Start rush', exact: true }).click();
     await page.locator('#rushed', { hasText: '200 students' }).waitFor();
-    await eventually('the newest hundred', async () => (await rows(page).count()) === 100);
+    await eventually('100 events are shown', async () => (await rows(page).count()) === 100);
     const first = () => rows(page).first().getAttribute('data-position');
 
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -243,11 +244,11 @@ test('the log is bounded, its data can be opened, and it can be held', () =>
     await page.waitForTimeout(500);
     assert.equal(await first(), before);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await eventually('it goes on', async () => (await first()) !== before);
+    await eventually('the log continues', async () => (await first()) !== before);
     assert.equal(await rows(page).count(), 100);
   }));
 
-test('the charts draw what the server measured', () =>
+test('charts show the server metrics', () =>
   withPage(async (page) => {
     await isLive(page);
     for (const chart of ['Throughput', 'Latency']) {
@@ -261,63 +262,63 @@ test('the charts draw what the server measured', () =>
     }
   }));
 
-test('a page finds its way to a server that was started anew', async () => {
-  let own = await startServer();
+test('page reconnects to a restarted server', async () => {
+  let other = await startServer();
   try {
     await withPage(async (page) => {
       await offerCourses(page);
-      await own.stop();
+      await other.stop();
       await page.locator('#status[data-state=lost]').waitFor();
-      own = await startServer({ port: own.port });
+      other = await startServer({ port: other.port });
       await page.locator('#no-courses').waitFor({ timeout: 20_000 });
       await isLive(page);
       await offerCourses(page);
-    }, { at: own, expected: /Failed to load resource|ERR_/ });
+    }, { at: other, expected: /Failed to load resource|ERR_/ });
   } finally {
-    await own.stop();
+    await other.stop();
   }
 });
 
-test('where a token is asked for, the page passes its own on', async () => {
-  const own = await startServer({ options: ['--require-token', '--token', 'a-token-for-tests'] });
+test('page sends the token from its URL', async () => {
+  const other = await startServer({ options: ['--require-token', '--token', 'a-token-for-tests'] });
   try {
     await withPage(async (page) => {
-      await page.getByRole('alert').getByText('asks for a token').waitFor();
-    }, { at: own, expected: /401/ });
-    await withPage(offerCourses, { at: own, path: '/?token=a-token-for-tests' });
+      await page.getByRole('alert').getByText('requires a token').waitFor();
+    }, { at: other, expected: /401/ });
+    await withPage(offerCourses, { at: other, path: '/?token=a-token-for-tests' });
   } finally {
-    await own.stop();
+    await other.stop();
   }
 });
 
-test('a token that is for messages only is told so', async () => {
-  const options = ['--require-token', '--token', 'own', '--admin-token', 'administration'];
-  const own = await startServer({ options });
+test('page explains that a namespace token gives no access', async () => {
+  const options = ['--require-token', '--token', 'default-token', '--admin-token', 'admin-token'];
+  const other = await startServer({ options });
   try {
     const call = { method: 'POST', body: '["ns.create","tenant"]' };
-    const headers = { authorization: 'Bearer administration' };
-    const made = await fetch(`${own.url}/rpc`, { ...call, headers });
-    const { token } = await made.json();
+    const headers = { authorization: 'Bearer admin-token' };
+    const created = await fetch(`${other.url}/rpc`, { ...call, headers });
+    const { token } = await created.json();
     await withPage(async (page) => {
       await page.getByRole('alert').getByText('this token is for messages only').waitFor();
       assert.equal(await page.locator('#status').textContent(), 'not connected');
-    }, { at: own, path: `/?token=${token}`, expected: /403/ });
+    }, { at: other, path: `/?token=${token}`, expected: /403/ });
   } finally {
-    await own.stop();
+    await other.stop();
   }
 });
 
-/** Appends events of anybody's, each as type, data and tags. */
+/** Appends events, each given as type, data and tags. */
 async function append(at, ...events) {
   const body = JSON.stringify({
     events: events.map(([type, data, ...tags]) => ({ type, data, tags })),
   });
-  const answer = await fetch(`${at.url}/dcb/append`, { method: 'POST', body });
-  assert.equal(answer.status, 200);
+  const response = await fetch(`${at.url}/dcb/append`, { method: 'POST', body });
+  assert.equal(response.status, 200);
 }
 
-test('events that the page can not read are in its log and do nothing else', async () => {
-  const own = await startServer();
+test('unreadable events appear in the log and change nothing else', async () => {
+  const other = await startServer();
   try {
     await withPage(async (page) => {
       await offerCourses(page);
@@ -325,7 +326,7 @@ test('events that the page can not read are in its log and do nothing else', asy
       const student = await page.locator('#enroll [name=student] option').first().getAttribute('value');
       const seat = ['EnrollmentCompleted', '{}', `course_id:${id}`, `student_id:${student}`];
       await append(
-        own,
+        other,
         ['DemoStarted', '{"courses":[],"students":[]}'],
         ['CourseOffered', 'no JSON', 'course_id:x-dcb', 'category:Rush'],
         ['CourseOffered', 'null', 'course_id:x-dcb', 'category:Rush'],
@@ -341,37 +342,37 @@ test('events that the page can not read are in its log and do nothing else', asy
       assert.match(await option(page, 'student', 'Ada'), /1 of 3 courses/);
 
       for (const data of ['no JSON', '{"courses":7,"students":[]}', '{"courses":[{}],"students":[]}']) {
-        await append(own, ['DemoStarted', data, 'demo:page']);
+        await append(other, ['DemoStarted', data, 'demo:page']);
         await page.locator('#no-courses').waitFor();
         await offerCourses(page);
       }
-    }, { at: own });
+    }, { at: other });
   } finally {
-    await own.stop();
+    await other.stop();
   }
 });
 
-test('a course of any size is shown, and its seats as far as they can be', async () => {
-  const own = await startServer();
+test('huge course is shown with a limited number of seats', async () => {
+  const other = await startServer();
   try {
     await withPage(async (page) => {
       await isLive(page);
       const course = { id: 'c', name: 'Endless', category: 'All', capacity: 4_000_000_000 };
       const data = JSON.stringify({ courses: [course], students: [] });
-      await append(own, ['DemoStarted', data, 'demo:page']);
+      await append(other, ['DemoStarted', data, 'demo:page']);
       for (const again of [false, true]) {
         if (again) await page.reload();
         await card(page, 'Endless').getByText('0 of 4,000,000,000 seats taken').waitFor();
         assert.ok(await page.locator('#courses .seats i').count() <= 1000);
       }
       await offerCourses(page);
-    }, { at: own });
+    }, { at: other });
   } finally {
-    await own.stop();
+    await other.stop();
   }
 });
 
-test('a filter that is set before the board is there waits for it', () =>
+test('filter set before the board is loaded waits for it', () =>
   withPage(async (page) => {
     await offerCourses(page);
     let go;
@@ -387,30 +388,30 @@ test('a filter that is set before the board is there waits for it', () =>
     await page.waitForTimeout(200);
     go();
     const after = new URL((await followed).url()).searchParams.get('after');
-    assert.ok(Number(after) > 0, `it follows from ${after}`);
+    assert.ok(Number(after) > 0, `subscribed after ${after}`);
     await card(page, 'Logic').waitFor();
   }));
 
-test('who wants less motion gets none', () =>
+test('reduced motion disables animations', () =>
   withPage(async (page) => {
     await offerCourses(page);
     const seat = page.locator('.seats i').first();
-    const duration = await seat.evaluate((own) => getComputedStyle(own).transitionDuration);
+    const duration = await seat.evaluate((element) => getComputedStyle(element).transitionDuration);
     assert.equal(duration, '0s');
   }, { window: { reducedMotion: 'reduce' } }));
 
 for (const colorScheme of ['light', 'dark']) {
   for (const [width, height] of [[1280, 900], [390, 844]]) {
-    test(`it fits ${width} pixels, ${colorScheme}`, () =>
+    test(`page fits ${width} pixels, ${colorScheme}`, () =>
       withPage(async (page) => {
         await offerCourses(page);
         for (const student of ['Ada', 'Edsger', 'John']) await enroll(page, student, 'Algorithms');
-        await page.getByRole('button', { name: 'Rush', exact: true }).click();
+        await page.getByRole('button', { name: 'Start rush', exact: true }).click();
         await page.locator('#rushed', { hasText: '100 students' }).waitFor();
         await page.locator('#charts svg').last().waitFor();
         await eventually('the log is drawn', async () => (await rows(page).count()) === 100);
         const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(excess <= 0, `${excess} pixels stick out`);
+        assert.ok(excess <= 0, `the page is ${excess} pixels too wide`);
         if (process.env.SCREENSHOTS) {
           await mkdir(process.env.SCREENSHOTS, { recursive: true });
           const path = join(process.env.SCREENSHOTS, `${width}-${colorScheme}.png`);

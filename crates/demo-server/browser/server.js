@@ -1,10 +1,10 @@
-// A server of its own for tests.
+// Starts servers for the tests.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Starts the server that DEMO_SERVER names, in test mode, everything in memory. */
+/** Starts the executable in DEMO_SERVER, in test mode and in memory. */
 export async function startServer({ port = 0, options = [] } = {}) {
   const { DATABASE_URL, ...env } = process.env;
   const child = spawn(

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const SEATS: u64 = 2;
 
-/// Why a request is not answered by 2xx.
+/// The reason for an error response.
 enum Refusal {
     Full,
     Enrolled,
@@ -44,15 +44,15 @@ fn enrollments(course: &str) -> Result<Query, Error> {
     of_course.tag_pair("course_id", course).build()
 }
 
-/// However many ask at once, a course gets no more students than seats: the append is refused if an
-/// event has come since that either projector would count, and then it is decided again.
+/// Enrolls a student. Under any concurrency, a course gets no more students than seats: the append
+/// fails if either projector would count a newer event, and then `decide` runs again.
 async fn enroll(store: &SqliteStore, course: &str, student: &str) -> Result<(), Refusal> {
     let taken = Projector::counter(enrollments(course)?);
-    let own = Query::builder()
+    let enrollment = Query::builder()
         .event_type("EnrollmentCompleted")
         .tag_pair("course_id", course)
         .tag_pair("student_id", student);
-    let model = DecisionModel::new((taken, Projector::exists(own.build()?)));
+    let model = DecisionModel::new((taken, Projector::exists(enrollment.build()?)));
     let decide = |(taken, is_enrolled): (u64, bool)| match (is_enrolled, taken < SEATS) {
         (true, _) => Err(Refusal::Enrolled),
         (false, false) => Err(Refusal::Full),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_course_has_as_many_students_as_seats() {
+    async fn concurrent_requests_fill_exactly_the_seats() {
         let store = SqliteStore::open(Config::memory()).await.unwrap();
         let service = service(store);
         let ask = async |student: usize| {

@@ -1,10 +1,10 @@
-//! Accounts on a message store, inside a service of one's own.
+//! A message store embedded in a small web service: accounts and their entries.
 //!
 //! ```console
 //! cargo run -p demo-server --example messages
-//! curl -X POST localhost:3000/accounts/ada/entries -H 'content-type: application/json' -d '{"amount": 50}'
-//! curl -X POST localhost:3000/accounts/ada/entries -H 'content-type: application/json' -d '{"amount": -70}'
-//! curl localhost:3000/accounts/ada
+//! curl -X POST localhost:3000/accounts/ada/entries -H 'content-type: application/json' -d
+//! '{"amount": 50}' curl -X POST localhost:3000/accounts/ada/entries -H 'content-type:
+//! application/json' -d '{"amount": -70}' curl localhost:3000/accounts/ada
 //! ```
 
 use std::time::Duration;
@@ -32,7 +32,7 @@ struct Account {
     entries: usize,
 }
 
-/// What a request is answered where it is not done.
+/// An error response.
 struct Refused(StatusCode, String);
 
 impl axum::response::IntoResponse for Refused {
@@ -72,8 +72,8 @@ async fn account(
     Ok(Json(read(&store, &stream(&id)?).await?.0))
 }
 
-/// Takes no more from an account than there is, however many do so at once: who decided on an
-/// account that has changed meanwhile decides again.
+/// Adds an entry. Under any concurrency, the balance never becomes negative: if the account has
+/// changed since it was read, the loop reads and decides again.
 async fn enter(
     State(store): State<SqliteStore>,
     Path(id): Path<String>,
@@ -83,7 +83,7 @@ async fn enter(
     loop {
         let (account, version) = read(&store, &stream).await?;
         if account.balance + entry.amount < 0 {
-            let reason = format!("there is only {}", account.balance);
+            let reason = format!("the balance is only {}", account.balance);
             return Err(Refused(StatusCode::CONFLICT, reason));
         }
         let entered = Message::builder("Entered").data(&entry).build()?;
@@ -101,7 +101,7 @@ fn stream(id: &str) -> Result<StreamName, Error> {
     StreamName::new(format!("account-{id}"))
 }
 
-/// An account, and the version that it was read at.
+/// Reads an account and its version.
 async fn read(
     store: &SqliteStore,
     stream: &StreamName,
@@ -120,7 +120,7 @@ async fn read(
     Ok((account, ExpectedVersion::from_version(version)))
 }
 
-/// Follows the entries of all accounts.
+/// Prints the entries of all accounts as they are written.
 async fn report(store: SqliteStore) {
     let accounts = Category::new("account").expect("the name is valid");
     let mut entries = Subscription::to_category(store, accounts, GlobalPosition::START);
@@ -129,8 +129,8 @@ async fn report(store: SqliteStore) {
             Ok(message) => println!("{} {}", message.stream_name(), message.data_json()),
             Err(Error::Closed) => return,
             Err(error) => {
-                // Nothing is lost: the next call tries again.
-                eprintln!("the entries can't be read for now: {error}");
+                // The position stays, so the next call tries again and loses nothing.
+                eprintln!("could not read the entries, trying again: {error}");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }

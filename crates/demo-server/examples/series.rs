@@ -1,4 +1,4 @@
-//! The time-series engine inside a service of one's own: measurements in, an average out.
+//! The time-series engine embedded in a small web service: rooms and their temperatures.
 //!
 //! ```sh
 //! cargo run -p demo-server --example series
@@ -31,7 +31,7 @@ struct Average {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // In memory; `Db::open` keeps the series in files.
+    // In memory; `Db::open` stores the series in files.
     let db = Db::new(DbOptions::default());
     let router = Router::new()
         .route("/rooms/{room}", get(average).post(measure))
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(axum::serve(listener, router).await?)
 }
 
-/// Writes a measurement of now.
+/// Writes a measurement with the current time.
 async fn measure(
     State(db): State<Db>,
     Path(room): Path<String>,

@@ -13,7 +13,7 @@ use crate::stores::Stores;
 
 pub use crate::stores::OpenError;
 
-/// What all handlers share: the stores and what watches over them.
+/// State shared by all handlers: the stores, and the parts that guard and measure the server.
 pub struct App {
     pub(crate) settings: Settings,
     pub(crate) stores: Stores,
@@ -30,20 +30,21 @@ impl App {
     /// Opens the stores that the settings name.
     ///
     /// # Errors
-    /// [`OpenError`] where the settings contradict themselves, another server has the data folder,
-    /// or a store can't be opened.
+    /// [`OpenError`] if the settings contradict each other, another server uses the data folder, or
+    /// a store can't be opened.
     pub async fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
         let stores = Self::open_stores(&settings).await?;
         Self::with(settings, stores).await
     }
 
-    /// The stores that the settings name, once these are checked.
+    /// Checks the settings, then opens the stores that they name.
     pub(crate) async fn open_stores(settings: &Settings) -> Result<Stores, OpenError> {
         settings.check().map_err(OpenError::Settings)?;
         Stores::open(settings).await
     }
 
-    /// Over stores that are open. The namespace `default` is made, and its token.
+    /// Wraps stores that are already open. Creates the namespace `default` and its token if
+    /// missing.
     pub(crate) async fn with(settings: Settings, stores: Stores) -> Result<Arc<Self>, OpenError> {
         let tokens = Tokens::of(&settings);
         let namespaces = OpenNamespaces::open(&stores.messages, &tokens).await?;
@@ -59,10 +60,11 @@ impl App {
             settings,
         });
         app.health.probe(&app.stores).await;
+        // Without this first probe, `/health` would answer 503 until the first background tick.
         Ok(app)
     }
 
-    /// Tells when subscriptions are to end, because the server stops.
+    /// Becomes `true` when the server stops and subscriptions must end.
     pub(crate) fn ending(&self) -> watch::Receiver<bool> {
         self.ending.subscribe()
     }
@@ -71,7 +73,7 @@ impl App {
         self.ending.send_replace(true);
     }
 
-    /// Writes out what is not yet, and closes the stores.
+    /// Flushes pending data and closes the stores.
     pub async fn close(&self) {
         self.stores.close().await;
     }

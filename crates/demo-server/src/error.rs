@@ -1,4 +1,8 @@
-//! Errors as the interfaces show them: JSON with a stable code, never SQL and never a path.
+//! Errors as the interfaces send them: JSON with a stable code, never SQL and never a path.
+//!
+//! A handler returns a status, a code and a message. Only [`render`] decides how they look on the
+//! wire, so every interface keeps one form, also for errors of axum itself. Tests:
+//! `tests/it/server.rs` and the `invalid` and `malformed` modules of each interface.
 
 use axum::Json;
 use axum::extract::Request;
@@ -7,11 +11,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// An answer of 400 and above. [`render`] gives it the form of the interface that it belongs to.
+/// An error response. [`render`] writes it in the form of the interface.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
-    /// Stable, in capitals: `INVALID_REQUEST`.
+    /// Stable, in upper snake case: `INVALID_REQUEST`.
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
@@ -19,7 +23,7 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// The code of a query that took too long.
+    /// The code for a query that exceeds its time limit.
     pub(crate) const QUERY_TIMEOUT: &str = "QUERY_TIMEOUT";
 
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
@@ -45,7 +49,7 @@ impl ApiError {
         }
     }
 
-    /// With what a program may want to know.
+    /// Adds details for programs.
     pub(crate) fn with_details(self, details: Value) -> Self {
         Self {
             details: Some(details),
@@ -53,7 +57,7 @@ impl ApiError {
         }
     }
 
-    /// 503 `OVERLOADED`, with the time after which to try again.
+    /// 503 `OVERLOADED`, with `Retry-After`.
     pub(crate) fn overloaded(message: impl Into<String>) -> Self {
         Self {
             retry_after_s: Some(1),
@@ -70,17 +74,17 @@ impl ApiError {
         )
     }
 
-    /// 500 `INTERNAL_ERROR`. What went wrong goes to the log, not to the caller.
+    /// 500 `INTERNAL_ERROR`. The cause goes to the log only: it may contain SQL or paths.
     pub(crate) fn internal(what: &dyn std::fmt::Display) -> Self {
         tracing::error!(%what, "a request failed");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "INTERNAL_ERROR",
-            "the server failed",
+            "internal error; see the server's log",
         )
     }
 
-    /// The answer in the form of the interface.
+    /// Renders the error in this form.
     pub(crate) fn response(&self, form: Form) -> Response {
         let body = form.body(self);
         let mut response = (self.status, Json(body)).into_response();
@@ -88,6 +92,7 @@ impl ApiError {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        // HTTP requires a challenge with every 401 (RFC 9110, 15.5.2).
         if self.status == StatusCode::UNAUTHORIZED {
             let headers = response.headers_mut();
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -104,10 +109,11 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// How an interface writes errors.
+/// The JSON form of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// `{"error":"message","code":"CODE"}`: events, the seed's series, the server's own paths.
+    /// `{"error":"message","code":"CODE"}`: events, the series' own JSON interface, the server's
+    /// paths.
     Text,
     /// `{"error":{"code","message","details"?}}`: messages.
     Object,
@@ -118,7 +124,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form of the interface that a path belongs to.
+    /// The form for a path.
     pub(crate) fn of(path: &str) -> Self {
         const MESSAGES: [&str; 4] = ["/rpc", "/subscribe", "/import", "/version"];
         if MESSAGES.contains(&path) {
@@ -148,17 +154,17 @@ impl Form {
             Self::Influx => json!({ "code": influx_code(error.status), "message": message }),
         };
         if let Some(details) = details {
-            let place = match self {
+            let target = match self {
                 Self::Object => &mut body["error"],
                 Self::Text | Self::Prometheus | Self::Influx => &mut body,
             };
-            place["details"] = details.clone();
+            target["details"] = details.clone();
         }
         body
     }
 }
 
-/// The error types that Prometheus names.
+/// Prometheus' name for the kind of error.
 fn error_type(error: &ApiError) -> &'static str {
     match error.status {
         _ if error.code == ApiError::QUERY_TIMEOUT => "timeout",
@@ -170,7 +176,7 @@ fn error_type(error: &ApiError) -> &'static str {
     }
 }
 
-/// The codes that InfluxDB names.
+/// InfluxDB's name for the kind of error.
 fn influx_code(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "unauthorized",
@@ -185,7 +191,7 @@ fn influx_code(status: StatusCode) -> &'static str {
     }
 }
 
-/// Writes every error in the form of its interface, those that the framework answers included.
+/// Rewrites every error response, including axum's own, in the form of its interface.
 pub(crate) async fn render(request: Request, next: Next) -> Response {
     let form = Form::of(request.uri().path());
     let mut response = next.run(request).await;
@@ -196,8 +202,10 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     match response.extensions_mut().remove::<ApiError>() {
         Some(error) => error.response(form),
         None if is_json(&response) => response,
+        // A handler that answers JSON itself has already chosen the right form.
         None => {
             let mut rendered = framework_error(status, form).response(form);
+            // Method errors must list the allowed methods, and only axum knows them.
             if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
                 rendered.headers_mut().insert(header::ALLOW, allow);
             }
@@ -213,23 +221,25 @@ fn is_json(response: &Response) -> bool {
         .is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
 }
 
-/// What axum answers by itself.
+/// An error that axum answers by itself.
 fn framework_error(status: StatusCode, form: Form) -> ApiError {
     let (code, message) = match status {
+        // The messages interface has no METHOD_NOT_ALLOWED in its list of codes.
         StatusCode::METHOD_NOT_ALLOWED if form == Form::Object => {
-            ("INVALID_REQUEST", "this path does not take this method")
+            ("INVALID_REQUEST", "this path does not support this method")
         }
-        StatusCode::NOT_FOUND => ("NOT_FOUND", "there is nothing at this path"),
-        StatusCode::METHOD_NOT_ALLOWED => {
-            ("METHOD_NOT_ALLOWED", "this path does not take this method")
-        }
+        StatusCode::NOT_FOUND => ("NOT_FOUND", "no such path"),
+        StatusCode::METHOD_NOT_ALLOWED => (
+            "METHOD_NOT_ALLOWED",
+            "this path does not support this method",
+        ),
         StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "the body is too large"),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
             "UNSUPPORTED_MEDIA_TYPE",
-            "this path does not take this content type",
+            "this path does not accept this content type",
         ),
-        status if status.is_client_error() => ("INVALID_REQUEST", "the request can't be read"),
-        _ => ("INTERNAL_ERROR", "the server failed"),
+        status if status.is_client_error() => ("INVALID_REQUEST", "the request is malformed"),
+        _ => ("INTERNAL_ERROR", "internal error; see the server's log"),
     };
     ApiError::new(status, code, message)
 }

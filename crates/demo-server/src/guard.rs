@@ -1,4 +1,9 @@
-//! What keeps the server upright: bounds on bodies, on requests at once, and on subscriptions.
+//! Limits on body sizes, concurrent requests and subscriptions.
+//!
+//! The guard reads a body completely, within a memory budget for all bodies, before the request
+//! takes one of the request slots. A client that sends slowly therefore holds no slot. Imports are
+//! streamed and have their own slots. Tests: `tests/it/server.rs` and
+//! `tests/it/messages/import.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,25 +22,25 @@ use crate::auth;
 use crate::error::ApiError;
 use crate::settings::Settings;
 
-/// Paths whose bodies are read as they come, by their handler, which takes a place of its own.
+/// Paths that read their body as it arrives and take their own slot.
 const STREAMED: [&str; 1] = ["/import"];
-/// Paths that answer however much there is to do, so that it can be watched.
+/// Paths that skip the queue, so that monitoring works on an overloaded server.
 const UNQUEUED: [&str; 4] = ["/health", "/dcb/health", "/series/health", "/metrics"];
-/// The most bytes of bodies that are in memory at once.
+/// Maximum number of body bytes in memory.
 const BODY_BUDGET: usize = 256 << 20;
-/// Imports at once.
+/// Maximum number of concurrent imports.
 const IMPORTS: usize = 4;
-/// How long a request may wait for its turn.
-const TURN_LIMIT: Duration = Duration::from_secs(10);
-/// The unit of the budget.
-const PAGE: usize = 4096;
+/// How long a request may wait in the queue.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// One permit of the body budget, in bytes. A semaphore's permits would not reach for single bytes.
+const PERMIT_BYTES: usize = 4096;
 
-/// The places that requests and subscriptions take.
+/// The slots that requests, imports and subscriptions take.
 #[derive(Debug)]
 pub(crate) struct Guard {
     max_body_bytes: usize,
     bodies: Arc<Semaphore>,
-    turns: Semaphore,
+    requests: Semaphore,
     max_requests: usize,
     waiting: AtomicUsize,
     max_waiting: usize,
@@ -45,7 +50,7 @@ pub(crate) struct Guard {
     imports: Arc<Semaphore>,
 }
 
-/// How many places are taken.
+/// How many slots are in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) running: usize,
@@ -53,21 +58,23 @@ pub(crate) struct Load {
     pub(crate) subscriptions: usize,
 }
 
-/// A place among those that last longer than a request, given back on drop.
+/// A slot for a subscription or an import, which last longer than a request. Released on drop.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Slot {
     _permit: OwnedSemaphorePermit,
 }
 
 impl Guard {
     pub(crate) fn of(settings: &Settings) -> Self {
         let budget = BODY_BUDGET.max(settings.max_body_bytes);
+        // The largest allowed body must fit into the budget, or it could never be read.
+        // `Semaphore::new` panics above its maximum.
         let max_requests = settings.max_requests.min(Semaphore::MAX_PERMITS);
         let max_subscriptions = settings.max_subscriptions.min(Semaphore::MAX_PERMITS);
         Self {
             max_body_bytes: settings.max_body_bytes,
-            bodies: Arc::new(Semaphore::new(budget.div_ceil(PAGE))),
-            turns: Semaphore::new(max_requests),
+            bodies: Arc::new(Semaphore::new(budget.div_ceil(PERMIT_BYTES))),
+            requests: Semaphore::new(max_requests),
             max_requests,
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
@@ -78,47 +85,49 @@ impl Guard {
         }
     }
 
-    /// How many places are taken now.
+    /// The current number of used slots.
     pub(crate) fn load(&self) -> Load {
         Load {
-            running: self.max_requests - self.turns.available_permits(),
+            running: self.max_requests - self.requests.available_permits(),
             waiting: self.waiting.load(Ordering::Relaxed),
             subscriptions: self.max_subscriptions - self.subscriptions.available_permits(),
         }
     }
 
-    /// A place for a subscription.
+    /// Takes a slot for a subscription.
     ///
     /// # Errors
-    /// 503 where all are taken.
-    pub(crate) fn subscribe(&self) -> Result<Place, ApiError> {
-        place(&self.subscriptions, "all subscriptions are taken")
+    /// 503 if all slots are in use.
+    pub(crate) fn subscribe(&self) -> Result<Slot, ApiError> {
+        try_slot(&self.subscriptions, "too many subscriptions are open")
     }
 
-    /// A place for an import.
+    /// Takes a slot for an import.
     ///
     /// # Errors
-    /// 503 where all are taken.
-    pub(crate) fn import(&self) -> Result<Place, ApiError> {
-        place(&self.imports, "too many imports are under way")
+    /// 503 if all slots are in use.
+    pub(crate) fn import(&self) -> Result<Slot, ApiError> {
+        try_slot(&self.imports, "too many imports are running")
     }
 
-    /// How long a body, or the next part of one that is streamed, may take to arrive.
+    /// How long a body, or the next part of a streamed one, may take to arrive.
     pub(crate) fn body_limit(&self) -> Duration {
         self.body_limit
     }
 
-    /// The whole body in memory, with its place in the budget.
+    /// Reads the whole body into memory. The permit is its share of the budget.
     async fn body(&self, body: Body) -> Result<(Body, OwnedSemaphorePermit), ApiError> {
         let hint = body.size_hint();
         let most = match hint.upper() {
             Some(bytes) if bytes > self.max_body_bytes as u64 => return Err(self.too_large()),
             Some(bytes) => bytes as usize,
+            // A chunked body does not declare its size, so it reserves the maximum.
             None => self.max_body_bytes,
         };
-        let pages = u32::try_from(most.div_ceil(PAGE)).unwrap_or(u32::MAX);
-        let place = Arc::clone(&self.bodies)
-            .try_acquire_many_owned(pages)
+        let permits = u32::try_from(most.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.bodies)
+            .try_acquire_many_owned(permits)
+            // Fails at once rather than wait: waiting senders would hold their connections.
             .map_err(|_| ApiError::overloaded("too many bodies are being read"))?;
         let body = Limited::new(body, self.max_body_bytes).collect();
         let body = tokio::time::timeout(self.body_limit, body)
@@ -131,45 +140,50 @@ impl Guard {
                     ApiError::invalid("the body ended early")
                 }
             })?;
-        Ok((Body::from(body.to_bytes()), place))
+        Ok((Body::from(body.to_bytes()), permit))
     }
 
     fn too_large(&self) -> ApiError {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "BODY_TOO_LARGE",
-            format!("a body may have {} bytes", self.max_body_bytes),
+            format!(
+                "the body exceeds the limit of {} bytes",
+                self.max_body_bytes
+            ),
         )
     }
 
-    async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ApiError> {
-        if let Ok(permit) = self.turns.try_acquire() {
+    async fn request_slot(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ApiError> {
+        if let Ok(permit) = self.requests.try_acquire() {
             return Ok(permit);
         }
-        let _place = Waiting::take(&self.waiting, self.max_waiting)
-            .ok_or_else(|| ApiError::overloaded("too many requests wait"))?;
-        match tokio::time::timeout(TURN_LIMIT, self.turns.acquire()).await {
+        let _waiting = Waiting::enter(&self.waiting, self.max_waiting)
+            .ok_or_else(|| ApiError::overloaded("too many requests are waiting"))?;
+        match tokio::time::timeout(QUEUE_TIMEOUT, self.requests.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => Err(ApiError::overloaded("the request waited too long")),
         }
     }
 }
 
-fn place(places: &Arc<Semaphore>, taken: &str) -> Result<Place, ApiError> {
-    let permit = Arc::clone(places).try_acquire_owned();
+fn try_slot(slots: &Arc<Semaphore>, all_used: &str) -> Result<Slot, ApiError> {
+    let permit = Arc::clone(slots).try_acquire_owned();
     permit
-        .map(|permit| Place { _permit: permit })
-        .map_err(|_| ApiError::overloaded(taken))
+        .map(|permit| Slot { _permit: permit })
+        .map_err(|_| ApiError::overloaded(all_used))
 }
 
-/// A place in the line, given back on drop.
+/// One entry in the count of waiting requests. Removed on drop, so a dropped request leaves too.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
-    fn take(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
-        let place = Self(waiting);
+    fn enter(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
+        // Counts first and compares after: two requests can't both take the last entry. Dropping
+        // the entry undoes the count.
+        let entry = Self(waiting);
         let before = waiting.fetch_add(1, Ordering::Relaxed);
-        (before < max).then_some(place)
+        (before < max).then_some(entry)
     }
 }
 
@@ -179,7 +193,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Reads the body, unless a token is missing, waits for a turn, and lets the request through.
+/// Admits a request: screens its token, reads its body, waits for a slot, then runs the handler.
 pub(crate) async fn admit(
     State(app): State<Arc<App>>,
     request: Request,
@@ -187,21 +201,22 @@ pub(crate) async fn admit(
 ) -> Result<Response, ApiError> {
     let guard = &app.guard;
     auth::screen(&app, &request)?;
+    // The handler of a streamed path reads the body and takes a slot itself.
     let path = request.uri().path();
     if STREAMED.contains(&path) {
         return Ok(next.run(request).await);
     }
     let queued = !UNQUEUED.contains(&path);
-    // The body first: who sends slowly keeps nobody from a turn.
+    // The body comes before the slot, so that slow senders hold no slots.
     let (parts, body) = request.into_parts();
-    let (body, _place) = if body.is_end_stream() {
+    let (body, _body_permit) = if body.is_end_stream() {
         (body, None)
     } else {
-        let (body, place) = guard.body(body).await?;
-        (body, Some(place))
+        let (body, permit) = guard.body(body).await?;
+        (body, Some(permit))
     };
-    let _turn = match queued {
-        true => Some(guard.turn().await?),
+    let _slot = match queued {
+        true => Some(guard.request_slot().await?),
         false => None,
     };
     Ok(next.run(Request::from_parts(parts, body)).await)

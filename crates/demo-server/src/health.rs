@@ -1,4 +1,5 @@
-//! Whether the stores answer. They are asked in the background, so that a request costs nothing.
+//! Health checks. A background task probes the stores, so a request only reads the last result and
+//! costs no store access. Tests: `tests/it/server.rs` and the module `tests` below.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,48 +17,49 @@ use crate::error::ApiError;
 use crate::messages::default_name;
 use crate::stores::Stores;
 
-/// How often the stores are asked.
+/// Interval between probes.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long one may take.
+/// Time limit of one probe.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// What the last probe found.
+/// The result of the last probe.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     answers: AtomicBool,
 }
 
 impl Health {
-    /// Asks all stores.
+    /// Probes all stores.
     pub(crate) async fn probe(&self, stores: &Stores) {
         let found = tokio::time::timeout(LIMIT, ask(stores)).await;
         let answers = match found {
             Ok(Ok(())) => true,
             Ok(Err(failed)) => {
-                tracing::warn!(failed, "a store does not answer");
+                tracing::warn!(failed, "a store failed its health check");
                 false
             }
             Err(_) => {
-                tracing::warn!("a store takes more than {LIMIT:?} to answer");
+                tracing::warn!("the health check took longer than {LIMIT:?}");
                 false
             }
         };
+        // Relaxed: no other data depends on the flag.
         self.answers.store(answers, Ordering::Relaxed);
     }
 
-    /// Whether all stores answered when they were asked last.
+    /// Whether all stores answered the last probe.
     pub(crate) fn answers(&self) -> bool {
         self.answers.load(Ordering::Relaxed)
     }
 
-    /// An answer of 200 with this body, or 503.
+    /// A 200 with this body, or a 503.
     fn response(&self, healthy: &'static str) -> Response {
         if self.answers() {
             ([(header::CONTENT_TYPE, "application/json")], healthy).into_response()
         } else {
             let unhealthy = ApiError {
                 code: "UNHEALTHY",
-                ..ApiError::overloaded("a store does not answer")
+                ..ApiError::overloaded("a store did not answer its health check")
             };
             unhealthy.into_response()
         }
@@ -67,21 +69,22 @@ impl Health {
 async fn ask(stores: &Stores) -> Result<(), String> {
     let events = stores.events.check().await;
     events.map_err(|failed| format!("events: {failed}"))?;
-    // One namespace, whether it is there or not: to list them is to look into each.
+    // One lookup is enough, even of a missing namespace. Listing would open every namespace.
     match stores.messages.get(&default_name()).await {
         Ok(_) | Err(message_store::Error::NamespaceNotFound { .. }) => {}
         Err(failed) => return Err(format!("messages: {failed}")),
     }
-    // A log that failed refuses to be flushed, which waits for the disk.
+    // A failed log refuses to sync. Syncing waits for the disk, so it runs on a blocking thread.
     let series = stores.series.clone();
     let synced = tokio::task::spawn_blocking(move || series.sync()).await;
     let synced = synced.map_err(|failed| format!("series: {failed}"))?;
     synced.map_err(|failed| format!("series: {failed}"))
 }
 
-/// Probes until the server stops.
+/// Probes at each tick until the server stops.
 pub(crate) async fn watch(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let mut ticks = tokio::time::interval(EVERY);
+    // A slow store gets a full interval of rest after each probe.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -109,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_finds_a_store_silent_is_told_when_to_ask_again() {
+    fn unhealthy_store_answers_503_with_retry_after() {
         let response = Health::default().response("{}");
         let error = response.extensions().get::<ApiError>().expect("an error");
         assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Logs go to stderr: scripts read the address from stdout.
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -24,16 +25,16 @@ async fn main() -> ExitCode {
 
 async fn run(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start(settings).await?;
-    // Heard before it is told: who reads that the server runs may stop it at once.
+    // Install the handler before printing: the reader of the greeting may stop the server at once.
     let stopped = stop_signal()?;
     println!("{}", server.greeting());
     stopped.await;
-    eprintln!("stopping: requests under way are answered first");
+    eprintln!("stopping: finishing the requests in progress");
     server.stop().await;
     Ok(())
 }
 
-/// Ctrl-C, or the signal by which service managers and containers stop a program, from the call on.
+/// Installs the handlers now; the future ends at Ctrl-C or SIGTERM.
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;

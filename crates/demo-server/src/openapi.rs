@@ -1,4 +1,4 @@
-//! The description of all interfaces, and a page to browse it.
+//! The OpenAPI document of all interfaces, and a page to browse it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 
-/// What each interface says of itself: `paths` and `schemas`.
+/// The `paths` and `schemas` of each interface.
 const PARTS: [&str; 5] = [
     include_str!("../openapi/server.json"),
     include_str!("../openapi/dcb.json"),
@@ -20,6 +20,7 @@ const PARTS: [&str; 5] = [
 ];
 
 pub(crate) fn routes() -> Router<Arc<App>> {
+    // Built once per router; a request only copies the text.
     let document = document().to_string();
     let json = move || async move {
         ([(header::CONTENT_TYPE, "application/json")], document).into_response()
@@ -30,7 +31,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").config(config))
 }
 
-/// The templates of all paths.
+/// All path templates.
 pub(crate) fn templates() -> Vec<String> {
     let document = document();
     let paths = document["paths"].as_object();
@@ -50,8 +51,8 @@ fn document() -> Value {
                 .as_object_mut()
                 .expect("each part has schemas"),
         );
-        if let Some(own) = part["responses"].as_object_mut() {
-            responses.append(own);
+        if let Some(more) = part["responses"].as_object_mut() {
+            responses.append(more);
         }
     }
     json!({
@@ -72,7 +73,7 @@ fn document() -> Value {
     })
 }
 
-/// What every interface that writes errors as text may answer; the others have their own form.
+/// The error responses that interfaces with text errors share. The others define their own.
 fn responses() -> Map<String, Value> {
     let error = |description: &str| {
         json!({
@@ -83,12 +84,12 @@ fn responses() -> Map<String, Value> {
     [
         ("Invalid", "The request is malformed or breaks a limit"),
         ("Unauthorized", "A token is missing or wrong"),
-        ("Forbidden", "This server was started without leave for it, the token has none, or, where none is needed, the page of another site asks: CROSS_ORIGIN, HOST_UNKNOWN"),
+        ("Forbidden", "The server's settings or the token do not allow this, or, without tokens, the request comes from another site's page: CROSS_ORIGIN, HOST_UNKNOWN"),
         ("Timeout", "The body took too long to arrive"),
-        ("MethodNotAllowed", "The path does not take this method"),
-        ("TooLarge", "The body is larger than the server takes"),
-        ("Failed", "The server failed; its log has the reason"),
-        ("Unavailable", "The server has too much to do, or a store does not answer: try again after the time that Retry-After gives"),
+        ("MethodNotAllowed", "The path does not support this method"),
+        ("TooLarge", "The body exceeds the server's limit"),
+        ("Failed", "Internal error; the server's log has the cause"),
+        ("Unavailable", "The server is overloaded or a store does not answer: retry after the time in Retry-After"),
     ]
     .into_iter()
     .map(|(name, description)| (name.to_owned(), error(description)))

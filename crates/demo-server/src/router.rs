@@ -7,8 +7,9 @@ use axum::{Router, middleware};
 use crate::app::App;
 use crate::{auth, dcb, error, guard, health, messages, observe, openapi, page, series};
 
-/// All interfaces, behind what every request passes: from outside in, the counters, the form of
-/// errors, the bounds, the tokens.
+/// All interfaces behind the layers that every request passes, from the outside in: counters, error
+/// rendering, limits, tokens. The counters must see every response, and errors of the limits and
+/// the token check must be rendered too. Tests: `tests/it/observe.rs` and `tests/it/server.rs`.
 pub fn router(app: &Arc<App>) -> Router {
     let state = || Arc::clone(app);
     Router::new()
@@ -19,7 +20,7 @@ pub fn router(app: &Arc<App>) -> Router {
         .nest("/dcb", dcb::routes())
         .merge(messages::routes())
         .merge(series::routes())
-        // The guard has bounded the body already.
+        // The guard has already limited the body.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(state(), auth::check))
         .layer(middleware::from_fn_with_state(state(), guard::admit))

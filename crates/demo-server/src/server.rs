@@ -16,15 +16,15 @@ use crate::app::{App, OpenError};
 use crate::settings::Settings;
 use crate::{health, observe, router};
 
-/// How long the head of a request may take, which bounds idle connections too.
+/// How long the head of a request may take. Also limits idle connections.
 const HEAD_LIMIT: Duration = Duration::from_secs(75);
-/// How long a client may take nothing of what is sent.
+/// How long a client may go without reading any of the response.
 const WRITE_LIMIT: Duration = Duration::from_secs(30);
-/// How long requests under way may take once the server stops.
+/// How long requests in progress may take after the server begins to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// A server that listens.
+/// A running server.
 pub struct Server {
     app: Arc<App>,
     address: SocketAddr,
@@ -37,7 +37,8 @@ impl Server {
     /// Opens the stores and listens.
     ///
     /// # Errors
-    /// Those of [`App::open`], and [`OpenError::Listen`] where the address is taken.
+    /// [`OpenError`] if the settings contradict each other, another server uses the data folder, a
+    /// store can't be opened, or the address can't be bound.
     pub async fn start(settings: Settings) -> Result<Self, OpenError> {
         let stores = App::open_stores(&settings).await?;
         let address = settings.address();
@@ -48,7 +49,8 @@ impl Server {
         let (address, listener) = listen
             .await
             .map_err(|source| OpenError::Listen { address, source })?;
-        // Last, for what it makes is shown once, by a server that runs.
+        // Last, because it makes tokens that are shown only once: the server must already be able
+        // to run.
         let app = App::with(settings, stores).await?;
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
@@ -63,18 +65,18 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a person who started it wants to know.
+    /// The text to print after the start: address, data location, new tokens.
     pub fn greeting(&self) -> String {
-        let place = &self.app.stores.place;
-        let mut text = format!("http://{}\n{place}", self.address);
+        let location = &self.app.stores.location;
+        let mut text = format!("http://{}\n{location}", self.address);
         let tokens = &self.app.tokens;
         if let Some(token) = tokens.made_for_admin() {
-            text.push_str(&format!("\nadministration token (shown once): {token}"));
+            text.push_str(&format!("\nadmin token (shown once): {token}"));
         }
         let made = self.app.namespaces.made_for_default();
         if let Some(token) = made.filter(|_| tokens.are_needed()) {
@@ -85,13 +87,14 @@ impl Server {
         text
     }
 
-    /// Takes no more connections, answers the requests under way, ends the subscriptions, and
-    /// closes the stores.
+    /// Stops accepting connections, finishes requests in progress, ends subscriptions and closes
+    /// the stores.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
+        // The tasks use the stores, so they end before the stores close.
         for task in [self.serving].into_iter().chain(self.watching) {
             if let Err(failed) = task.await {
-                tracing::error!(%failed, "the server ended badly");
+                tracing::error!(%failed, "a server task failed");
             }
         }
         self.app.close().await;
@@ -100,24 +103,25 @@ impl Server {
 
 async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let router = router(&app);
-    // Version 1 alone: the limit on heads is not for those of version 2, nor for the wait for what
-    // tells them apart.
+    // HTTP/1 only: hyper applies the header timeout neither to HTTP/2 nor while it detects the
+    // version.
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT);
     let connections = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &permits) => accepted,
             _ = stopped.wait_for(|stopped| *stopped) => break,
         };
-        let (stream, place) = match accepted {
+        let (stream, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(failed) => {
-                // Out of file descriptors, most likely: those that end make room.
+                // Most likely out of file descriptors. Wait for connections to end instead of
+                // spinning.
                 tracing::warn!(%failed, "a connection was not accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -127,18 +131,19 @@ async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receive
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection.into_owned());
         tokio::spawn(async move {
-            // A client that goes away in the middle is its own affair.
+            // An error here means that the client went away. Nothing is left to do.
             let _ = connection.await;
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
+    // Subscriptions never end by themselves and would use up the time limit.
     app.end_subscriptions();
     if tokio::time::timeout(STOP_LIMIT, connections.shutdown())
         .await
         .is_err()
     {
-        tracing::warn!("requests were cut off: they took more than {STOP_LIMIT:?} to end");
+        tracing::warn!("requests were cut off after {STOP_LIMIT:?}");
     }
 }
 
@@ -146,13 +151,15 @@ type Stream = std::pin::Pin<Box<TimeoutStream<TcpStream>>>;
 
 async fn accept(
     listener: &TcpListener,
-    places: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> io::Result<(Stream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await;
-    let place = place.map_err(io::Error::other)?;
+    // The permit comes first: above the limit, clients wait in the kernel's backlog.
+    let permit = Arc::clone(permits).acquire_owned().await;
+    let permit = permit.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
+    // Events are small and must not wait for a full packet.
     stream.set_nodelay(true)?;
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_LIMIT));
-    Ok((Box::pin(stream), place))
+    Ok((Box::pin(stream), permit))
 }

@@ -4,86 +4,86 @@ use std::path::PathBuf;
 use crate::auth;
 use crate::messages::DEFAULT;
 
-/// The HTTP interfaces of an event store, a message store and a time-series engine on one address.
+/// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
-/// Without any option everything is kept in SQLite and a log of the series, in a data folder.
+/// By default, all data is in SQLite files and a time-series log in a data folder.
 #[derive(Clone, clap::Parser)]
 #[command(name = "demo-server", version)]
 pub struct Settings {
-    /// The port; 0 takes a free one.
+    /// Port to listen on; 0 picks a free one.
     #[arg(long, env = "REGISTRAR_PORT", default_value_t = 8080)]
     pub port: u16,
 
-    /// The address to listen on; another than loopback needs --require-token.
+    /// Address to listen on; any address but loopback needs --require-token.
     #[arg(long, env = "REGISTRAR_LISTEN", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub listen: IpAddr,
 
-    /// The data folder [default: registrar-data, or everything in memory with --test-mode].
+    /// Data folder [default: registrar-data, or in memory with --test-mode].
     #[arg(long, env = "REGISTRAR_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
 
-    /// Events and messages on this PostgreSQL instead of SQLite.
+    /// Store events and messages in this PostgreSQL instead of SQLite.
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
     pub database_url: Option<String>,
 
-    /// Events and messages on a PostgreSQL that is started for this server and ends with it.
+    /// Start a PostgreSQL for events and messages, and stop it with the server.
     #[arg(long, env = "REGISTRAR_LOCAL_POSTGRES")]
     pub local_postgres: bool,
 
-    /// For tests: no authentication, namespaces made on first use, /dcb/cleanup allowed, and
-    /// without --data everything in memory.
+    /// For tests: no tokens, namespaces created on first use, /dcb/cleanup allowed, and without
+    /// --data everything in memory.
     #[arg(long, env = "REGISTRAR_TEST_MODE")]
     pub test_mode: bool,
 
-    /// The token of the namespace `default`, in place of the one that was made with it; with
-    /// --test-mode it administers.
+    /// Token of the namespace `default`, instead of a generated one; has admin rights with
+    /// --test-mode.
     #[arg(long, env = "REGISTRAR_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
 
-    /// The token that may create, list and delete namespaces; one is made and printed where none is
-    /// given.
+    /// Token that may create, list and delete namespaces; generated and printed if missing.
     #[arg(long, env = "REGISTRAR_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
 
-    /// Asks for a token everywhere, not only for messages.
+    /// Require a token on every path, not only for messages.
     #[arg(long, env = "REGISTRAR_REQUIRE_TOKEN")]
     pub require_token: bool,
 
-    /// Lets POST /dcb/cleanup empty the event log.
+    /// Allow POST /dcb/cleanup to delete all events.
     #[arg(long, env = "REGISTRAR_ALLOW_CLEANUP")]
     pub allow_cleanup: bool,
 
-    /// The largest body of a request, in bytes; imports are streamed, and it bounds their lines.
+    /// Maximum size of a request body in bytes; for imports, which are streamed, of each line.
     #[arg(long, env = "REGISTRAR_MAX_BODY_BYTES", default_value_t = 16 << 20)]
     pub max_body_bytes: usize,
 
-    /// How long a body may take to arrive, in seconds.
+    /// Time limit for a body to arrive, in seconds.
     #[arg(long, env = "REGISTRAR_BODY_TIMEOUT_S", default_value_t = 30)]
     pub body_timeout_s: u64,
 
-    /// The requests that are worked on at once.
+    /// Maximum number of concurrent requests.
     #[arg(long, env = "REGISTRAR_MAX_REQUESTS", default_value_t = 256)]
     pub max_requests: usize,
 
-    /// The requests that wait for their turn; who comes then is told to try again.
+    /// Maximum number of waiting requests; more get 503 with Retry-After.
     #[arg(long, env = "REGISTRAR_MAX_WAITING", default_value_t = 1024)]
     pub max_waiting: usize,
 
-    /// The subscriptions that are open at once.
+    /// Maximum number of open subscriptions.
     #[arg(long, env = "REGISTRAR_MAX_SUBSCRIPTIONS", default_value_t = 1000)]
     pub max_subscriptions: usize,
 
-    /// The memory of the series, in bytes: beyond it the oldest samples go.
+    /// Memory limit of the series in bytes; the oldest samples are deleted above it.
     #[arg(long, env = "REGISTRAR_SERIES_BYTES", default_value_t = 1 << 30)]
     pub series_bytes: usize,
 }
 
 impl Settings {
-    /// For tests: a free port of loopback, everything in memory, no authentication.
+    /// For tests: a free loopback port, in memory, no tokens.
     pub fn in_memory() -> Self {
         use clap::Parser as _;
         Self {
             port: 0,
+            // Set here, so that environment variables do not change a test.
             database_url: None,
             local_postgres: false,
             data: None,
@@ -92,12 +92,12 @@ impl Settings {
         }
     }
 
-    /// Where to listen.
+    /// The address to listen on.
     pub(crate) fn address(&self) -> SocketAddr {
         SocketAddr::new(self.listen, self.port)
     }
 
-    /// The data folder; none is memory.
+    /// The data folder; `None` keeps everything in memory.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         match (&self.data, self.test_mode) {
             (Some(folder), _) => Some(folder.clone()),
@@ -111,11 +111,11 @@ impl Settings {
         self.allow_cleanup || self.test_mode
     }
 
-    /// What contradicts itself.
+    /// Describes the first contradiction between settings.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.listen.is_loopback() && !self.require_token {
             return Err(format!(
-                "listening on {} lets others in: add --require-token",
+                "listening on {} makes the server reachable for others: add --require-token",
                 self.listen
             ));
         }
@@ -124,11 +124,11 @@ impl Settings {
             .flatten()
             .any(String::is_empty)
         {
-            return Err("a token is empty".to_owned());
+            return Err("a token must not be empty".to_owned());
         }
         let named = self.token.as_deref().and_then(auth::namespace_of);
         if named.is_some_and(|name| name.as_str() != DEFAULT) {
-            return Err("--token is one of another namespace than default".to_owned());
+            return Err("--token must not be a token of another namespace".to_owned());
         }
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());

@@ -8,15 +8,16 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::messages::{DEFAULT, OpenNamespace, api_error};
 
-/// Who makes a request.
+/// The identity behind a request, found from its token.
 #[derive(Clone)]
 pub(crate) struct Caller {
     namespace: Option<Arc<OpenNamespace>>,
-    administers: bool,
+    is_admin: bool,
     answered_token: Option<HeaderValue>,
 }
 
-/// Refuses who brings no token where one is needed, or none that could be one. Nothing is looked up.
+/// Rejects a request without a required token, or with a malformed one. Needs no lookup, so it can
+/// run before the body is read.
 pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
     let tokens = &app.tokens;
     let Some(token) = token else {
@@ -27,7 +28,7 @@ pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
     };
     let hash = TokenHash::of(token);
     let is_of_settings =
-        tokens.administers(&hash) || tokens.of_default().is_some_and(|own| own.is(&hash));
+        tokens.is_admin(&hash) || tokens.of_default().is_some_and(|token| token.is(&hash));
     match is_of_settings || namespace_of(token).is_some() {
         true => Ok(()),
         false => Err(invalid_token()),
@@ -35,10 +36,10 @@ pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
 }
 
 impl Caller {
-    /// Who brings this token, or none.
+    /// Finds the caller of a request with this token, or without one.
     ///
     /// # Errors
-    /// 401 where a token is missing or is none, 403 where it opens nothing.
+    /// 401 if a required token is missing or malformed, 403 if the token opens no namespace.
     pub(super) async fn identify(app: &App, token: Option<&str>) -> Result<Self, ApiError> {
         match token {
             Some(token) => Self::with_token(app, token).await,
@@ -46,7 +47,7 @@ impl Caller {
             None => {
                 let known = app.namespaces.token_of_default(&app.settings);
                 Ok(Self {
-                    administers: true,
+                    is_admin: true,
                     answered_token: known.and_then(header),
                     ..Self::of_default(app).await?
                 })
@@ -55,31 +56,34 @@ impl Caller {
     }
 
     async fn with_token(app: &App, token: &str) -> Result<Self, ApiError> {
+        // The tokens in the settings come first: they may have any form, so they need not name a
+        // namespace.
         let hash = TokenHash::of(token);
-        let administers = app.tokens.administers(&hash);
-        if app.tokens.of_default().is_some_and(|own| own.is(&hash)) {
+        let is_admin = app.tokens.is_admin(&hash);
+        if app.tokens.of_default().is_some_and(|token| token.is(&hash)) {
             return Ok(Self {
-                administers: administers || app.settings.test_mode,
+                is_admin: is_admin || app.settings.test_mode,
                 ..Self::of_default(app).await?
             });
         }
-        if administers {
+        if is_admin {
             return Ok(Self {
                 namespace: None,
-                administers,
+                is_admin,
                 answered_token: None,
             });
         }
         let name = namespace_of(token).ok_or_else(invalid_token)?;
         let is_default = name.as_str() == DEFAULT;
         if is_default && app.tokens.of_default().is_some() {
-            // Another one was given with the settings.
+            // The token in the settings replaces the one that is stored with `default`.
             return Err(refused());
         }
         let found = app.namespaces.find(&app.stores.messages, &name).await;
         let (namespace, answered_token) = match found.map_err(api_error)? {
             Some(namespace) => (namespace, None),
             None if app.tokens.are_needed() => return Err(refused()),
+            // Test mode creates a namespace the first time somebody uses a token for it.
             None => {
                 let made = app.namespaces.ensure(&app.stores.messages, &name, &hash);
                 (made.await.map_err(api_error)?, header(token))
@@ -90,7 +94,7 @@ impl Caller {
         }
         Ok(Self {
             namespace: Some(namespace),
-            administers: is_default && app.settings.test_mode,
+            is_admin: is_default && app.settings.test_mode,
             answered_token,
         })
     }
@@ -101,35 +105,36 @@ impl Caller {
             .default_namespace(&app.stores.messages, &app.tokens);
         Ok(Self {
             namespace: Some(namespace.await.map_err(api_error)?),
-            administers: false,
+            is_admin: false,
             answered_token: None,
         })
     }
 
-    /// The namespace that the request is for.
+    /// The namespace of this request.
     ///
     /// # Errors
-    /// 403 for the administration token, which has none.
+    /// 403 for the admin token, which belongs to no namespace.
     pub(crate) fn namespace(&self) -> Result<&Arc<OpenNamespace>, ApiError> {
         self.namespace
             .as_ref()
-            .ok_or_else(|| unauthorized("the administration token has no namespace of its own"))
+            .ok_or_else(|| unauthorized("the admin token belongs to no namespace"))
     }
 
-    /// Whether this is the namespace that the request is for.
+    /// Whether the request is for this namespace.
     pub(crate) fn is_of(&self, namespace: &str) -> bool {
-        let own = self.namespace.as_ref();
-        own.is_some_and(|own| own.name.as_str() == namespace)
+        self.namespace
+            .as_ref()
+            .is_some_and(|open| open.name.as_str() == namespace)
     }
 
-    /// Whether it may make, list and delete namespaces.
-    pub(crate) fn administers(&self) -> bool {
-        self.administers
+    /// Whether the caller may create, list and delete namespaces.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.is_admin
     }
 
-    /// Whether it may use what is no namespace's own.
+    /// Whether the caller may use events, series and the page, which belong to no namespace.
     pub(super) fn may_use_the_server(&self) -> bool {
-        self.administers || self.is_of(DEFAULT)
+        self.is_admin || self.is_of(DEFAULT)
     }
 
     pub(super) fn answered_token(&self) -> Option<&HeaderValue> {
@@ -137,13 +142,15 @@ impl Caller {
     }
 }
 
-/// The same whether there is no such namespace or its token is another.
+/// One error for an unknown namespace and for a wrong token, so that it does not reveal which
+/// namespaces exist.
 fn refused() -> ApiError {
-    unauthorized("this token opens no namespace")
+    unauthorized("no namespace accepts this token")
 }
 
 fn header(token: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(token).ok()?;
+    // Keeps the token out of debug output.
     value.set_sensitive(true);
     Some(value)
 }

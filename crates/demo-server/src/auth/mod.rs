@@ -1,16 +1,15 @@
-//! Who may do what.
+//! Authentication and authorization.
 //!
-//! A token opens one namespace of messages; the administration token opens none, and makes and
-//! deletes them. `/rpc`, `/subscribe` and `/import` always ask for one, everything else with
-//! `--require-token`, but for the page's own files and the
-//! server's health. What is no namespace's own, such as the events and the
-//! series, is then for the administration and for the namespace `default`.
+//! A namespace token opens the messages of one namespace. The admin token creates, lists and
+//! deletes namespaces but opens none. `/rpc`, `/subscribe` and `/import` always require a token.
+//! With `--require-token` every path does, except the page's own files and the health checks.
+//! Events, series and the page belong to no namespace: the admin token and the token of `default`
+//! open them.
 //!
-//! Where no token is asked for, nothing is done for the page of another site that somebody on this
-//! computer looks at.
+//! Paths that require no token reject requests that a browser makes for another site's page.
 //!
-//! In test mode without `--require-token` a caller without a token is that of `default` and
-//! administers; a token that is brought counts all the same.
+//! In test mode without `--require-token`, a caller without a token is in the namespace `default`
+//! and has admin rights. A token that the caller does send still counts.
 
 mod caller;
 mod site;
@@ -32,23 +31,23 @@ pub(crate) use caller::Caller;
 pub(crate) use token::{TokenHash, made_for, namespace_of};
 pub(crate) use tokens::Tokens;
 
-/// The header in which test mode answers the token of the namespace that a request was for.
+/// In test mode, the response header that carries the token of the request's namespace.
 const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
 
-/// Paths that never ask: whether the server is well, and the page's own files, which hold no data
-/// and tell a browser how to bring a token.
+/// Paths that never require a token: the health checks, and the page's start file, which holds no
+/// data and explains how to pass a token.
 const OPEN: [&str; 4] = ["/", "/health", "/dcb/health", "/series/health"];
-/// Where the page's files are.
+/// The folder of the page's files.
 const PAGE: &str = "/page/";
 
-/// Whom a path is for.
+/// The callers that may use a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Audience {
-    /// Everybody.
+    /// Everyone.
     All,
-    /// Who has a namespace, or administers.
+    /// Callers with a namespace token or the admin token.
     Namespaces,
-    /// Who may use what is no namespace's own.
+    /// Callers who may use events, series and the page.
     Server,
 }
 
@@ -57,6 +56,7 @@ impl Audience {
         match path {
             "/rpc" | "/subscribe" | "/import" => Self::Namespaces,
             _ if !everything_asks || is_open(path) => Self::All,
+            // Every token may read the version, not only those that open the whole server.
             "/version" => Self::Namespaces,
             _ => Self::Server,
         }
@@ -67,12 +67,13 @@ fn is_open(path: &str) -> bool {
     OPEN.contains(&path) || path.starts_with(PAGE)
 }
 
-/// Refuses a request that brings no token where its path asks for one, or comes from another site
-/// where it asks for none, before its body is read.
+/// Checks a request before its body is read: rejects a missing or malformed token where the path
+/// requires one, and a request from another site where it does not.
 pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
     let (headers, uri) = (request.headers(), request.uri());
     let audience = Audience::of(uri.path(), app.settings.require_token);
     let asks = audience != Audience::All && app.tokens.are_needed();
+    // A browser does not add a token by itself, so a request that has one is not from another site.
     if !asks && !is_open(uri.path()) {
         site::check(request)?;
     }
@@ -84,8 +85,8 @@ pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
     }
 }
 
-/// Lets requests through that need no token or bring a good one. Handlers of paths that are for
-/// namespaces find the [`Caller`] in the request's extensions.
+/// Lets a request through if its path requires no token or its token is valid. Handlers of
+/// namespace paths find the [`Caller`] in the request's extensions.
 pub(crate) async fn check(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -109,8 +110,8 @@ pub(crate) async fn check(
     Ok(response)
 }
 
-/// What a request brings: `Authorization: Bearer`, or `Token` as InfluxDB's clients write it, else
-/// `?token=`, as browsers must write it for event streams.
+/// The token of a request: `Authorization: Bearer`, or `Token` as InfluxDB clients send it, or
+/// `?token=`, because a browser's `EventSource` cannot set headers.
 fn token_of(headers: &HeaderMap, uri: &Uri) -> Result<Option<String>, ApiError> {
     #[derive(Deserialize)]
     struct InQuery {
@@ -124,6 +125,7 @@ fn token_of(headers: &HeaderMap, uri: &Uri) -> Result<Option<String>, ApiError> 
             scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("token")
         })
         .map(|(_, token)| token.trim().to_owned());
+    // The header wins, so that a client can override the token of a copied URL.
     if in_header.is_some() || uri.query().is_none() {
         return Ok(in_header);
     }
@@ -136,7 +138,7 @@ fn required() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
         "AUTH_REQUIRED",
-        "this server asks for a token: send Authorization: Bearer <token>, or add ?token=<token>",
+        "this server requires a token: send Authorization: Bearer <token>, or add ?token=<token>",
     )
 }
 
@@ -145,7 +147,7 @@ fn invalid_token() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
         "AUTH_INVALID_TOKEN",
-        "this is no token: one has the form ns_<namespace in base64url>_<64 hexadecimal digits>",
+        "malformed token: expected ns_<namespace in base64url>_<64 hexadecimal digits>",
     )
 }
 
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_listed_is_open_where_everything_asks() {
+    fn only_listed_paths_are_open_if_every_path_requires_a_token() {
         for open in [
             "/",
             "/health",
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_always_ask() {
+    fn message_paths_always_require_a_token() {
         for path in ["/rpc", "/subscribe", "/import"] {
             assert_eq!(Audience::of(path, false), Audience::Namespaces);
             assert_eq!(Audience::of(path, true), Audience::Namespaces);

@@ -1,45 +1,47 @@
-//! What tells a program on this computer from the page of another site, for which a browser on this
-//! computer asks: it may ask any server here, and without a token it would be answered.
+//! Protection against other sites' pages in a browser on this computer. Such a page can send
+//! requests to any local server, and without tokens the server would answer them.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 
 use crate::error::ApiError;
 
-/// What browsers say of the page that asks, and no page can.
+/// A header that browsers set and page scripts cannot.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses what a browser asks for a page that is not this server's.
+/// Rejects a request that a browser sends for another site's page.
 ///
 /// # Errors
-/// 403 `HOST_UNKNOWN` where the server is called by a name that may be somebody else's, 403
-/// `CROSS_ORIGIN` where the page of another site would change something.
+/// 403 `HOST_UNKNOWN` if the Host header could be another site's name, 403 `CROSS_ORIGIN` if
+/// another site's page tries to change data.
 pub(super) fn check(request: &Request) -> Result<(), ApiError> {
     let headers = request.headers();
     let host = match (request.uri().authority(), headers.get(header::HOST)) {
         (Some(authority), _) => Some(authority.as_str()),
+        // An unreadable name gets the value ".", which no check below accepts.
         (None, Some(host)) => Some(host.to_str().unwrap_or(".")),
         (None, None) => None,
     };
-    if !host.is_none_or(is_nobody_elses) {
+    if !host.is_none_or(is_local_name) {
         return Err(refused(
             "HOST_UNKNOWN",
-            "by this name the server is reached only with --require-token",
+            "to reach the server by this host name, start it with --require-token",
         ));
     }
-    if !request.method().is_safe() && !is_of_own_page(headers, host) {
+    if !request.method().is_safe() && !is_same_origin(headers, host) {
         return Err(refused(
             "CROSS_ORIGIN",
-            "the page of another site changes nothing here",
+            "a page of another site may not change data on this server",
         ));
     }
     Ok(())
 }
 
-/// Whether it is an address, or a name that nobody can give an address to for others: without a dot,
-/// or reserved. Any other may belong to the page that asks, which has given it this computer's.
-fn is_nobody_elses(host: &str) -> bool {
+/// Whether the host is an address, a name without a dot, or a reserved name. Any other name can be
+/// in public DNS, so another site could point its own name at this computer (DNS rebinding).
+fn is_local_name(host: &str) -> bool {
     if host.starts_with('[') {
+        // An IPv6 address.
         return true;
     }
     let name = host.split(':').next().unwrap_or_default();
@@ -52,18 +54,20 @@ fn is_nobody_elses(host: &str) -> bool {
     is_number || ["localhost", "internal"].iter().any(is_reserved)
 }
 
-/// Whether no page asks, or one of this server's.
-fn is_of_own_page(headers: &HeaderMap, host: Option<&str>) -> bool {
+/// Whether the request comes from this server's own page, or from no page at all.
+fn is_same_origin(headers: &HeaderMap, host: Option<&str>) -> bool {
     if let Some(site) = headers.get(SEC_FETCH_SITE) {
         return site == "same-origin" || site == "none";
     }
     let Some(origin) = headers.get(header::ORIGIN) else {
+        // Programs send no Origin; browsers without Sec-Fetch-Site send it with every change.
         return true;
     };
     let origin = origin.to_str().unwrap_or_default();
-    let own = origin.split_once("://").map(|(_, own)| own);
-    own.zip(host)
-        .is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
+    let origin_host = origin.split_once("://").map(|(_, host)| host);
+    origin_host
+        .zip(host)
+        .is_some_and(|(origin_host, host)| origin_host.eq_ignore_ascii_case(host))
 }
 
 fn refused(code: &'static str, message: &str) -> ApiError {

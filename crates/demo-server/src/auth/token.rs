@@ -4,10 +4,10 @@ use message_store::NamespaceName;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// How many hexadecimal digits the secret of a token has.
+/// Length of a token's secret, in hexadecimal digits.
 const SECRET_DIGITS: usize = 64;
 
-/// What is kept of a token: its SHA-256.
+/// The SHA-256 of a token. The server stores only this.
 #[derive(Clone, Copy)]
 pub(crate) struct TokenHash([u8; 32]);
 
@@ -26,28 +26,29 @@ impl TokenHash {
         hex::encode(self.0)
     }
 
-    /// Whether both are of one token, in a time that does not tell where they differ.
+    /// Compares in constant time, so that the time reveals nothing about the stored hash.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-/// A new token of a namespace: `ns_<base64url of its name>_<64 hexadecimal digits>`.
+/// Makes a token for a namespace: `ns_<base64url of its name>_<64 hexadecimal digits>`.
 pub(crate) fn made_for(namespace: &NamespaceName) -> String {
     let name = URL_SAFE_NO_PAD.encode(namespace.as_str());
     format!("ns_{name}_{}", secret())
 }
 
-/// 256 random bits.
+/// 256 random bits, in hexadecimal.
 pub(super) fn secret() -> String {
     hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>())
 }
 
-/// The namespace that a token names, `None` where the text has not the form of a token.
+/// The namespace that a token names, or `None` if the text is no well-formed token.
 pub(crate) fn namespace_of(token: &str) -> Option<NamespaceName> {
-    // From the right: base64url may have an underscore.
+    // Split at the last underscore: base64url may contain underscores.
     let (rest, secret) = token.rsplit_once('_')?;
     let name = rest.strip_prefix("ns_")?;
+    // Checked here, so that a mistyped token is malformed instead of unknown.
     if secret.len() != SECRET_DIGITS || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
@@ -64,10 +65,13 @@ mod tests {
     }
 
     #[test]
-    fn a_token_names_its_namespace() {
+    fn token_names_its_namespace() {
         // `???` and `~~~` have an underscore and a hyphen in base64url.
-        for own in ["default", "ns_a", "???", "~~~", "Größe 📦", "../x", "_"] {
-            assert_eq!(namespace_of(&made_for(&name(own))), Some(name(own)));
+        for namespace in ["default", "ns_a", "???", "~~~", "Größe 📦", "../x", "_"] {
+            assert_eq!(
+                namespace_of(&made_for(&name(namespace))),
+                Some(name(namespace))
+            );
         }
         assert!(made_for(&name("???")).starts_with("ns_Pz8__"));
         let known = format!("ns_ZGVmYXVsdA_{}", "0".repeat(64));
@@ -75,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_form_names_none() {
+    fn malformed_token_names_no_namespace() {
         let zeros = "0".repeat(64);
         for text in [
             "".to_owned(),

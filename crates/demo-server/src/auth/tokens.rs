@@ -1,7 +1,7 @@
 use super::token::{TokenHash, secret};
 use crate::settings::Settings;
 
-/// The tokens of the server itself, hashed.
+/// The hashed tokens that the settings or the server itself define.
 pub(crate) struct Tokens {
     administration: Option<TokenHash>,
     default_namespace: Option<TokenHash>,
@@ -10,8 +10,9 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// Makes a token for the administration where one is needed and none was given.
+    /// Makes an admin token if one is needed and the settings have none.
     pub(crate) fn of(settings: &Settings) -> Self {
+        // Test mode may drop the requirement only if the server does not listen for others.
         let are_needed = settings.require_token || !settings.test_mode;
         let made_for_admin = match settings.admin_token {
             None if are_needed => Some(format!("admin_{}", secret())),
@@ -26,23 +27,23 @@ impl Tokens {
         }
     }
 
-    /// The administration token, where the server made it.
+    /// The admin token, if the server made it.
     pub(crate) fn made_for_admin(&self) -> Option<&str> {
         self.made_for_admin.as_deref()
     }
 
-    /// Whether a caller must bring one where a path asks.
+    /// Whether a path that requires a token rejects callers without one.
     pub(crate) fn are_needed(&self) -> bool {
         self.are_needed
     }
 
-    /// Whether it is the administration's.
-    pub(super) fn administers(&self, token: &TokenHash) -> bool {
-        self.administration.is_some_and(|own| own.is(token))
+    /// Whether this is the admin token.
+    pub(super) fn is_admin(&self, token: &TokenHash) -> bool {
+        self.administration.is_some_and(|hash| hash.is(token))
     }
 
-    /// The token of the namespace `default` that was given with the settings. It counts instead of
-    /// the one that is kept with the namespace.
+    /// The token of the namespace `default` in the settings. It replaces the token that is stored
+    /// with the namespace.
     pub(crate) fn of_default(&self) -> Option<&TokenHash> {
         self.default_namespace.as_ref()
     }

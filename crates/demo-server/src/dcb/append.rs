@@ -14,8 +14,8 @@ use super::query::QueryDto;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The most tags of all events of an append: each is an entry of an index, written under the log's
-/// lock.
+/// Maximum number of tags over all events of an append. Each tag is an index entry, written while
+/// the log is locked.
 const MAX_TAGS: usize = 20_000;
 
 #[derive(Debug, Deserialize)]
@@ -36,8 +36,9 @@ impl AppendRequest<'_> {
     fn into_append(self) -> Result<Append, ApiError> {
         let OneOrMore(events) = self.events;
         let tags: usize = events.iter().map(|event| event.tag_count()).sum();
+        // The store limits tags per event only.
         if tags > MAX_TAGS {
-            let message = format!("events has {tags} tags, {MAX_TAGS} are allowed");
+            let message = format!("events has {tags} tags; the maximum is {MAX_TAGS}");
             return Err(ApiError::invalid_field("events", message));
         }
         let events: Result<Vec<Event>, ApiError> = events
@@ -62,12 +63,13 @@ impl ConditionDto {
     }
 }
 
-/// `POST /dcb/append`. The header `X-Append-If-Isolation` changes nothing: every condition is
-/// enforced as strictly as can be.
+/// `POST /dcb/append`. Ignores the header `X-Append-If-Isolation`: every condition is always
+/// checked at the strictest level.
 pub(super) async fn append(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
     let start = Instant::now();
     let append = parse::<AppendRequest<'_>>(&body)?.into_append()?;
     let failed = match app.stores.events.submit(append).await {
+        // A failed condition is a normal result in this interface, not an HTTP error.
         Ok(_) => false,
         Err(Error::Conflict { .. }) => true,
         Err(error) => return Err(error.into()),

@@ -14,7 +14,7 @@ pub(super) async fn cleanup(State(app): State<Arc<App>>) -> Result<Response, Api
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "CLEANUP_NOT_ALLOWED",
-            "this server was started without leave to empty the log: --allow-cleanup gives it",
+            "clearing the log is disabled; start the server with --allow-cleanup",
         ));
     }
     app.stores.events.clear().await?;

@@ -1,4 +1,4 @@
-//! What the event store reports, in the words of the interface.
+//! Maps errors of the event store to those of the interface.
 
 use axum::http::StatusCode;
 use dcb_core::{Error, Position};
@@ -20,18 +20,19 @@ impl From<Error> for ApiError {
                 conflict("DUPLICATE_EVENT_ID", message, json!({ "id": id }))
             }
             Error::TooManyProjections { .. } => Self::overloaded(message),
-            Error::Timeout { .. } => again("STORE_TIMEOUT", message),
-            Error::Closed => again("UNAVAILABLE", "the server is stopping"),
+            Error::Timeout { .. } => retryable("STORE_TIMEOUT", message),
+            Error::Closed => retryable("UNAVAILABLE", "the server is stopping"),
             Error::Unavailable { .. } => {
-                tracing::error!(%error, "the event store can't be reached");
-                again("UNAVAILABLE", "the event store can't be reached")
+                // The reason names the database's host, so the caller does not get it.
+                tracing::error!(%error, "the event store is unreachable");
+                retryable("UNAVAILABLE", "the event store is unreachable")
             }
             Error::OutcomeUnknown { ids } => Self {
                 details: Some(json!({ "ids": ids })),
                 ..Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "OUTCOME_UNKNOWN",
-                    "it is not known whether the events were appended: send them again with these ids",
+                    "the outcome of the append is unknown: send the events again with these ids",
                 )
             },
             _ => Self::internal(&error),
@@ -46,15 +47,15 @@ fn conflict(code: &'static str, message: String, details: Value) -> ApiError {
     }
 }
 
-/// 503, with the time after which to try again.
-fn again(code: &'static str, message: impl Into<String>) -> ApiError {
+/// 503 with `Retry-After`.
+fn retryable(code: &'static str, message: impl Into<String>) -> ApiError {
     ApiError {
         code,
         ..ApiError::overloaded(message)
     }
 }
 
-/// Says where in the request the field is.
+/// Prefixes the field of an error with its path in the request.
 pub(super) fn within(path: &str, error: Error) -> ApiError {
     match error {
         Error::Invalid { field, problem } => {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_tried_again_says_when() {
+    fn retryable_errors_answer_503_with_retry_after() {
         let limit = std::time::Duration::from_secs(5);
         let reason = "host=db.internal refused".into();
         for error in [
@@ -90,17 +91,17 @@ mod tests {
     }
 
     #[test]
-    fn what_the_database_says_stays_in_the_log() {
+    fn database_error_text_is_not_shown() {
         let answer = ApiError::from(Error::Database {
             code: Some("42P01".into()),
             message: "relation \"dcb.event\" does not exist".into(),
         });
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(answer.message, "the server failed");
+        assert_eq!(answer.message, "internal error; see the server's log");
     }
 
     #[test]
-    fn an_unknown_outcome_names_the_ids() {
+    fn unknown_outcome_names_the_event_ids() {
         let ids = vec![uuid::Uuid::from_u128(1)];
         let answer = ApiError::from(Error::OutcomeUnknown { ids: ids.clone() });
         assert_eq!(answer.code, "OUTCOME_UNKNOWN");

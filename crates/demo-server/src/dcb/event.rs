@@ -1,4 +1,4 @@
-//! Events as clients write them and read them.
+//! The JSON form of events.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::error::within;
 use super::json::{write_text, write_texts};
 use crate::error::ApiError;
 
-/// An event that is to be appended.
+/// An event to append.
 #[derive(Debug, Deserialize)]
 pub(super) struct EventDto<'a> {
     #[serde(rename = "type")]
@@ -27,7 +27,7 @@ pub(super) struct EventDto<'a> {
     id: Option<Text<'a>>,
 }
 
-/// A text of the request, in place where nothing in it is escaped.
+/// A string of the request, borrowed unless it contains escapes.
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -36,7 +36,7 @@ impl EventDto<'_> {
         self.tags.as_ref().map_or(0, Vec::len)
     }
 
-    /// The event; `path` is where it stands in the request.
+    /// Builds the event. `path` is the event's path in the request, for errors.
     pub(super) fn into_event(self, path: impl Fn() -> String) -> Result<Event, ApiError> {
         let tags = self.tags.iter().flatten().map(|tag| &tag.0);
         let event = Event::builder(self.event_type).tags(tags).data(self.data);
@@ -48,8 +48,8 @@ impl EventDto<'_> {
     }
 }
 
-/// The event id that a client's text stands for: a UUID is itself, any other text always gives the
-/// same UUID of version 8. So an append that is sent again is known again, whatever its ids.
+/// Maps a client's id to the event's UUID. A UUID stays as it is; any other text always gives the
+/// same version 8 UUID. So the store recognizes a repeated append with any kind of id.
 fn event_id(text: &str) -> Uuid {
     Uuid::try_parse(text).unwrap_or_else(|_| {
         let hash = Sha256::new_with_prefix("registrar event id\0").chain_update(text);
@@ -59,7 +59,7 @@ fn event_id(text: &str) -> Uuid {
     })
 }
 
-/// One event, or a list of them.
+/// One event or an array of events.
 #[derive(Debug)]
 pub(super) struct OneOrMore<'a>(pub(super) Vec<EventDto<'a>>);
 
@@ -89,11 +89,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for OneOrMore<'a> {
         }
 
         deserializer.deserialize_any(Either)
+        // Not an untagged enum: serde would buffer the whole body to try both forms.
     }
 }
 
-/// Writes an event of the log: `{"type","tags","data","position"}`. Data that is no text, as others
-/// may have put it into the log, is shown as well as it can be.
+/// Writes a recorded event: `{"type","tags","data","position"}`. Other programs may have appended
+/// data that is not UTF-8; its invalid bytes become replacement characters.
 pub(super) fn write_event(event: &SequencedEvent, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":");
     write_text(event.event_type(), out);
@@ -101,7 +102,7 @@ pub(super) fn write_event(event: &SequencedEvent, out: &mut Vec<u8>) {
     write_texts(event.tags(), out);
     out.extend_from_slice(b",\"data\":");
     write_text(&String::from_utf8_lossy(event.data()), out);
-    write!(out, ",\"position\":{}}}", event.position()).expect("memory takes what is written");
+    write!(out, ",\"position\":{}}}", event.position()).expect("writing to memory can't fail");
 }
 
 #[cfg(test)]
@@ -109,12 +110,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_the_same_whenever_it_is_given() {
+    fn event_id_depends_only_on_the_text() {
         let uuid = Uuid::from_u128(0x0123_4567_89ab_4def_8123_4567_89ab_cdef);
         assert_eq!(event_id(&uuid.to_string()), uuid);
         assert_eq!(event_id("order-1"), event_id("order-1"));
         assert_ne!(event_id("order-1"), event_id("order-2"));
-        // Kept for ever: other versions of the server must know an append again.
+        // Must never change: every version of the server must recognize a repeated append.
         let known = "7a2e86b4-dcd5-83d6-bb27-3fb18353d6a4";
         assert_eq!(event_id("order-1").to_string(), known);
     }

@@ -1,4 +1,4 @@
-//! JSON in and out.
+//! JSON parsing and writing.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::error::ApiError;
 
-/// Takes a value from JSON. What is wrong is looked for a second time, with the way to it.
+/// Parses JSON. Only a failed parse pays for the second one, which tracks the path to the error.
 pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ApiError> {
     serde_json::from_slice(json).map_err(|failed| {
         let mut deserializer = serde_json::Deserializer::from_slice(json);
@@ -19,12 +19,14 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ApiErro
                 let message = format!("{field}: {}", located.inner());
                 ApiError::invalid_field(&field, message)
             }
-            Ok(_) | Err(_) => ApiError::invalid(format!("not the JSON expected here: {failed}")),
+            Ok(_) | Err(_) => {
+                ApiError::invalid(format!("the body is not the expected JSON: {failed}"))
+            }
         }
     })
 }
 
-/// As [`parse`], of a parameter in the URL.
+/// Like [`parse`], for a URL parameter.
 pub(super) fn parse_parameter<'a, T>(name: &str, json: &'a str) -> Result<T, ApiError>
 where
     T: Deserialize<'a>,
@@ -34,12 +36,12 @@ where
     })
 }
 
-/// Writes a text as JSON.
+/// Writes a JSON string.
 pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
+    serde_json::to_writer(out, text).expect("writing a string to memory can't fail");
 }
 
-/// Writes texts as a JSON array.
+/// Writes a JSON array of strings.
 pub(super) fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, text) in texts.enumerate() {
@@ -51,13 +53,13 @@ pub(super) fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Ve
     out.push(b']');
 }
 
-/// An answer of 200 that is JSON already.
+/// A 200 with ready JSON.
 pub(super) fn response(json: impl Into<Bytes>) -> Response {
     let json: Bytes = json.into();
     ([(header::CONTENT_TYPE, "application/json")], json).into_response()
 }
 
-/// The microseconds since `start`, at least one.
+/// The microseconds since `start`, at least 1.
 pub(super) fn micros_since(start: Instant) -> u128 {
     start.elapsed().as_micros().max(1)
 }

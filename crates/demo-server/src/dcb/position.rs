@@ -5,16 +5,16 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::error::ApiError;
 
-/// A position as clients write it: a number, or a string of decimal digits. 0 stands before the
+/// A position as clients write it: a number, or a string of decimal digits. 0 means before the
 /// first event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark(pub(super) u64);
 
 impl Mark {
-    /// From a text of digits, as it comes in a URL or a header.
+    /// Parses the digits of a URL parameter or header.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
         digits(text).ok_or_else(|| {
-            let message = format!("{name} is a position: {}", Digits::EXPECTED);
+            let message = format!("{name} must be a position: {}", Digits::EXPECTED);
             ApiError::invalid_field(name, message)
         })
     }
@@ -25,6 +25,7 @@ impl Mark {
 }
 
 fn digits(text: &str) -> Option<Mark> {
+    // `parse` alone would also accept a leading plus sign.
     let are_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| are_digits).map(Mark)
 }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_digits_are_positions() {
+    fn numbers_and_digit_strings_are_positions() {
         for (json, number) in [
             ("0", 0),
             ("7", 7),
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_json_values_are_no_positions() {
         for json in [
             "-1",
             "1.5",

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::stores::Events;
 
-/// The most projectors of a request: every event that is read is shown to each.
+/// Maximum number of projectors in a request. The server runs each over every event that it reads.
 const MAX_PROJECTORS: usize = 100;
 
 #[derive(Debug, Deserialize)]
@@ -28,7 +28,7 @@ struct ProjectRequest<'a> {
     after: Option<Mark>,
 }
 
-/// A projector. Its `transitionFunction` is for the reader: the server counts.
+/// A projector. The server only counts events; `transitionFunction` is ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ProjectorDto<'a> {
@@ -38,7 +38,7 @@ struct ProjectorDto<'a> {
     initial_state: Option<&'a RawValue>,
 }
 
-/// What was counted, by projector, and up to where.
+/// The counts of all projectors, and the last position that they include.
 struct Counted {
     counts: Vec<u64>,
     boundary: Query,
@@ -59,17 +59,17 @@ pub(super) async fn project(
     Ok(response(answer(&request.projectors, &counted, micros)))
 }
 
-/// The query of each projector, checked.
+/// Checks the projectors and returns their queries.
 fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> {
     let invalid = |field: &str, problem: String| {
         Err(ApiError::invalid_field(field, format!("{field} {problem}")))
     };
     let actual = projectors.len();
     if actual == 0 {
-        return invalid("projectors", "is empty".to_owned());
+        return invalid("projectors", "must not be empty".to_owned());
     }
     if actual > MAX_PROJECTORS {
-        let problem = format!("has {actual} entries, {MAX_PROJECTORS} are allowed");
+        let problem = format!("has {actual} entries; the maximum is {MAX_PROJECTORS}");
         return invalid("projectors", problem);
     }
     let mut queries = Vec::with_capacity(actual);
@@ -80,25 +80,26 @@ fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> 
     let mut ids = HashSet::new();
     for (index, projector) in projectors.iter().enumerate() {
         if !ids.insert(&projector.id) {
-            let problem = "is the id of another projector too".to_owned();
+            let problem = "is also the id of another projector".to_owned();
             return invalid(&format!("projectors[{index}].id"), problem);
         }
     }
     let items: usize = queries.iter().map(|query| query.items().len()).sum();
     if items > Query::MAX_ITEMS {
         let max = Query::MAX_ITEMS;
-        let problem = format!("has {items} items in all queries, {max} are allowed");
+        let problem = format!("has {items} items over all queries; the maximum is {max}");
         return invalid("projectors", problem);
     }
     Ok(queries)
 }
 
-/// Counts the events past `after`, for all projectors in one snapshot.
+/// Counts the events after `after` for all projectors, in one snapshot.
 async fn count(
     events: &Events,
     mut queries: Vec<Query>,
     after: Option<Position>,
 ) -> Result<Counted, ApiError> {
+    // A single query needs no events at all: the store counts them in its index.
     if queries.len() == 1
         && let Some(query) = queries.pop()
     {
@@ -114,8 +115,8 @@ async fn count(
     let projectors: Vec<_> = queries.into_iter().map(Projector::counter).collect();
     let projection = match events.project_stream(&projectors, after).await {
         Ok(projection) => projection,
-        // There is nothing past it. The condition keeps it, so that no append is taken for one that
-        // has seen this log.
+        // No events are there yet. The condition keeps `after`, so that an append with it fails
+        // instead of being treated as if it had seen this shorter log.
         Err(Error::AfterBeyondHead { .. }) => {
             return Ok(Counted {
                 counts: vec![0; projectors.len()],
@@ -144,13 +145,13 @@ fn answer(projectors: &[ProjectorDto<'_>], counted: &Counted, micros: u128) -> V
         match (count, projector.initial_state) {
             (0, Some(initial)) => out.extend_from_slice(initial.get().as_bytes()),
             (0, None) => out.extend_from_slice(b"null"),
-            (count, _) => write!(out, "{count}").expect("memory takes what is written"),
+            (count, _) => write!(out, "{count}").expect("writing to memory can't fail"),
         }
     }
     out.extend_from_slice(br#"},"appendCondition":{"failIfEventsMatch":"#);
     write_query(&counted.boundary, &mut out);
     if let Some(through) = counted.through {
-        write!(out, r#","after":"{through}""#).expect("memory takes what is written");
+        write!(out, r#","after":"{through}""#).expect("writing to memory can't fail");
     }
     out.extend_from_slice(b"}}");
     out

@@ -1,4 +1,4 @@
-//! Queries as clients write them.
+//! The JSON form of queries.
 
 use dcb_core::{EventType, Query, QueryItem, Tag};
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::json::{parse_parameter, write_texts};
 use crate::error::ApiError;
 
-/// The most pairs of a type and a tag that the items of a query ask for: each may cost a look into
-/// an index, in a condition under the log's lock.
+/// Maximum number of type and tag pairs over all items of a query. Each may cost an index lookup,
+/// and those of an append's condition run while the log is locked.
 const MAX_PAIRS: usize = 10_000;
 
-/// A query; all events where it has no items, or one that asks for nothing.
+/// A query. Without items it matches all events.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct QueryDto {
     items: Option<Vec<ItemDto>>,
@@ -23,7 +23,7 @@ struct ItemDto {
 }
 
 impl QueryDto {
-    /// From a parameter of the URL; all events where it is missing or empty.
+    /// Parses a URL parameter. A missing or empty one matches all events.
     pub(super) fn of_parameter(parameter: Option<&str>) -> Result<Query, ApiError> {
         match parameter {
             None | Some("") => Ok(Query::all()),
@@ -31,7 +31,7 @@ impl QueryDto {
         }
     }
 
-    /// The query; `path` is where it stands in the request.
+    /// Checks the query. `path` is its path in the request, for errors.
     pub(super) fn into_query(self, path: &str) -> Result<Query, ApiError> {
         let items = self.items.unwrap_or_default();
         if items.is_empty() {
@@ -48,9 +48,10 @@ impl QueryDto {
 }
 
 fn check(path: &str, items: &[ItemDto]) -> Result<(), ApiError> {
+    // Checked before types and tags are built, so a huge query costs little.
     let pairs = items.iter().map(ItemDto::pairs).sum::<usize>();
-    let too_many = |field: String, actual: usize, max: usize, of: &str| {
-        let message = format!("{field} has {actual} {of}, {max} are allowed");
+    let too_many = |field: String, actual: usize, max: usize, unit: &str| {
+        let message = format!("{field} has {actual} {unit}; the maximum is {max}");
         Err(ApiError::invalid_field(&field, message))
     };
     if items.len() > Query::MAX_ITEMS {
@@ -58,14 +59,15 @@ fn check(path: &str, items: &[ItemDto]) -> Result<(), ApiError> {
         return too_many(format!("{path}.items"), actual, max, "entries");
     }
     if pairs > MAX_PAIRS {
-        let of = "pairs of a type and a tag";
-        return too_many(format!("{path}.items"), pairs, MAX_PAIRS, of);
+        let unit = "pairs of a type and a tag";
+        return too_many(format!("{path}.items"), pairs, MAX_PAIRS, unit);
     }
     Ok(())
 }
 
 impl ItemDto {
     fn pairs(&self) -> usize {
+        // An empty list matches everything and still costs one lookup.
         let count = |names: &Option<Vec<String>>| names.as_ref().map_or(0, Vec::len).max(1);
         count(&self.types).saturating_mul(count(&self.tags))
     }
@@ -96,7 +98,7 @@ fn checked<T>(
     checked.collect()
 }
 
-/// Writes a query in the form that [`QueryDto`] takes.
+/// Writes a query in the form that [`QueryDto`] parses.
 pub(super) fn write_query(query: &Query, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"items\":[");
     for (index, item) in query.items().iter().enumerate() {

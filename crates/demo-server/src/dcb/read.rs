@@ -27,19 +27,20 @@ struct OptionsDto {
 }
 
 impl OptionsDto {
-    /// The part of the log: from `from` on, or backwards up to it, itself included.
+    /// The range of positions: from `from` to the end, or backwards from `from`, inclusive.
     fn range(self) -> (Bound<Position>, Bound<Position>) {
         let backwards = self.backwards.unwrap_or(false);
         match (self.from.map(Mark::position), backwards) {
             (None | Some(None), false) | (None, true) => (Bound::Unbounded, Bound::Unbounded),
             (Some(Some(from)), false) => (Bound::Included(from), Bound::Unbounded),
             (Some(Some(from)), true) => (Bound::Unbounded, Bound::Included(from)),
+            // 0 is before the first event, so there is nothing to read backwards.
             (Some(None), true) => (Bound::Unbounded, Bound::Excluded(Position::FIRST)),
         }
     }
 }
 
-/// `POST /dcb/read`: how many events match, and the last of them.
+/// `POST /dcb/read`: the number of matching events and the position of the last one.
 pub(super) async fn read(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
     let start = Instant::now();
     let request: ReadRequest = parse(&body)?;

@@ -1,8 +1,8 @@
-//! `GET /dcb/read`: the events themselves.
+//! `GET /dcb/read`: reads events.
 //!
-//! An answer that fits into one chunk is sent whole. A longer one is read chunk by chunk as the
-//! client takes it: between two chunks nothing is held, no connection and no transaction, because
-//! the log up to the first chunk's head never changes.
+//! A result that fits into one chunk is sent as a whole. A longer one is read chunk by chunk as the
+//! client takes it. No connection or transaction stays open between chunks: events up to the head
+//! of the first chunk never change, so all chunks belong to one snapshot.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use super::position::Mark;
 use super::query::QueryDto;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Place;
+use crate::guard::Slot;
 use crate::stores::Events;
 
-/// A chunk ends with the event that takes it past this size.
+/// A chunk ends with the event that exceeds this size.
 const CHUNK_BYTES: usize = 128 << 10;
-/// The most events of a chunk: what the stores read at once.
+/// Maximum number of events in a chunk: the stores' page size.
 const CHUNK_EVENTS: u64 = 256;
 
 #[derive(Debug, Deserialize)]
@@ -54,6 +54,7 @@ impl OptionsDto {
     fn into_options(self) -> ReadOptions {
         let from = self.from.map(Mark::position);
         let limit = self.limit.map(|Mark(limit)| limit);
+        // Backwards from 0, before the first event: nothing matches.
         let options = ReadOptions::new().from(from.flatten()).limit(limit);
         match (self.backwards, from) {
             (Some(true), Some(None)) => options.limit(0),
@@ -77,18 +78,19 @@ pub(super) async fn read_events(
     if read.ended {
         return Ok(response(first));
     }
-    let place = app.guard.subscribe()?;
-    let body = Body::from_stream(read.chunks(first, place));
+    // A long response keeps running like a subscription, so it takes one of those slots.
+    let slot = app.guard.subscribe()?;
+    let body = Body::from_stream(read.chunks(first, slot));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// A read on its way through the log.
+/// A read in progress.
 struct Read {
     events: Events,
     query: Query,
-    /// What is left of it.
+    /// The part that is not read yet.
     options: ReadOptions,
-    /// The head that the first chunk saw.
+    /// The head at the first chunk; `None` before it, `Some(None)` for an empty log.
     head: Option<Option<Position>>,
     any: bool,
     ended: bool,
@@ -106,7 +108,7 @@ impl Read {
         }
     }
 
-    /// The next piece of the array.
+    /// Reads the next chunk of the JSON array.
     async fn chunk(&mut self) -> Result<Vec<u8>, Error> {
         let limit = self.options.limit.unwrap_or(u64::MAX);
         let options = self.options.limit(limit.min(CHUNK_EVENTS));
@@ -122,7 +124,7 @@ impl Read {
                 break seen == limit;
             }
             match events.next().await.transpose()? {
-                // What was appended since the first chunk is of another snapshot.
+                // Events appended after the first chunk do not belong to its snapshot.
                 Some(event) if Some(event.position()) <= head => {
                     if std::mem::replace(&mut self.any, true) {
                         out.push(b',');
@@ -132,6 +134,7 @@ impl Read {
                     self.options = self.options.from(None::<Position>).after(event.position());
                 }
                 Some(_) => break true,
+                // The store returns full pages, so a short one is the last.
                 None => break seen < CHUNK_EVENTS || seen == limit,
             }
         };
@@ -144,23 +147,23 @@ impl Read {
         Ok(out)
     }
 
-    /// The body: `first`, and what comes after it. Where it can't be read to its end, the body ends
-    /// early, and the client sees that it did.
+    /// The body: `first` and all later chunks. If a read fails, the chunked body ends without its
+    /// last chunk, so the client sees that it is incomplete.
     fn chunks(
         self,
         first: Vec<u8>,
-        place: Place,
+        slot: Slot,
     ) -> impl futures_core::Stream<Item = Result<Bytes, Error>> + Send + 'static {
-        let start = (self, Some(first), place);
-        try_unfold(start, async |(mut read, first, place)| {
+        let start = (self, Some(first), slot);
+        try_unfold(start, async |(mut read, first, slot)| {
             let chunk = match first {
                 Some(first) => first,
                 None if read.ended => return Ok(None),
                 None => read.chunk().await.inspect_err(|failed| {
-                    tracing::warn!(%failed, "a read ended early");
+                    tracing::warn!(%failed, "a read was cut off");
                 })?,
             };
-            Ok(Some((Bytes::from(chunk), (read, None, place))))
+            Ok(Some((Bytes::from(chunk), (read, None, slot))))
         })
     }
 }

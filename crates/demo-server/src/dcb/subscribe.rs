@@ -1,7 +1,7 @@
-//! `GET /dcb/subscribe`: events as they are appended, as server-sent events.
+//! `GET /dcb/subscribe`: streams events as server-sent events.
 //!
-//! What is read next is read when the client has taken what was sent before. So a slow client costs
-//! no more memory than a batch, and the store nothing at all.
+//! The server reads the next batch only when the client has taken the previous one. A slow client
+//! therefore costs the memory of one batch and no work in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,12 +27,12 @@ use super::position::Mark;
 use super::query::QueryDto;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Place;
+use crate::guard::Slot;
 use crate::stores::Events;
 
-/// How long nothing may be sent: proxies end a connection that is silent for longer.
-const SILENCE: Duration = Duration::from_secs(15);
-/// The most events that a subscription reads at once.
+/// A comment is sent after this much silence: proxies close idle connections.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Maximum number of events in a batch.
 const BATCH_EVENTS: usize = 64;
 
 #[derive(Debug, Deserialize)]
@@ -51,10 +51,11 @@ pub(super) async fn subscribe(
         parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
     let query = QueryDto::of_parameter(parameters.query.as_deref())?;
     let after = after(&headers, parameters.after.as_deref())?;
-    let place = app.guard.subscribe()?;
+    // The slot comes first: a refused subscription should not cost a read of the head.
+    let slot = app.guard.subscribe()?;
     check_within(&app.stores.events, after).await?;
     let events = subscription(&app.stores.events, query, after);
-    let body = Body::from_stream(frames(events, app.ending(), SILENCE, place));
+    let body = Body::from_stream(frames(events, app.ending(), KEEP_ALIVE, slot));
     let head = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
@@ -62,11 +63,13 @@ pub(super) async fn subscribe(
     Ok((head, body).into_response())
 }
 
-/// The last event that the client has seen: what it says on coming back, or on coming first.
+/// The last event that the client has seen. `Last-Event-ID`, which a browser sends when it
+/// reconnects, is newer than the `after` in the URL.
 fn after(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Position>, ApiError> {
     let id = headers.get("last-event-id");
     let (name, text) = match id.filter(|id| !id.is_empty()) {
         Some(id) => ("Last-Event-ID", id.to_str().unwrap_or("?")),
+        // "?" is no position, so an unreadable header gets the same error as a malformed one.
         None => ("after", parameter.unwrap_or_default()),
     };
     if text.is_empty() {
@@ -75,7 +78,7 @@ fn after(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Position
     Mark::parse(name, text).map(Mark::position)
 }
 
-/// Refuses a position that the log does not have, while there is a status to refuse it with.
+/// Rejects a position beyond the head while the response can still have an error status.
 async fn check_within(events: &Events, after: Option<Position>) -> Result<(), ApiError> {
     let Some(after) = after else {
         return Ok(());
@@ -92,54 +95,55 @@ fn subscription(events: &Events, query: Query, after: Option<Position>) -> Subsc
     events.subscribe(query, after, options)
 }
 
-/// What is sent, until the server stops or the subscription fails.
+/// The frames of the response, until the server stops or the subscription fails.
 fn frames(
     mut events: Subscription,
     mut ending: watch::Receiver<bool>,
-    silence: Duration,
-    place: Place,
+    keep_alive: Duration,
+    slot: Slot,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
     try_stream! {
-        let _place = place;
-        let mut speak_at = Instant::now() + silence;
+        let _slot = slot;
+        let mut keep_alive_at = Instant::now() + keep_alive;
         loop {
             let frame = tokio::select! {
                 batch = events.next_batch() => match batch {
                     Some(Ok(batch)) if batch.events.is_empty() => continue,
-                    Some(Ok(batch)) => written(&batch),
+                    // An empty batch only reports progress.
+                    Some(Ok(batch)) => batch_frame(&batch),
                     Some(Err(error)) => {
-                        yield failure(error);
+                        yield error_frame(error);
                         break;
                     }
                     None => break,
                 },
-                () = sleep_until(speak_at) => Bytes::from_static(b":\n\n"),
+                () = sleep_until(keep_alive_at) => Bytes::from_static(b":\n\n"),
                 () = stopped(&mut ending) => break,
             };
             yield frame;
-            speak_at = Instant::now() + silence;
+            keep_alive_at = Instant::now() + keep_alive;
         }
     }
 }
 
 async fn stopped(ending: &mut watch::Receiver<bool>) {
-    // It also ends with the server itself.
+    // An error means that the sender, and with it the server, is gone.
     let _ = ending.wait_for(|ending| *ending).await;
 }
 
-fn written(batch: &EventBatch) -> Bytes {
+fn batch_frame(batch: &EventBatch) -> Bytes {
     let mut out = Vec::new();
     for event in &batch.events {
         out.extend_from_slice(format!("id: {}\nevent: event\ndata: ", event.position()).as_bytes());
-        // JSON has its line ends escaped.
+        // JSON escapes line breaks, so the data is always one line.
         write_event(event, &mut out);
         out.extend_from_slice(b"\n\n");
     }
     out.into()
 }
 
-/// The last that is sent where the subscription can't go on.
-fn failure(error: Error) -> Bytes {
+/// The last frame of a failed subscription.
+fn error_frame(error: Error) -> Bytes {
     let error = ApiError::from(error);
     let data = json!({ "error": error.message, "code": error.code });
     format!("event: error\ndata: {data}\n\n").into()
@@ -155,12 +159,12 @@ mod tests {
     use crate::settings::Settings;
 
     #[tokio::test]
-    async fn silence_is_broken_by_a_comment() {
+    async fn idle_subscription_sends_comments() {
         let app = App::open(Settings::in_memory()).await.unwrap();
         let events = subscription(&app.stores.events, Query::all(), None);
-        let place = app.guard.subscribe().unwrap();
-        let silence = Duration::from_millis(1);
-        let mut frames = pin!(frames(events, app.ending(), silence, place));
+        let slot = app.guard.subscribe().unwrap();
+        let keep_alive = Duration::from_millis(1);
+        let mut frames = pin!(frames(events, app.ending(), keep_alive, slot));
         for _ in 0..3 {
             assert_eq!(frames.next().await.unwrap().unwrap(), &b":\n\n"[..]);
         }

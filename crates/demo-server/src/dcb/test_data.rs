@@ -1,4 +1,4 @@
-//! The datasets of course enrollments, as the load scripts of this interface ask for them.
+//! The course-enrollment datasets, in the form that load scripts of this interface expect.
 
 use std::sync::OnceLock;
 
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::json::response;
 use crate::error::ApiError;
 
-/// How long a client may take a dataset for unchanged. They never change; a new version of the
-/// server may have others.
+/// How long clients may cache a dataset. Datasets never change, but a new version of the server may
+/// have others.
 const CACHE_CONTROL: &str = "public, max-age=3600";
 
 #[derive(Debug, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct TestDataParameters {
     size: Option<String>,
 }
 
-/// A dataset by the name that this interface has for it.
+/// A dataset by its name in this interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Tiny,
@@ -40,7 +40,10 @@ impl Size {
         match parameters.size.as_deref() {
             None | Some("" | "tiny") => Ok(Self::Tiny),
             Some("small") => Ok(Self::Small),
-            Some(_) => Err(ApiError::invalid_field("size", "size is tiny or small")),
+            Some(_) => Err(ApiError::invalid_field(
+                "size",
+                "size must be tiny or small",
+            )),
         }
     }
 
@@ -62,8 +65,9 @@ impl Size {
         format!("\"{}-{}\"", self.name(), &self.dataset().digest()[..16])
     }
 
-    /// The answer, made once in a process, away from the threads that serve.
+    /// The response body. Generated once per process, on a blocking thread.
     async fn json(self) -> Result<Bytes, ApiError> {
+        // Static, because all servers in a process serve the same datasets.
         static MADE: [OnceLock<Bytes>; 2] = [const { OnceLock::new() }; 2];
         let made = &MADE[self as usize];
         if let Some(json) = made.get() {
@@ -92,7 +96,7 @@ pub(super) async fn benchmark_data(
     let is_known = headers
         .get_all(header::IF_NONE_MATCH)
         .iter()
-        .any(|known| names(known.to_str().unwrap_or_default(), &etag));
+        .any(|known| contains_etag(known.to_str().unwrap_or_default(), &etag));
     let answer = if is_known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -105,10 +109,11 @@ pub(super) async fn benchmark_data(
     Ok((cached, answer).into_response())
 }
 
-/// Whether a list of entity tags names this one.
-fn names(list: &str, etag: &str) -> bool {
+/// Whether a list of entity tags contains this one.
+fn contains_etag(list: &str, etag: &str) -> bool {
     list.split(',').map(str::trim).any(|known| {
         let known = known.strip_prefix("W/").unwrap_or(known);
+        // If-None-Match compares weakly (RFC 9110, 13.1.2).
         known == etag || known == "*"
     })
 }
@@ -161,7 +166,7 @@ struct EnrollmentData<'a> {
 fn make(size: Size) -> Bytes {
     let content = size.dataset().generate();
     let json = serde_json::to_vec(&test_data_of(size, &content));
-    json.expect("texts and numbers have a JSON form").into()
+    json.expect("strings and numbers have a JSON form").into()
 }
 
 fn test_data_of(size: Size, content: &DatasetContent) -> TestData<'_> {
@@ -171,6 +176,7 @@ fn test_data_of(size: Size, content: &DatasetContent) -> TestData<'_> {
         courses: content.courses().iter().map(course).collect(),
         students: content.students().iter().map(student).collect(),
         enrollments: content.enrollments().iter().map(enrollment).collect(),
+        // The value that scripts expect. The dataset is generated, not read from a cache.
         source: "sqlite_cache",
     }
 }

@@ -7,22 +7,23 @@ use serde_json::value::RawValue;
 use super::api_error;
 use crate::error::ApiError;
 
-/// The arguments of a call, unparsed.
+/// The unparsed arguments of a call. Index 0 is the method.
 pub(super) struct Arguments<'a>(Vec<&'a RawValue>);
 
-/// A JSON text, borrowed where it has no escapes.
+/// A JSON string, borrowed unless it contains escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The method and the arguments of a call: `["method", args...]`.
+/// Splits a call into its method and arguments: `["method", args...]`.
 ///
 /// # Errors
-/// 400 where the body is something else.
+/// 400 if the body has another form.
 pub(super) fn parse(body: &[u8]) -> Result<(Cow<'_, str>, Arguments<'_>), ApiError> {
     let values: Vec<&RawValue> = serde_json::from_slice(body).map_err(|failed| {
+        // serde's own message may quote the body, which may contain secrets.
         let (line, column) = (failed.line(), failed.column());
         ApiError::invalid(format!(
-            "the body is no JSON array [\"method\", arguments...]: line {line}, column {column}"
+            "expected a JSON array [\"method\", arguments...]: error at line {line}, column {column}"
         ))
     })?;
     let Some((method, _)) = values.split_first() else {
@@ -33,33 +34,33 @@ pub(super) fn parse(body: &[u8]) -> Result<(Cow<'_, str>, Arguments<'_>), ApiErr
 }
 
 impl<'a> Arguments<'a> {
-    /// The argument at this place, from 1.
-    pub(super) fn required(&self, place: usize, name: &str) -> Result<&'a RawValue, ApiError> {
-        let value = self.0.get(place).copied();
+    /// The argument at this index, counted from 1.
+    pub(super) fn required(&self, index: usize, name: &str) -> Result<&'a RawValue, ApiError> {
+        let value = self.0.get(index).copied();
         value.ok_or_else(|| ApiError::invalid_field(name, format!("{name} is missing")))
     }
 
-    /// A text at this place.
-    pub(super) fn text(&self, place: usize, name: &str) -> Result<Cow<'a, str>, ApiError> {
-        text(name, self.required(place, name)?)
+    /// The string at this index.
+    pub(super) fn text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, ApiError> {
+        text(name, self.required(index, name)?)
     }
 
-    /// The stream at this place.
-    pub(super) fn stream(&self, place: usize) -> Result<StreamName, ApiError> {
-        StreamName::new(self.text(place, "stream")?).map_err(api_error)
+    /// The stream at this index.
+    pub(super) fn stream(&self, index: usize) -> Result<StreamName, ApiError> {
+        StreamName::new(self.text(index, "stream")?).map_err(api_error)
     }
 
-    /// The category at this place, `""` for all messages.
-    pub(super) fn category(&self, place: usize) -> Result<Category, ApiError> {
-        Category::new(self.text(place, "category")?).map_err(api_error)
+    /// The category at this index; `""` selects all messages.
+    pub(super) fn category(&self, index: usize) -> Result<Category, ApiError> {
+        Category::new(self.text(index, "category")?).map_err(api_error)
     }
 
-    /// The options at this place; none where there are none.
+    /// The options at this index, or the defaults if they are missing or `null`.
     pub(super) fn options<T: Deserialize<'a> + Default>(
         &self,
-        place: usize,
+        index: usize,
     ) -> Result<T, ApiError> {
-        match self.0.get(place) {
+        match self.0.get(index) {
             None => Ok(T::default()),
             Some(value) if value.get() == "null" => Ok(T::default()),
             Some(value) => object("options", value),
@@ -67,23 +68,24 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The members of an object, unparsed; others than `T` has are passed over.
+/// Parses the members of an object. Members that `T` does not have are ignored.
 pub(super) fn object<'a, T: Deserialize<'a>>(
     field: &str,
     value: &'a RawValue,
 ) -> Result<T, ApiError> {
     if !value.get().starts_with('{') {
-        let message = format!("{field} is no JSON object");
+        let message = format!("{field} must be a JSON object");
         return Err(ApiError::invalid_field(field, message));
     }
     serde_json::from_str(value.get())
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} has a member twice")))
+        // The members are unparsed JSON, so only a duplicate can fail here.
+        .map_err(|_| ApiError::invalid_field(field, format!("{field} has a duplicate member")))
 }
 
-/// A text that every database can store.
+/// A string without NUL, which PostgreSQL can't store.
 pub(super) fn text<'a>(field: &str, value: &'a RawValue) -> Result<Cow<'a, str>, ApiError> {
     let text: Text<'a> = serde_json::from_str(value.get())
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} is no text")))?;
+        .map_err(|_| ApiError::invalid_field(field, format!("{field} must be a string")))?;
     if text.0.contains('\0') {
         let message = format!("{field} contains a NUL character");
         return Err(ApiError::invalid_field(field, message));
@@ -93,15 +95,15 @@ pub(super) fn text<'a>(field: &str, value: &'a RawValue) -> Result<Cow<'a, str>,
 
 pub(super) fn integer(field: &str, value: &RawValue) -> Result<i64, ApiError> {
     serde_json::from_str(value.get())
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} is no whole number")))
+        .map_err(|_| ApiError::invalid_field(field, format!("{field} must be a whole number")))
 }
 
-/// A position, from the start where it is negative.
+/// A position. Negative values mean the start.
 pub(super) fn position(field: &str, value: &RawValue) -> Result<u64, ApiError> {
     Ok(u64::try_from(integer(field, value)?).unwrap_or(0))
 }
 
-/// Names the field that a store's error is about, where the caller calls it something else.
+/// Replaces the field name of a store's error with the one in the request.
 pub(super) fn renamed(field: &'static str) -> impl Fn(Error) -> ApiError {
     move |failed| match failed {
         Error::Invalid { problem, .. } => {
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_an_array_that_begins_with_its_method() {
+    fn call_is_an_array_that_begins_with_its_method() {
         let (method, arguments) = parse(br#" ["stream.get", "a-1", {"position": 2}] "#).unwrap();
         assert_eq!(method, "stream.get");
         assert_eq!(arguments.text(1, "stream").unwrap(), "a-1");
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_passed_on_as_it_is() {
+    fn data_is_passed_on_unchanged() {
         let body = br#"["m", {"b":1.10,  "a":"\u0041", "b":2}]"#;
         let (_, arguments) = parse(body).unwrap();
         let data = arguments.required(1, "data").unwrap().get();

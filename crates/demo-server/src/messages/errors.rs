@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::error::ApiError;
 
-/// A store's error as the interface shows it.
+/// Maps a store's error to that of the interface.
 pub(crate) fn api_error(failed: Error) -> ApiError {
     let message = failed.to_string();
     match failed {
@@ -16,7 +16,7 @@ pub(crate) fn api_error(failed: Error) -> ApiError {
             expected, actual, ..
         } => {
             let actual = Position::number_or_minus_one(actual);
-            let message = format!("expected version {expected}, the stream is at {actual}");
+            let message = format!("expected version {expected}, but the stream is at {actual}");
             let details = json!({ "expected": expected.number(), "actual": actual });
             conflict("STREAM_VERSION_CONFLICT", message).with_details(details)
         }
@@ -36,22 +36,22 @@ pub(crate) fn api_error(failed: Error) -> ApiError {
         Error::NamespaceNotFound { name } => {
             not_found(message).with_details(json!({ "namespace": name }))
         }
-        // A store is closed under a request where its namespace is deleted.
+        // Deleting a namespace closes its store, also while requests are using it.
         Error::Closed => not_found("the namespace was deleted"),
         Error::OutcomeUnknown { ids } => backend_error(
             &message,
-            "it can't be told whether the messages were stored: write the same ids again",
+            "it is unknown whether the messages were stored: write them again with the same ids",
         )
         .with_details(json!({ "ids": ids })),
         Error::Timeout { .. } => backend_error(
             &message,
-            "the store took too long: nothing was written, try again",
+            "the store timed out: nothing was written, try again",
         ),
         Error::Unavailable { .. } => backend_error(
             &message,
-            "the store does not answer: nothing was written, try again",
+            "the store is unreachable: nothing was written, try again",
         ),
-        _ => backend_error(&message, "the store failed"),
+        _ => backend_error(&message, "internal error; see the server's log"),
     }
 }
 
@@ -63,13 +63,13 @@ fn not_found(message: impl Into<String>) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "NAMESPACE_NOT_FOUND", message)
 }
 
-/// What the store says goes to the log alone.
+/// 500 `BACKEND_ERROR`. The reason may contain SQL or paths, so it goes to the log only.
 fn backend_error(reason: &str, message: &str) -> ApiError {
-    tracing::error!(reason, "the message store failed");
+    tracing::error!(reason, "a request to the message store failed");
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "BACKEND_ERROR", message)
 }
 
-/// A field as the interface names it: `expected_version` is `expectedVersion`.
+/// The field's name in the interface: `expected_version` becomes `expectedVersion`.
 fn camel_case(field: &str) -> String {
     let mut name = String::with_capacity(field.len());
     let mut characters = field.chars();
@@ -87,26 +87,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_named_as_the_interface_names_them() {
+    fn field_names_become_camel_case() {
         assert_eq!(camel_case("stream"), "stream");
         assert_eq!(camel_case("expected_version"), "expectedVersion");
         assert_eq!(camel_case("consumer_group.size"), "consumerGroup.size");
     }
 
     #[test]
-    fn what_the_database_says_is_not_shown() {
+    fn database_error_text_is_not_shown() {
         let failed = Error::Database {
             code: Some("42P01".into()),
             message: "SELECT secret FROM /var/lib".into(),
         };
         let shown = api_error(failed);
         assert_eq!(shown.code, "BACKEND_ERROR");
-        assert_eq!(shown.message, "the store failed");
+        assert_eq!(shown.message, "internal error; see the server's log");
         assert!(shown.details.is_none());
     }
 
     #[test]
-    fn who_does_not_know_whether_it_was_written_is_told_the_ids() {
+    fn unknown_outcome_names_the_message_ids() {
         let id = uuid::Uuid::from_u128(7);
         let shown = api_error(Error::OutcomeUnknown { ids: vec![id] });
         assert_eq!(shown.status, StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,9 +1,9 @@
-//! `POST /import`: lines of JSON, stored as they come, part by part.
+//! `POST /import`: stores lines of JSON as they arrive, part by part.
 //!
-//! What goes wrong before the first part is stored is answered with a status; from then on the
-//! answer is a stream of events: `{"imported","gpos"}` after a part, and at the end
-//! `{"done":true,"imported","skipped","elapsed"}` or `{"error","message"}`. What was stored before
-//! an error stays: the same import, begun again, passes over it.
+//! An error before the first part is stored has an HTTP status. After that, the response is a
+//! stream of events: `{"imported","gpos"}` after each part, and at the end
+//! `{"done":true,"imported","skipped","elapsed"}` or `{"error","message"}`. An error does not undo
+//! earlier parts. Repeating the import skips the messages that are already stored.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ use super::subscribe::event_stream;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::guard::Place;
+use crate::guard::Slot;
 use crate::stores::Messages;
 
-/// About how many bytes of lines are stored before it is told.
+/// Approximate size of a part. Progress is reported after each.
 const PART_BYTES: usize = 1 << 20;
-/// What a gzip file begins with, and no line of JSON.
+/// First byte of a gzip file. No line of JSON begins with it.
 const GZIP: u8 = 0x1f;
 
 #[derive(Deserialize)]
@@ -51,17 +51,16 @@ pub(super) async fn import(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let Query(parameters) =
-        parameters.map_err(|_| ApiError::invalid("the query string can't be read"))?;
+    let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
     let is_forced = parameters.is_forced()?;
     let is_gzip = is_gzip(&headers)?;
     let store = caller.namespace()?.store.clone();
-    let place = app.guard.import()?;
+    let slot = app.guard.import()?;
     if !is_forced && store.head().await.map_err(api_error)?.is_some() {
         return Err(ApiError::new(
             StatusCode::CONFLICT,
             "NAMESPACE_NOT_EMPTY",
-            "the namespace has messages: add force=true to import what comes after them",
+            "the namespace has messages: use force=true to import only what comes after them",
         ));
     }
     let mut import = Import {
@@ -73,8 +72,9 @@ pub(super) async fn import(
         imported: Imported::default(),
         is_over: false,
         started: Instant::now(),
-        _place: place,
+        _slot: slot,
     };
+    // The first part runs before the response starts, so that its errors get a status.
     import.store_part().await?;
     let events = import.events().map(Ok::<_, Infallible>);
     Ok(event_stream(Body::from_stream(events)))
@@ -87,7 +87,7 @@ impl Parameters {
             Some("true") => Ok(true),
             Some(_) => Err(ApiError::invalid_field(
                 "force",
-                "force is neither true nor false",
+                "force must be true or false",
             )),
         }
     }
@@ -102,27 +102,27 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
         _ => Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UNSUPPORTED_MEDIA_TYPE",
-            "Content-Encoding is neither gzip nor identity",
+            "Content-Encoding must be gzip or identity",
         )),
     }
 }
 
-/// An import under way.
+/// An import in progress.
 struct Import {
     store: Messages,
     body: Body,
     body_limit: Duration,
     lines: Lines,
-    /// The lines of the parts that are stored.
+    /// Number of lines in the stored parts.
     lines_before: u64,
     imported: Imported,
     is_over: bool,
     started: Instant,
-    _place: Place,
+    _slot: Slot,
 }
 
 impl Import {
-    /// Stores the next part, or what is left at the end of the body.
+    /// Stores the next part, or the rest at the end of the body.
     async fn store_part(&mut self) -> Result<(), ApiError> {
         let part = loop {
             if let Some(part) = self
@@ -141,10 +141,11 @@ impl Import {
             }
         };
         if part.first() == Some(&GZIP) {
-            let reason = "it is compressed, and Content-Encoding does not say so";
+            let reason = "the body is compressed, but Content-Encoding does not say so";
             return Err(unreadable(reason));
         }
         let stored = import_ndjson(&self.store, part.as_slice(), |_| {}).await;
+        // The store counts lines from the start of the part; errors need the line in the body.
         let stored = stored.map_err(|failed| match failed {
             Error::InvalidLine { line, reason } => Error::InvalidLine {
                 line: self.lines_before + line,
@@ -159,17 +160,18 @@ impl Import {
         Ok(())
     }
 
-    /// The next piece of the body, `None` at its end.
+    /// The next piece of the body, or `None` at its end.
     async fn piece(&mut self) -> Result<Option<Bytes>, ApiError> {
+        // A limit per piece: an import may take any time as long as it makes progress.
         let frame = timeout(self.body_limit, self.body.frame());
         match frame.await.map_err(|_| ApiError::body_timeout())? {
             None => Ok(None),
             Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
-            Some(Err(_)) => Err(unreadable("it ended early")),
+            Some(Err(_)) => Err(unreadable("the body ended early")),
         }
     }
 
-    /// What is told once the first part is stored, while the others are.
+    /// The events after the first part, sent while the other parts are stored.
     fn events(mut self) -> impl Stream<Item = Bytes> {
         async_stream::stream! {
             let mut outcome = Ok(());
@@ -179,13 +181,14 @@ impl Import {
             }
             yield event(&match outcome {
                 Ok(()) => self.done(),
-                Err(failed) => told(&failed),
+                Err(failed) => error_event(&failed),
             });
         }
     }
 
-    // Exclusive, because a body is not shared between threads.
+    // `&mut`, because `Body` is not `Sync` and the stream must be `Send`.
     async fn progress(&mut self) -> Value {
+        // Only informative, so a failed read does not end the import.
         let head = self.store.head().await.ok().flatten();
         json!({
             "imported": self.imported.stored,
@@ -204,19 +207,19 @@ impl Import {
 }
 
 fn unreadable(reason: &str) -> ApiError {
-    ApiError::invalid(format!("the body can't be read: {reason}"))
+    ApiError::invalid(format!("can't read the body: {reason}"))
 }
 
-fn told(failed: &ApiError) -> Value {
-    let mut told = json!({ "error": failed.code, "message": failed.message });
+fn error_event(failed: &ApiError) -> Value {
+    let mut event = json!({ "error": failed.code, "message": failed.message });
     if let Some(line) = failed
         .details
         .as_ref()
         .and_then(|details| details.get("line"))
     {
-        told["line"] = line.clone();
+        event["line"] = line.clone();
     }
-    told
+    event
 }
 
 fn event(data: &Value) -> Bytes {

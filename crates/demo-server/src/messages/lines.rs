@@ -3,16 +3,16 @@ use std::io::{self, Write as _};
 use bytes::{Buf as _, Bytes};
 use flate2::write::MultiGzDecoder;
 
-/// How much of a compressed body is decoded at once: it may be a thousand times as much.
-const STEP: usize = 4 << 10;
+/// How many compressed bytes are decoded at once. They can grow by a factor of about 1,000.
+const DECODE_BYTES: usize = 4 << 10;
 
-/// The lines of a body that comes in pieces, compressed or not. What is held is the whole lines
-/// that were not taken yet, and one that is not whole, up to a limit.
+/// Splits a body, compressed or not, into lines. Holds the complete lines that were not taken yet,
+/// and an incomplete one up to a limit.
 pub(super) struct Lines {
     text: Text,
-    /// What was given and is not decoded yet.
+    /// The current piece's bytes that are not decoded yet.
     pending: Bytes,
-    /// Where the last whole line ends.
+    /// End of the last complete line.
     whole: usize,
     limit: usize,
 }
@@ -23,7 +23,7 @@ enum Text {
 }
 
 impl Lines {
-    /// A line may have so many bytes.
+    /// `limit` is the maximum length of a line in bytes.
     pub(super) fn new(is_gzip: bool, limit: usize) -> Self {
         Self {
             text: match is_gzip {
@@ -36,15 +36,16 @@ impl Lines {
         }
     }
 
-    /// Takes the next piece, once the one before is used up.
+    /// Adds the next piece. The previous one must be used up.
     pub(super) fn push(&mut self, piece: Bytes) {
         self.pending = piece;
     }
 
-    /// Whole lines of at least so many bytes together, `None` where the next piece is needed.
+    /// Takes complete lines of at least `bytes` bytes in total, or `None` if another piece is
+    /// needed.
     ///
     /// # Errors
-    /// What is wrong with the body.
+    /// A description of what is wrong with the body.
     pub(super) fn part(&mut self, bytes: usize) -> Result<Option<Vec<u8>>, String> {
         while self.whole < bytes && !self.pending.is_empty() {
             let before = self.text.decoded().len();
@@ -56,6 +57,7 @@ impl Lines {
             if let Some(end) = new.iter().rposition(|&byte| byte == b'\n') {
                 self.whole = before + end + 1;
             }
+            // Checked after every step, so a huge line is rejected before it fills the memory.
             if decoded.len() - self.whole > self.limit {
                 return Err(format!("a line has more than {} bytes", self.limit));
             }
@@ -63,10 +65,10 @@ impl Lines {
         Ok((self.whole >= bytes).then(|| self.take()))
     }
 
-    /// What is left at the end of the body, the last line without its line feed included.
+    /// Takes the rest at the end of the body. The last line needs no line feed.
     ///
     /// # Errors
-    /// As [`Lines::part`].
+    /// A description of what is wrong with the body.
     pub(super) fn rest(&mut self) -> Result<Vec<u8>, String> {
         if let Text::Gzip(decoder) = &mut self.text {
             decoder.try_finish().map_err(|failed| malformed(&failed))?;
@@ -77,9 +79,9 @@ impl Lines {
 
     fn take(&mut self) -> Vec<u8> {
         let decoded = self.text.decoded();
-        let begun = decoded.split_off(self.whole);
+        let incomplete = decoded.split_off(self.whole);
         self.whole = 0;
-        std::mem::replace(decoded, begun)
+        std::mem::replace(decoded, incomplete)
     }
 }
 
@@ -98,10 +100,12 @@ impl Text {
                 pending.clear();
             }
             Self::Gzip(decoder) => {
-                let step = &pending[..pending.len().min(STEP)];
-                decoder.write_all(step)?;
+                let input = &pending[..pending.len().min(DECODE_BYTES)];
+                decoder.write_all(input)?;
+                // Without a flush, the decoder holds back decoded bytes, and the limit checks too
+                // few.
                 decoder.flush()?;
-                pending.advance(step.len());
+                pending.advance(input.len());
             }
         }
         Ok(())
@@ -109,7 +113,7 @@ impl Text {
 }
 
 fn malformed(failed: &io::Error) -> String {
-    format!("it is no gzip file: {failed}")
+    format!("malformed gzip: {failed}")
 }
 
 #[cfg(test)]
@@ -125,7 +129,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The parts of a body that comes in pieces of this size.
+    /// The parts of a body that arrives in pieces of this size.
     fn parts(body: &[u8], piece: usize, is_gzip: bool) -> Result<Vec<Vec<u8>>, String> {
         let mut lines = Lines::new(is_gzip, 1000);
         let mut parts = Vec::new();
@@ -142,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_whole_however_they_come_in() {
+    fn lines_are_complete_for_any_piece_size() {
         let text: String = (0..500).map(|number| format!("line {number}\n")).collect();
         let text = text + "the last";
         for piece in [1, 7, 1000, 100_000] {
@@ -159,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn two_files_one_after_the_other_are_one() {
+    fn concatenated_gzip_files_are_read_as_one() {
         let body = [gzip(b"one\n"), gzip(b"two\n")].concat();
         assert_eq!(parts(&body, 5, true).unwrap().concat(), b"one\ntwo\n");
     }
 
     #[test]
-    fn a_line_without_an_end_is_refused_before_it_is_in_memory() {
+    fn endless_line_is_rejected_before_it_fills_the_memory() {
         let endless = vec![b'x'; 64 << 20];
         let mut lines = Lines::new(true, 1000);
         lines.push(gzip(&endless).into());
@@ -175,13 +179,13 @@ mod tests {
                 .unwrap_err()
                 .contains("more than 1000 bytes")
         );
-        // One step decodes at most about a thousand times its size.
+        // One step decodes to at most about 1,000 times its size.
         assert!(lines.text.decoded().len() < 8 << 20);
         assert!(parts(&endless[..1001], 100, false).is_err());
     }
 
     #[test]
-    fn a_file_that_is_cut_off_or_is_none_is_refused() {
+    fn truncated_or_malformed_gzip_is_rejected() {
         let whole = gzip(b"one\ntwo\n");
         for body in [&whole[..whole.len() - 1], &whole[..5], b"one\ntwo\n", b""] {
             assert!(parts(body, 3, true).is_err());

@@ -1,6 +1,6 @@
-//! The messages: an RPC interface of JSON arrays, pokes as server-sent events, and imports.
+//! Messages: RPC calls as JSON arrays, pokes as server-sent events, and imports.
 //!
-//! A request is for the namespace of its token; see [`crate::auth`].
+//! The token of a request selects its namespace; see [`crate::auth`].
 
 mod arguments;
 mod category;
@@ -35,7 +35,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/version", get(sys::version_document))
 }
 
-/// An answer of 200 with this JSON text.
+/// A 200 with this JSON text.
 fn json_answer(text: impl Into<axum::body::Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
 }

@@ -18,25 +18,25 @@ use super::{api_error, json_answer};
 use crate::auth::{TokenHash, made_for, namespace_of, unauthorized};
 use crate::error::ApiError;
 
-/// The most streams of one page.
+/// Maximum number of streams in a page.
 const MAX_STREAMS: i64 = 1000;
-/// How many a page has that does not say.
+/// Page size if the caller gives none.
 const DEFAULT_STREAMS: u64 = 100;
 
 impl Call<'_> {
-    fn check_administers(&self) -> Result<(), ApiError> {
-        match self.caller.administers() {
+    fn require_admin(&self) -> Result<(), ApiError> {
+        match self.caller.is_admin() {
             true => Ok(()),
-            false => Err(unauthorized("this asks for the administration token")),
+            false => Err(unauthorized("this method requires the admin token")),
         }
     }
 
-    /// The namespace that the first argument names.
+    /// The namespace in the first argument.
     fn named(&self) -> Result<NamespaceName, ApiError> {
         NamespaceName::new(self.arguments.text(1, "namespace")?).map_err(api_error)
     }
 
-    /// How much is in a namespace; nothing where it was deleted meanwhile.
+    /// The counts of a namespace, or zeros if somebody deleted it since it was listed.
     async fn info_of(&self, name: &NamespaceName) -> Result<StoreInfo, ApiError> {
         let found = self.app.namespaces.find(&self.app.stores.messages, name);
         match found.await.map_err(api_error)? {
@@ -59,7 +59,7 @@ struct CreateOptions<'a> {
 
 /// `["ns.create", namespace, {token?, description?, metadata?}?]`.
 pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
-    call.check_administers()?;
+    call.require_admin()?;
     let name = call.named()?;
     let options: CreateOptions<'_> = call.arguments.options(2)?;
     let token = match options.token {
@@ -77,7 +77,7 @@ pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
     };
     let namespaces = &call.app.namespaces;
     let made = namespaces.create(&call.app.stores.messages, &name, &attributes);
-    // Of what is kept only the metadata can be something that the store refuses.
+    // Name and token are checked above, so an invalid field can only be the metadata.
     let made = made.await.map_err(renamed("metadata"))?;
     let answer = json!({
         "namespace": name.as_str(),
@@ -90,21 +90,21 @@ pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
 fn given_token(token: &RawValue, name: &NamespaceName) -> Result<String, ApiError> {
     let token = text("token", token)?;
     match namespace_of(&token) {
-        Some(own) if own == *name => Ok(token.into_owned()),
+        Some(namespace) if namespace == *name => Ok(token.into_owned()),
         Some(_) => Err(ApiError::invalid_field(
             "token",
-            "token is one of another namespace",
+            "token must name the new namespace",
         )),
         None => Err(ApiError::invalid_field(
             "token",
-            "token has not the form ns_<namespace in base64url>_<64 hexadecimal digits>",
+            "token must have the form ns_<namespace in base64url>_<64 hexadecimal digits>",
         )),
     }
 }
 
 /// `["ns.delete", namespace]`.
 pub(super) async fn delete(call: Call<'_>) -> Result<Response, ApiError> {
-    call.check_administers()?;
+    call.require_admin()?;
     let name = call.named()?;
     let deleted = call.app.namespaces.delete(&call.app.stores.messages, &name);
     let answer = json!({
@@ -115,9 +115,9 @@ pub(super) async fn delete(call: Call<'_>) -> Result<Response, ApiError> {
     Ok(json_answer(answer.to_string()))
 }
 
-/// `["ns.list"]`. Counts the messages of every namespace.
+/// `["ns.list"]`. Counts the messages of each namespace.
 pub(super) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
-    call.check_administers()?;
+    call.require_admin()?;
     let namespaces = call.app.stores.messages.list().await.map_err(api_error)?;
     let mut list = Vec::with_capacity(namespaces.len());
     for namespace in &namespaces {
@@ -130,8 +130,9 @@ pub(super) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
 /// `["ns.info", namespace]`.
 pub(super) async fn info(call: Call<'_>) -> Result<Response, ApiError> {
     let name = call.named()?;
+    // Before the lookup: a caller must not learn which other namespaces exist.
     if !call.caller.is_of(name.as_str()) {
-        call.check_administers()?;
+        call.require_admin()?;
     }
     let namespace = call.app.stores.messages.get(&name).await;
     let namespace = namespace.map_err(api_error)?;
@@ -164,7 +165,7 @@ struct StreamsOptions<'a> {
     cursor: Option<&'a RawValue>,
 }
 
-/// `["ns.streams", {prefix?, limit?, cursor?}?]`: by name, after the cursor.
+/// `["ns.streams", {prefix?, limit?, cursor?}?]`: streams by name, after the cursor.
 pub(super) async fn streams(call: Call<'_>) -> Result<Response, ApiError> {
     let options: StreamsOptions<'_> = call.arguments.options(1)?;
     let mut list = ListStreams::new().limit(match options.limit {
@@ -194,7 +195,7 @@ fn limit_of(limit: &RawValue) -> Result<u64, ApiError> {
         limit @ 1..=MAX_STREAMS => Ok(limit.unsigned_abs()),
         limit => Err(ApiError::invalid_field(
             "limit",
-            format!("limit is {limit}: it must be 1 to {MAX_STREAMS}"),
+            format!("limit must be 1 to {MAX_STREAMS}, got {limit}"),
         )),
     }
 }

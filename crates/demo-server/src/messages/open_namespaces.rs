@@ -12,26 +12,27 @@ use crate::auth::{TokenHash, Tokens, made_for};
 use crate::settings::Settings;
 use crate::stores::{MessageNamespaces, Messages};
 
-/// The namespace that is there from the start.
+/// The namespace that always exists.
 pub(crate) const DEFAULT: &str = "default";
 
-/// For so long a namespace that was found is taken to be there. Another server on the same database
-/// may have deleted it since.
+/// How long a lookup stays valid. Another server on the same database may delete the namespace in
+/// the meantime.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// A namespace that is open, and the token that it takes.
+/// An open namespace and the hash of its token.
 pub(crate) struct OpenNamespace {
     pub(crate) name: NamespaceName,
     pub(crate) store: Messages,
     token: Option<TokenHash>,
     created_at: SystemTime,
+    /// Time of the last lookup.
     found: SyncMutex<Instant>,
 }
 
 impl OpenNamespace {
-    /// Whether this is its token.
+    /// Whether this is the namespace's token.
     pub(crate) fn takes(&self, token: &TokenHash) -> bool {
-        self.token.is_some_and(|own| own.is(token))
+        self.token.is_some_and(|hash| hash.is(token))
     }
 
     fn is_fresh(&self) -> bool {
@@ -39,23 +40,23 @@ impl OpenNamespace {
     }
 }
 
-/// The namespaces that are in use: each is looked up now and then, so that a request costs one hash
-/// of its token and hardly ever I/O. One that is deleted is gone from here before it is from the
-/// store, and with it its token; one that another server deletes, soon after.
+/// Cache of the namespaces in use, so that a request hashes its token and rarely does I/O. A
+/// namespace leaves the cache before it is deleted from the store, and its token stops working at
+/// once. If another server deletes it, the token works for up to [`FRESH`].
 #[derive(Default)]
 pub(crate) struct OpenNamespaces {
     open: RwLock<HashMap<Box<str>, Arc<OpenNamespace>>>,
-    /// Taken by whoever makes, looks up or deletes one, so that none of them finds the other
-    /// halfway.
+    /// Held while a namespace is created, looked up or deleted, so that no lookup sees half of a
+    /// change.
     changing: Mutex<()>,
     made_for_default: Option<String>,
 }
 
-/// What is kept with a namespace.
+/// The attributes stored with a namespace.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Attributes {
-    /// The SHA-256 of its token, in hexadecimal digits.
+    /// SHA-256 of the token, in hexadecimal.
     pub(crate) token_sha256: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
@@ -69,7 +70,7 @@ impl Attributes {
         }
     }
 
-    /// Those of a namespace; none where another program has put something else there.
+    /// The attributes of a namespace, or defaults if another program stored something else there.
     pub(crate) fn of(namespace: &Namespace) -> Self {
         let attributes = namespace.attributes.as_deref();
         attributes
@@ -82,16 +83,16 @@ impl Attributes {
     }
 
     fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("texts and JSON texts are JSON")
+        serde_json::to_string(self).expect("strings and raw JSON have a JSON form")
     }
 }
 
 impl OpenNamespaces {
-    /// With the namespace `default`, which is made where there is none: with the token of the
-    /// settings, or a new one.
+    /// Opens the cache and the namespace `default`. Creates `default` if it is missing, with the
+    /// token in the settings or a new one.
     ///
     /// # Errors
-    /// What the store met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn open(stores: &MessageNamespaces, tokens: &Tokens) -> Result<Self, Error> {
         let name = default_name();
         let made_for_default = match stores.get(&name).await {
@@ -106,26 +107,27 @@ impl OpenNamespaces {
             ..Self::default()
         };
         let open = namespaces.default_namespace(stores, tokens).await?;
-        // Another server on the same database may have made it first, with a token of its own.
+        // If another server created `default` in the meantime, its token counts. Ours must not be
+        // shown.
         let counts = |token: &String| open.takes(&TokenHash::of(token));
         namespaces.made_for_default = namespaces.made_for_default.filter(counts);
         Ok(namespaces)
     }
 
-    /// The token that was made for `default`, where this start made it.
+    /// The token of `default`, if this server created it.
     pub(crate) fn made_for_default(&self) -> Option<&str> {
         self.made_for_default.as_deref()
     }
 
-    /// The token of `default`, where it is known.
+    /// The token of `default`, if this server knows it. The store only has its hash.
     pub(crate) fn token_of_default<'a>(&'a self, settings: &'a Settings) -> Option<&'a str> {
         settings.token.as_deref().or(self.made_for_default())
     }
 
-    /// The namespace `default`, made again where it was deleted.
+    /// The namespace `default`, created again if it was deleted.
     ///
     /// # Errors
-    /// What the store met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn default_namespace(
         &self,
         stores: &MessageNamespaces,
@@ -144,10 +146,10 @@ impl OpenNamespaces {
         self.open.read().get(name.as_str()).cloned()
     }
 
-    /// The namespace of this name, `None` where there is none.
+    /// The namespace with this name, or `None` if it does not exist.
     ///
     /// # Errors
-    /// What the store met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn find(
         &self,
         stores: &MessageNamespaces,
@@ -155,7 +157,7 @@ impl OpenNamespaces {
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
         let _changing = match self.get(name) {
             Some(open) if open.is_fresh() => return Ok(Some(open)),
-            // Nobody waits for another's look, or for a namespace that is being deleted.
+            // Stale, but usable: do not wait for another caller's lookup or for a deletion.
             Some(open) => match self.changing.try_lock() {
                 Ok(changing) => changing,
                 Err(_) => return Ok(Some(open)),
@@ -165,10 +167,10 @@ impl OpenNamespaces {
         self.look_up(stores, name).await
     }
 
-    /// The namespace of this name, made with this token where there is none.
+    /// The namespace with this name, created with this token if it does not exist.
     ///
     /// # Errors
-    /// What the store met.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn ensure(
         &self,
         stores: &MessageNamespaces,
@@ -182,14 +184,15 @@ impl OpenNamespaces {
             }
             let attributes = Attributes::with_token(token).to_json();
             match stores.create(name, Some(&attributes)).await {
-                // Another server on the same database was first.
+                // Another server on the same database may be faster. The next lookup finds its
+                // namespace.
                 Ok(_) | Err(Error::NamespaceExists { .. }) => {}
                 Err(failed) => return Err(failed),
             }
         }
     }
 
-    /// Under the lock: what is open, or in the store.
+    /// Looks in the cache, then in the store. The caller holds `changing`.
     async fn look_up(
         &self,
         stores: &MessageNamespaces,
@@ -198,8 +201,9 @@ impl OpenNamespaces {
         if let Some(open) = self.get(name).filter(|open| open.is_fresh()) {
             return Ok(Some(open));
         }
-        // In this order: one that is made again in between shows as another the next time. And
-        // always both: to open one that is gone closes its store.
+        // `get` before `open`: if the namespace is deleted and created again in between, its next
+        // lookup sees another creation time. Both always run, because opening a deleted namespace
+        // closes its store.
         let namespace = stores.get(name).await;
         let store = stores.open(name).await;
         let (namespace, store) = match (namespace, store) {
@@ -211,6 +215,7 @@ impl OpenNamespaces {
             (namespace, store) => (namespace?, store?),
         };
         let mut namespaces = self.open.write();
+        // The same namespace as before: keep its store, which requests and subscriptions share.
         if let Some(open) = namespaces.get(name.as_str())
             && open.created_at == namespace.created_at
         {
@@ -228,10 +233,11 @@ impl OpenNamespaces {
         Ok(Some(open))
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     ///
     /// # Errors
-    /// [`Error::NamespaceExists`], or what the store met.
+    /// [`Error::NamespaceExists`] if it exists; [`Error::Unavailable`], [`Error::Timeout`] or
+    /// [`Error::Database`] if the store fails.
     pub(crate) async fn create(
         &self,
         stores: &MessageNamespaces,
@@ -242,22 +248,24 @@ impl OpenNamespaces {
         stores.create(name, Some(&attributes.to_json())).await
     }
 
-    /// Deletes a namespace, and returns how many messages it had. Its subscriptions end.
+    /// Deletes a namespace and returns its number of messages. Its subscriptions end.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`], or what the store met.
+    /// [`Error::NamespaceNotFound`] if it does not exist; [`Error::Unavailable`],
+    /// [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn delete(
         &self,
         stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<u64, Error> {
         let _changing = self.changing.lock().await;
+        // Out of the cache first, so that no new request can use the token during the deletion.
         self.open.write().remove(name.as_str());
         stores.delete(name).await
     }
 }
 
-/// The name of [`DEFAULT`].
+/// [`DEFAULT`] as a name.
 pub(crate) fn default_name() -> NamespaceName {
     NamespaceName::new(DEFAULT).expect("the name is valid")
 }

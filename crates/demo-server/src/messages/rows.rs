@@ -1,8 +1,8 @@
-//! Messages as rows of JSON, written straight into the answer.
+//! Messages as JSON rows, written directly into the response.
 //!
-//! A long answer is read in pages as the client takes it: what is in memory is bounded by
-//! [`PLAIN_BYTES`] and a page, however many messages were asked for. One that ends early, because
-//! the store failed on the way, is cut off, so that no client takes it for whole.
+//! A long result is read page by page as the client takes it, so memory is limited to
+//! [`PLAIN_BYTES`] and one page. If the store fails in the middle, the response is cut off, so no
+//! client mistakes it for complete.
 
 use std::io::Write as _;
 use std::time::SystemTime;
@@ -22,27 +22,27 @@ use super::arguments::integer;
 use super::{api_error, json_answer};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Place;
+use crate::guard::Slot;
 use crate::stores::Messages;
 
-/// The most messages that one read may ask for, unless it asks for all.
+/// Maximum number of messages in a read, unless it asks for all.
 const MAX_BATCH: i64 = 10_000;
-/// How many a read gets that does not say.
+/// Number of messages if the caller gives none.
 const DEFAULT_BATCH: u64 = 1000;
-/// How many messages are read first, before it is known how large they are.
+/// Number of messages in the first page, when their size is still unknown.
 const FIRST_PAGE: u64 = 100;
 const MAX_PAGE: u64 = 1000;
-/// About how many bytes of messages a page has.
+/// Approximate size of a page.
 const PAGE_BYTES: usize = 256 << 10;
-/// An answer of up to so many bytes is sent whole, with its length.
+/// A result up to this size is sent as a whole, with its length.
 const PLAIN_BYTES: usize = 1 << 20;
 
-/// How many messages a read asks for, `None` for all.
+/// The number of messages to read; `None` means all.
 #[derive(Clone, Copy)]
 pub(super) struct BatchSize(Option<u64>);
 
 impl BatchSize {
-    /// 1,000 where none or 0 is given; -1 is all.
+    /// Missing or 0 means 1,000; -1 means all.
     pub(super) fn of(value: Option<&RawValue>) -> Result<Self, ApiError> {
         let size = value.map(|value| integer("batchSize", value)).transpose()?;
         match size {
@@ -51,23 +51,23 @@ impl BatchSize {
             Some(size @ 1..=MAX_BATCH) => Ok(Self(Some(size.unsigned_abs()))),
             Some(size) => Err(ApiError::invalid_field(
                 "batchSize",
-                format!("batchSize is {size}: it must be 1 to {MAX_BATCH}, or -1 for all"),
+                format!("batchSize must be 1 to {MAX_BATCH}, or -1 for all, got {size}"),
             )),
         }
     }
 }
 
-/// Who reads begins at one of the two.
+/// The error for a read with both kinds of position.
 pub(super) fn either_position() -> ApiError {
     let message = "position and globalPosition exclude each other";
     ApiError::invalid_field("globalPosition", message)
 }
 
-/// What a read still has to return.
+/// A read in progress.
 pub(super) struct Rows {
     store: Messages,
     source: Source,
-    /// How many messages are still asked for.
+    /// Number of messages still to read.
     left: u64,
     page: u64,
     is_first: bool,
@@ -87,8 +87,8 @@ enum Source {
 }
 
 impl Rows {
-    /// Those of a stream from a position on. All of them are those that are there now: who writes
-    /// meanwhile does not make the answer endless.
+    /// Reads a stream from a position. "All" means up to the current head, so concurrent writes
+    /// cannot make the response endless.
     pub(super) async fn of_stream(
         store: Messages,
         name: StreamName,
@@ -96,6 +96,7 @@ impl Rows {
         size: BatchSize,
     ) -> Result<Self, Error> {
         let end = match size.0 {
+            // The number of messages ends the read, not a position.
             Some(_) => Position::new(u64::MAX),
             None => store
                 .stream_version(&name)
@@ -110,7 +111,7 @@ impl Rows {
         Ok(Self::new(store, source, size))
     }
 
-    /// Those of a category from a position on; all of them as [`Rows::of_stream`] says.
+    /// Reads a category from a position. "All" means up to the current head.
     pub(super) async fn of_category(
         store: Messages,
         category: Category,
@@ -142,31 +143,31 @@ impl Rows {
         }
     }
 
-    /// An array of the rows.
+    /// The response: a JSON array of the rows.
     pub(super) async fn answer(mut self, app: &App) -> Result<Response, ApiError> {
         let mut rows = vec![b'['];
         while self.push_page(&mut rows).await.map_err(api_error)? {
             if rows.len() >= PLAIN_BYTES {
-                // It lasts as long as the client takes to read it.
-                let place = app.guard.subscribe()?;
-                return Ok(json_answer(Body::from_stream(self.rest(rows, place))));
+                // A streamed response lasts as long as the client reads, like a subscription.
+                let slot = app.guard.subscribe()?;
+                return Ok(json_answer(Body::from_stream(self.rest(rows, slot))));
             }
         }
         rows.push(b']');
         Ok(json_answer(rows))
     }
 
-    /// An array that begins with these rows.
-    fn rest(mut self, begun: Vec<u8>, place: Place) -> impl Stream<Item = Result<Bytes, Error>> {
+    /// The rest of the array, after the rows that are already written.
+    fn rest(mut self, begun: Vec<u8>, slot: Slot) -> impl Stream<Item = Result<Bytes, Error>> {
         async_stream::try_stream! {
-            let _place = place;
+            let _slot = slot;
             yield Bytes::from(begun);
             let mut is_more = true;
             while is_more {
                 let mut rows = Vec::new();
                 let page = self.push_page(&mut rows).await;
                 is_more = page.inspect_err(|failed| {
-                    tracing::error!(%failed, "an answer was cut off");
+                    tracing::error!(%failed, "a response was cut off");
                 })?;
                 if !is_more {
                     rows.push(b']');
@@ -176,10 +177,10 @@ impl Rows {
         }
     }
 
-    /// Appends a page, and returns whether there may be more.
+    /// Appends a page. Returns whether there may be more.
     async fn push_page(&mut self, rows: &mut Vec<u8>) -> Result<bool, Error> {
-        let asked = self.page.min(self.left);
-        let messages = self.source.read(&self.store, asked).await?;
+        let limit = self.page.min(self.left);
+        let messages = self.source.read(&self.store, limit).await?;
         let with_stream = matches!(self.source, Source::Category { .. });
         let mut bytes = 0;
         for message in &messages {
@@ -194,9 +195,10 @@ impl Rows {
         }
         let count = messages.len() as u64;
         self.left -= count;
+        // Sizes the next page by the average message of this one.
         let average = bytes / messages.len().max(1) + 1;
         self.page = ((PAGE_BYTES / average) as u64).clamp(1, MAX_PAGE);
-        Ok(count == asked && self.left > 0)
+        Ok(count == limit && self.left > 0)
     }
 }
 
@@ -214,7 +216,7 @@ impl Source {
         }
     }
 
-    /// Goes on after a message; `false` where it is beyond the end.
+    /// Moves past a message. Returns `false` if it is beyond the end.
     fn pass(&mut self, message: &RecordedMessage) -> bool {
         match self {
             Self::Stream { next, end, .. } => {
@@ -249,20 +251,21 @@ pub(super) fn push_row(rows: &mut Vec<u8>, message: &RecordedMessage, with_strea
     rows.extend_from_slice(message.data_json().as_bytes());
     rows.push(b',');
     rows.extend_from_slice(message.metadata_json().unwrap_or("null").as_bytes());
-    // Beyond what calendars hold, which no clock gives: the end of it.
+    // A time outside the calendar can only come from a damaged store. It is shown as the last
+    // instant.
     let time = Timestamp::from_microsecond(message.time_us()).unwrap_or(Timestamp::MAX);
-    write!(rows, ",\"{time}\"]").expect("a vector takes all");
+    write!(rows, ",\"{time}\"]").expect("writing to memory can't fail");
 }
 
 pub(super) fn push_text(buffer: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(buffer, text).expect("a vector takes all");
+    serde_json::to_writer(buffer, text).expect("writing to memory can't fail");
 }
 
 pub(super) fn push_number(buffer: &mut Vec<u8>, number: u64) {
     buffer.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// A time in UTC, with `Z`.
+/// A time in UTC, ending in `Z`.
 pub(super) fn utc(time: SystemTime) -> String {
     Timestamp::try_from(time)
         .unwrap_or(Timestamp::MAX)
@@ -277,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_data_as_it_was_written_and_time_in_utc() {
+    fn row_has_unchanged_data_and_time_in_utc() {
         let message = RecordedMessage::new(RecordedParts {
             id: Uuid::from_u128(1),
             stream_name: "a\"-1",
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn batch_sizes_are_bounded() {
+    fn batch_size_outside_its_range_is_rejected() {
         let size = |text: &str| {
             let value: Box<RawValue> = serde_json::from_str(text).unwrap();
             BatchSize::of(Some(&value)).map(|size| size.0)

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 
-/// A call, and who makes it.
+/// A call and its caller.
 pub(super) struct Call<'a> {
     pub(super) app: &'a App,
     pub(super) caller: &'a Caller,
@@ -48,7 +48,7 @@ pub(super) async fn call(
         unknown => Err(ApiError::new(
             StatusCode::NOT_FOUND,
             "METHOD_NOT_FOUND",
-            format!("there is no method {unknown}"),
+            format!("unknown method {unknown}"),
         )),
     }
 }

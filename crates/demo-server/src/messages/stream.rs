@@ -25,7 +25,7 @@ struct MessageArgument<'a> {
     metadata: Option<&'a RawValue>,
 }
 
-/// `null` is data.
+/// Keeps `null`: it is valid data, different from a missing member.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -71,7 +71,7 @@ fn message_of(
     }
     if let Some(id) = options.id {
         let id = Uuid::try_parse(&text("id", id)?);
-        message = message.id(id.map_err(|_| ApiError::invalid_field("id", "id is no UUID"))?);
+        message = message.id(id.map_err(|_| ApiError::invalid_field("id", "id must be a UUID"))?);
     }
     message.build().map_err(api_error)
 }
@@ -107,9 +107,8 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     rows.map_err(api_error)?.answer(call.app).await
 }
 
-/// The position of the first message of a stream whose global position is this or a later one.
-/// Both increase together, so it is found by halving: one message is read for each doubling of the
-/// stream's length.
+/// The position of the first message in a stream at or after a global position. Both positions grow
+/// together, so a binary search finds it with one read per halving.
 async fn first_at(
     store: &Messages,
     stream: &StreamName,
@@ -117,6 +116,7 @@ async fn first_at(
 ) -> Result<Position, Error> {
     let version = store.stream_version(stream).await?;
     let (mut low, mut high) = (0, version.map_or(0, |version| version.get() + 1));
+    // `low` is the first candidate; every position before it is too early.
     while low < high {
         let middle = low + (high - low) / 2;
         let read = StreamRead::new()
@@ -124,7 +124,7 @@ async fn first_at(
             .batch_size(1);
         let found = store.get_stream_messages(stream, read).await?;
         match found.first() {
-            // What was before this one may be gone by age: it stands for the gap before it.
+            // Earlier messages may have expired, so the next remaining message stands for the gap.
             Some(found) if found.global_position().get() < global_position => {
                 low = found.position().get() + 1;
             }
@@ -165,6 +165,6 @@ pub(super) async fn version(call: Call<'_>) -> Result<Response, ApiError> {
     let store = &call.caller.namespace()?.store;
     let version = store.stream_version(&stream).await.map_err(api_error)?;
     Ok(json_answer(
-        version.map_or("null".to_owned(), |at| at.to_string()),
+        version.map_or("null".to_owned(), |version| version.to_string()),
     ))
 }

@@ -1,9 +1,10 @@
-//! `GET /subscribe`: a poke for every message from a position on, as server-sent events.
+//! `GET /subscribe`: sends a poke for every message from a position on, as server-sent events.
 //!
-//! Pokes are not merged, and none is lost: a subscription is a reader that pages by position, woken
-//! by hints, and reads on only when the client has taken what came before. So there is no seam
-//! between what was there and what comes, and a slow client costs one page of messages. One that
-//! takes nothing for long is cut off, and goes on from its last position.
+//! Pokes are never merged or lost. A subscription reads pages by position, and hints only wake it
+//! up, so there is no gap between old and new messages. It reads on only when the client has taken
+//! the previous pokes, so a slow client costs the memory of one page. A client that reads nothing
+//! for long is cut off and can continue from its last position. Tests:
+//! `tests/it/messages/subscribe.rs`.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -33,12 +34,12 @@ use super::rows::{push_number, push_text};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::guard::Place;
+use crate::guard::Slot;
 use crate::stores::Messages;
 
-/// After so long without a poke a comment is sent: a client that is gone is found, and those on the
-/// way see that the connection lives.
-const QUIET: Duration = Duration::from_secs(15);
+/// A comment is sent after this much silence. It reveals a client that is gone, and keeps proxies
+/// from closing the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
 pub(super) struct Parameters {
@@ -56,12 +57,11 @@ pub(super) async fn subscribe(
     Extension(caller): Extension<Caller>,
     parameters: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Response, ApiError> {
-    let Query(parameters) =
-        parameters.map_err(|_| ApiError::invalid("the query string can't be read"))?;
+    let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
     let store = caller.namespace()?.store.clone();
     let subscription = parameters.subscription(store)?;
-    let place = app.guard.subscribe()?;
-    let pokes = pokes(subscription, app.ending(), place);
+    let slot = app.guard.subscribe()?;
+    let pokes = pokes(subscription, app.ending(), slot);
     Ok(event_stream(Body::from_stream(
         pokes.map(Ok::<_, Infallible>),
     )))
@@ -73,17 +73,14 @@ impl Parameters {
             None | Some("false") => false,
             Some("true") => true,
             Some(_) => {
-                return Err(ApiError::invalid_field(
-                    "all",
-                    "all is neither true nor false",
-                ));
+                return Err(ApiError::invalid_field("all", "all must be true or false"));
             }
         };
         let position = self.position()?;
         let group = self.group()?;
         let category = match (given(&self.stream), given(&self.category), all) {
             (Some(_), None, false) if group.is_some() => {
-                let message = "consumer and size share out a category, not a stream";
+                let message = "consumer and size need a category, not a stream";
                 return Err(ApiError::invalid_field("consumer", message));
             }
             (Some(name), None, false) => {
@@ -94,7 +91,7 @@ impl Parameters {
             (None, Some(name), false) => Category::new(name).map_err(api_error)?,
             (None, None, true) => Category::all(),
             _ => {
-                let message = "one of stream, category and all=true is needed";
+                let message = "exactly one of stream, category and all=true is required";
                 return Err(ApiError::invalid(message));
             }
         };
@@ -105,7 +102,7 @@ impl Parameters {
         })
     }
 
-    /// From the start where it is negative.
+    /// The position to start from. Negative values mean the start.
     fn position(&self) -> Result<u64, ApiError> {
         let position = given(&self.position);
         let position = position.map(|text| number::<i64>("position", text));
@@ -135,31 +132,36 @@ impl Parameters {
     }
 }
 
-/// A parameter, where it is there and not empty.
+/// A parameter that is present and not empty.
 fn given(parameter: &Option<String>) -> Option<&str> {
     parameter.as_deref().filter(|text| !text.is_empty())
 }
 
 fn number<T: FromStr>(field: &str, text: &str) -> Result<T, ApiError> {
     text.parse()
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} is no whole number")))
+        .map_err(|_| ApiError::invalid_field(field, format!("{field} must be a whole number")))
 }
 
 /// The events of a subscription, until the server stops, the namespace is deleted or the store
-/// fails; who was subscribed subscribes again, from its last position.
+/// fails. The client can subscribe again from its last position.
 fn pokes(
     mut subscription: Subscription<Messages>,
     mut ending: watch::Receiver<bool>,
-    place: Place,
+    slot: Slot,
 ) -> impl Stream<Item = Bytes> {
     async_stream::stream! {
-        let _place = place;
+        let _slot = slot;
+        // Sends the head of the response at once, so that the client knows the subscription is
+        // open.
         yield Bytes::from_static(b": ready\n\n");
         loop {
             let next = tokio::select! {
+                // The stop signal comes first, or a busy stream could delay it forever.
                 biased;
                 _ = ending.wait_for(|ends| *ends) => break,
-                next = timeout(QUIET, subscription.next()) => next,
+                // Dropping `next` at the timeout loses nothing: the position moves only with a
+                // message.
+                next = timeout(KEEP_ALIVE, subscription.next()) => next,
             };
             match next {
                 Ok(Ok(message)) => yield poke(&message),
@@ -193,7 +195,7 @@ fn event(name: &str, data: &impl Display) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
-/// An answer of server-sent events.
+/// A 200 with server-sent events.
 pub(super) fn event_stream(body: Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),

@@ -20,13 +20,14 @@ pub(super) async fn version_document() -> Response {
     json_answer(json!({ "version": VERSION }).to_string())
 }
 
-/// `["sys.health"]`. Connections are those of subscribers.
+/// `["sys.health"]`. `connections` counts subscriptions.
 pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
+    // The result of the background probe: the call itself costs no store access.
     if !call.app.health.answers() {
         return Err(ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "BACKEND_ERROR",
-            "a store does not answer",
+            "a store did not answer its health check",
         ));
     }
     let health = json!({

@@ -1,23 +1,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The first bound is 2^12 ns, about 4 µs.
+/// Exponent of the first bound: 2^12 ns, about 4 µs.
 const FIRST: u32 = 12;
-/// The last is 2^36 ns, about 69 s.
+/// Exponent of the last bound: 2^36 ns, about 69 s.
 const LAST: u32 = 36;
-/// Buckets to each power of two: a quantile is wrong by at most a fourth.
+/// Buckets per power of two. A quantile is off by at most a quarter.
 const PARTS: usize = 4;
-/// Those between the bounds, one below and one above.
+/// The buckets between the bounds, one below and one above.
 const BUCKETS: usize = (LAST - FIRST) as usize * PARTS + 2;
 
-/// Durations, counted by size.
+/// A histogram of durations, updated without locks.
 #[derive(Debug)]
 pub(super) struct Histogram {
     buckets: [AtomicU64; BUCKETS],
     sum_ns: AtomicU64,
 }
 
-/// What a [`Histogram`] had counted at one time.
+/// The counts of a [`Histogram`] at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     buckets: [u64; BUCKETS],
@@ -36,20 +36,21 @@ impl Default for Histogram {
 impl Histogram {
     pub(super) fn add(&self, duration: Duration) {
         let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        // Relaxed: a reader may see the count before the sum, and the next read corrects it.
         self.buckets[bucket_of(ns)].fetch_add(1, Ordering::Relaxed);
         self.sum_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
     pub(super) fn counted(&self) -> Counted {
         Counted {
-            buckets: std::array::from_fn(|place| self.buckets[place].load(Ordering::Relaxed)),
+            buckets: std::array::from_fn(|bucket| self.buckets[bucket].load(Ordering::Relaxed)),
             sum_ns: self.sum_ns.load(Ordering::Relaxed),
         }
     }
 }
 
 impl Counted {
-    /// Nothing.
+    /// The counts of an empty histogram.
     pub(super) const NONE: Self = Self {
         buckets: [0; BUCKETS],
         sum_ns: 0,
@@ -64,38 +65,40 @@ impl Counted {
     }
 
     pub(super) fn add(&mut self, other: &Self) {
-        for (own, other) in self.buckets.iter_mut().zip(other.buckets) {
-            *own += other;
+        for (sum, other) in self.buckets.iter_mut().zip(other.buckets) {
+            *sum += other;
         }
         self.sum_ns += other.sum_ns;
     }
 
-    /// What was counted after `earlier`.
+    /// The counts that were added after `earlier`.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         Self {
-            buckets: std::array::from_fn(|place| self.buckets[place] - earlier.buckets[place]),
+            buckets: std::array::from_fn(|bucket| self.buckets[bucket] - earlier.buckets[bucket]),
+            // Huge durations can wrap the sum around; the difference is still right.
             sum_ns: self.sum_ns.wrapping_sub(earlier.sum_ns),
         }
     }
 
     /// The bounds that are powers of two, in seconds, each with the number of durations up to it.
+    /// The buckets between them are left out, to keep the number of exported series small.
     pub(super) fn cumulated(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        let (mut count, mut place) = (0, 0);
+        let (mut count, mut next) = (0, 0);
         (FIRST..=LAST).map(move |exponent| {
             let end = (exponent - FIRST) as usize * PARTS;
-            count += self.buckets[place..=end].iter().sum::<u64>();
-            place = end + 1;
+            count += self.buckets[next..=end].iter().sum::<u64>();
+            next = end + 1;
             (seconds(1 << exponent), count)
         })
     }
 
-    /// The duration, in seconds, that the given share of all does not exceed; `None` of none.
+    /// The quantile in seconds, interpolated within its bucket; `None` for an empty histogram.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let rank = share * self.count() as f64;
         let mut before = 0;
-        for (place, &count) in self.buckets.iter().enumerate() {
+        for (bucket, &count) in self.buckets.iter().enumerate() {
             if count > 0 && (before + count) as f64 >= rank {
-                let (low, high) = bounds(place);
+                let (low, high) = bounds(bucket);
                 let part = (rank - before as f64) / count as f64;
                 return Some(seconds(low) + seconds(high - low) * part);
             }
@@ -105,32 +108,33 @@ impl Counted {
     }
 }
 
-/// The bucket whose upper bound is the first that `ns` does not exceed.
+/// The bucket of a duration: the first with an upper bound of at least `ns`.
 fn bucket_of(ns: u64) -> usize {
     let below = ns.saturating_sub(1);
+    // Upper bounds are inclusive, so a bound itself must fall into the bucket below it.
     let exponent = below.checked_ilog2().unwrap_or(0);
     if exponent < FIRST {
         0
     } else if exponent >= LAST {
         BUCKETS - 1
     } else {
-        // The two bits after the first are the fourth of the power that it is in.
+        // The two bits after the leading one select the quarter of the power of two.
         let part = (below >> (exponent - 2)) as usize % PARTS;
         1 + (exponent - FIRST) as usize * PARTS + part
     }
 }
 
-/// What the durations of a bucket exceed, and what they don't, in ns. Of the last bucket, which has
-/// no upper bound, both are the lower one.
-fn bounds(place: usize) -> (u64, u64) {
-    let upper = |place: usize| {
-        let (power, part) = (FIRST + (place / PARTS) as u32, place % PARTS);
+/// The exclusive lower and the inclusive upper bound of a bucket, in ns. The last bucket has no
+/// upper bound; both values are its lower bound.
+fn bounds(bucket: usize) -> (u64, u64) {
+    let upper = |bucket: usize| {
+        let (power, part) = (FIRST + (bucket / PARTS) as u32, bucket % PARTS);
         ((PARTS + part) as u64) << (power - 2)
     };
-    match place {
+    match bucket {
         0 => (0, upper(0)),
-        _ if place == BUCKETS - 1 => (upper(place - 1), upper(place - 1)),
-        _ => (upper(place - 1), upper(place)),
+        _ if bucket == BUCKETS - 1 => (upper(bucket - 1), upper(bucket - 1)),
+        _ => (upper(bucket - 1), upper(bucket)),
     }
 }
 
@@ -143,26 +147,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_is_in_the_bucket_whose_bounds_hold_it() {
+    fn bucket_bounds_contain_the_duration() {
         for exponent in 0..40 {
             for ns in [(1_u64 << exponent) - 1, 1 << exponent, (1 << exponent) + 1] {
-                let place = bucket_of(ns);
-                let (low, high) = bounds(place);
-                let last = place == BUCKETS - 1;
+                let bucket = bucket_of(ns);
+                let (low, high) = bounds(bucket);
+                let last = bucket == BUCKETS - 1;
                 assert!(
                     (ns > low || ns == 0) && (ns <= high || last),
-                    "{ns} in {place}"
+                    "{ns} in {bucket}"
                 );
             }
         }
-        for place in 1..BUCKETS - 1 {
-            assert_eq!(bounds(place).0, bounds(place - 1).1);
-            assert_eq!(bucket_of(bounds(place).1), place);
+        for bucket in 1..BUCKETS - 1 {
+            assert_eq!(bounds(bucket).0, bounds(bucket - 1).1);
+            assert_eq!(bucket_of(bounds(bucket).1), bucket);
         }
     }
 
     #[test]
-    fn bounds_are_cumulated() {
+    fn counts_are_cumulative() {
         let histogram = Histogram::default();
         for ns in [1, 4096, 4097, 8192, 8193, u64::MAX / 2] {
             histogram.add(Duration::from_nanos(ns));
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_between_the_bounds() {
+    fn quantile_is_within_a_quarter_of_the_exact_value() {
         let histogram = Histogram::default();
         assert_eq!(histogram.counted().quantile(0.5), None);
         for ms in 1..=100 {
@@ -183,7 +187,7 @@ mod tests {
         }
         let counted = histogram.counted();
         for (share, wanted) in [(0.5, 0.050), (0.99, 0.099)] {
-            let found = counted.quantile(share).expect("a quantile");
+            let found = counted.quantile(share).expect("the histogram is not empty");
             assert!((found / wanted - 1.0).abs() < 0.25, "{share}: {found}");
         }
         let later = {

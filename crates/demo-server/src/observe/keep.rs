@@ -10,19 +10,21 @@ use super::rates::Rates;
 use crate::app::App;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// Samples of the server's own are kept a day, so that they take little of the room for others'.
+/// The server's own samples are kept for a day, so that they leave the memory to the clients'
+/// series.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How often the older ones are deleted.
+/// Interval of deleting older samples.
 const FORGET_EVERY_S: i64 = 60 * 60;
-/// The label by which the server's own series are known.
+/// The value of the label `job` in the server's own series.
 const JOB: &str = "registrar";
 
-/// Writes the counters into the server's own series, until it stops.
+/// Writes the counters into the server's own series every second, until the server stops.
 pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     let db = &app.stores.series;
     let mut failing = Failing::default();
     for (metric, metadata) in descriptions() {
         if db.metadata(metric).as_ref() != Some(&metadata) {
+            // Metadata is written to the log, so unchanged metadata is not set again.
             failing.note(db.set_metadata(metric, metadata).err());
         }
     }
@@ -34,11 +36,12 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
         }
     };
     if !next().await {
+        // Rates need the counters of one tick before the first that they report.
         return;
     }
     let mut rates = Rates::start(&app);
     while next().await {
-        // Whole seconds: times at a fixed step take next to no room.
+        // Whole seconds: the engine stores times at a fixed step in almost no space.
         let second = since_epoch().as_secs_f64().round() as i64;
         let mut measured = Measured::with_job(JOB);
         measured.add_all(&app);
@@ -46,16 +49,18 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
         failing.note(write(db, &measured, second * 1000));
         if second % FORGET_EVERY_S == 0 {
             let db = db.clone();
+            // Deleting visits many series, which takes too long for a serving thread.
             let forgotten = tokio::task::spawn_blocking(move || forget(&db, second * 1000));
             failing.note(forgotten.await.ok().and_then(Result::err));
         }
     }
 }
 
-/// Ticks when a second begins.
+/// Ticks at the start of each second.
 fn whole_seconds() -> tokio::time::Interval {
     let into = u64::from(since_epoch().subsec_nanos());
     let mut ticks = interval_at(Instant::now() + EVERY - Duration::from_nanos(into), EVERY);
+    // A missed second stays empty. The other behaviors would leave the whole seconds.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     ticks
 }
@@ -75,31 +80,33 @@ fn write(db: &Db, measured: &Measured, timestamp_ms: i64) -> Option<Error> {
     refused.into_iter().next().map(|refused| refused.error)
 }
 
-/// Deletes the server's own samples that are older than they are kept.
+/// Deletes those of the server's own samples that have become too old.
 fn forget(db: &Db, now_ms: i64) -> Result<(), Error> {
-    let own = [
+    let own_series = [
         Matcher::equal("job", JOB),
+        // Clients may use the same job name, so the metric's prefix must match too.
         Matcher::new(tsdb::METRIC_NAME, MatchOp::Matches, "registrar_.+")?,
     ];
     let kept_ms = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
-    db.delete(&own, i64::MIN, now_ms - kept_ms - 1).map(drop)
+    db.delete(&own_series, i64::MIN, now_ms - kept_ms - 1)
+        .map(drop)
 }
 
-/// Logs the first failure of a row.
+/// Logs the first of consecutive failures, so that a full disk does not fill the log as well.
 #[derive(Debug, Default)]
 struct Failing {
-    is: bool,
+    failing: bool,
 }
 
 impl Failing {
     fn note(&mut self, failed: Option<Error>) {
         match failed {
-            Some(failed) if !self.is => {
-                tracing::warn!(%failed, "the server's own measurements are not kept");
-                self.is = true;
+            Some(failed) if !self.failing => {
+                tracing::warn!(%failed, "could not store the server's own measurements");
+                self.failing = true;
             }
             Some(_) => {}
-            None => self.is = false,
+            None => self.failing = false,
         }
     }
 }
@@ -111,24 +118,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_servers_own_samples_are_forgotten() {
+    fn only_old_samples_of_the_server_are_deleted() {
         let db = Db::new(DbOptions::default());
-        let day_ms = i64::try_from(KEPT.as_millis()).expect("a day");
+        let day_ms = i64::try_from(KEPT.as_millis()).expect("a day fits into i64");
         let now_ms = 10 * day_ms;
         let mut measured = Measured::with_job(JOB);
         measured.add("registrar_series", &[], 1.0);
-        for at in [now_ms - day_ms - 1, now_ms - day_ms, now_ms] {
-            assert!(write(&db, &measured, at).is_none());
+        for timestamp_ms in [now_ms - day_ms - 1, now_ms - day_ms, now_ms] {
+            assert!(write(&db, &measured, timestamp_ms).is_none());
         }
         let others = [
             Labels::new("registrar_series", [("job", "elsewhere")]),
             Labels::new("cpu", [("job", JOB)]),
         ];
         for labels in others {
-            db.append(&labels.expect("labels"), Sample::new(0, 1.0))
-                .expect("accepted");
+            db.append(&labels.expect("the labels are valid"), Sample::new(0, 1.0))
+                .expect("the sample is accepted");
         }
-        forget(&db, now_ms).expect("forgotten");
+        forget(&db, now_ms).expect("the samples are deleted");
         let count = |labels: &Labels| {
             let matchers = labels
                 .iter()

@@ -1,4 +1,4 @@
-//! What is counted from the server's start, by name.
+//! The metrics that count from the server's start, and their descriptions.
 
 use std::sync::atomic::Ordering;
 
@@ -11,87 +11,72 @@ use crate::app::App;
 const COUNTERS: [(&str, &str); 14] = [
     (
         "registrar_http_requests_total",
-        "Requests by interface, route and class of status",
+        "HTTP requests by interface, route and status class",
     ),
     (
         "registrar_http_bodies_refused_total",
-        "Requests whose body was too large",
+        "HTTP requests rejected because of their body size",
     ),
     (
         "registrar_events_appended_total",
-        "Events that this server appended",
+        "Events appended by this server",
     ),
-    (
-        "registrar_event_appends_total",
-        "Appends that were committed",
-    ),
-    (
-        "registrar_event_commits_total",
-        "Commits of a batch of appends",
-    ),
+    ("registrar_event_appends_total", "Committed appends"),
+    ("registrar_event_commits_total", "Commits of append batches"),
     (
         "registrar_event_conflicts_total",
-        "Appends refused because of their condition",
+        "Appends rejected by their condition",
     ),
     ("registrar_event_reads_total", "Reads of the event log"),
     (
         "registrar_messages_written_total",
-        "Messages written to the namespaces that are open",
+        "Messages written to the open namespaces",
     ),
-    (
-        "registrar_message_writes_total",
-        "Writes of messages that were stored",
-    ),
+    ("registrar_message_writes_total", "Committed message writes"),
     (
         "registrar_message_commits_total",
-        "Commits of a batch of writes",
+        "Commits of message write batches",
     ),
     (
         "registrar_message_conflicts_total",
-        "Writes refused because of their expected version",
+        "Message writes rejected by their expected version",
     ),
     ("registrar_message_reads_total", "Reads of messages"),
     (
         "registrar_points_written_total",
-        "Points of series that clients wrote",
+        "Points written by clients",
     ),
-    (
-        "registrar_series_queries_total",
-        "Queries of series that were answered",
-    ),
+    ("registrar_series_queries_total", "Answered series queries"),
 ];
 
 const GAUGES: [(&str, &str); 10] = [
-    (
-        "registrar_uptime_seconds",
-        "How long ago the server started",
-    ),
+    ("registrar_uptime_seconds", "Time since the server's start"),
     (
         "registrar_http_requests_running",
-        "Requests that are worked on",
+        "HTTP requests in progress",
     ),
     (
         "registrar_http_requests_waiting",
-        "Requests that wait for their turn",
+        "HTTP requests waiting in the queue",
     ),
-    ("registrar_subscriptions", "Subscriptions that are open"),
+    ("registrar_subscriptions", "Open subscriptions"),
     (
         "registrar_event_appends_waiting",
-        "Appends that wait for a commit",
+        "Appends waiting for a commit",
     ),
     (
         "registrar_message_writes_waiting",
-        "Writes of messages that wait for a commit",
+        "Message writes waiting for a commit",
     ),
-    ("registrar_series", "Series that there are"),
-    ("registrar_series_sample_bytes", "Bytes that samples occupy"),
+    ("registrar_series", "Number of series"),
+    ("registrar_series_sample_bytes", "Memory used by samples"),
     (
         "registrar_series_index_bytes",
-        "Bytes that labels and their index occupy",
+        "Memory used by labels and their index",
     ),
     (
         "registrar_series_metadata_bytes",
-        "Bytes that help, type and unit of metrics occupy",
+        "Memory used by metric metadata",
     ),
 ];
 
@@ -100,14 +85,14 @@ const BUCKET: &str = "registrar_http_request_duration_seconds_bucket";
 const SUM: &str = "registrar_http_request_duration_seconds_sum";
 const COUNT: &str = "registrar_http_request_duration_seconds_count";
 
-/// Each metric with what it means.
+/// All metrics with their metadata.
 pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
     let kinds = [
         (MetricKind::Counter, COUNTERS.as_slice()),
         (MetricKind::Gauge, &GAUGES),
         (
             MetricKind::Histogram,
-            &[(DURATION, "How long requests took until their answer began")],
+            &[(DURATION, "Time until the response begins")],
         ),
     ];
     kinds.into_iter().flat_map(|(kind, metrics)| {
@@ -135,14 +120,14 @@ pub(super) fn text(app: &App) -> String {
 /// Values with the labels of their series.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
-    /// The label `job` of all of them.
+    /// The value of the label `job` for all values.
     job: Option<&'static str>,
     builder: LabelsBuilder,
     pub(super) values: Vec<(Labels, f64)>,
 }
 
 impl Measured {
-    /// No value yet.
+    /// An empty list.
     pub(super) fn with_job(job: &'static str) -> Self {
         Self {
             job: Some(job),
@@ -155,13 +140,14 @@ impl Measured {
         for (name, value) in labels {
             self.builder.label(name, value);
         }
+        // An empty label counts as missing. `/metrics` has none: Prometheus adds its own.
         self.builder.label("job", self.job.unwrap_or_default());
         let labels = self.builder.build();
-        let labels = labels.expect("the server's own labels are few, short and different");
+        let labels = labels.expect("the server's labels are few, short and distinct");
         self.values.push((labels, value));
     }
 
-    /// Everything that is counted from the start.
+    /// Adds all values that count from the server's start.
     pub(super) fn add_all(&mut self, app: &App) {
         self.add_server(app);
         self.add_requests(app);
@@ -226,6 +212,7 @@ impl Measured {
 
     fn add_messages(&mut self, app: &App) {
         let Some(stats) = app.stores.messages.stats() else {
+            // A namespace is being opened or deleted. The next second has the numbers again.
             return;
         };
         for (metric, value) in [

@@ -1,15 +1,15 @@
-//! What the server measures of itself: counted by every request, shown at `/metrics`, and once a
-//! second written into the server's own series.
+//! The server's own metrics: counted with every request, shown at `/metrics`, and written into the
+//! server's own series once a second. Tests: `tests/it/observe.rs`.
 //!
-//! | metric | labels | what |
+//! | metric | labels | meaning |
 //! |---|---|---|
-//! | `registrar_http_request_rate` | `interface` | requests of the last second |
-//! | `registrar_http_latency_p50_seconds`, `registrar_http_latency_p99_seconds` | `interface` | how long those took; ends while there are none |
-//! | `registrar_events_rate`, `registrar_messages_rate`, `registrar_points_rate` | | what was written in the last second |
+//! | `registrar_http_request_rate` | `interface` | requests in the last second |
+//! | `registrar_http_latency_p50_seconds`, `registrar_http_latency_p99_seconds` | `interface` | latency of those requests; no samples while there are none |
+//! | `registrar_events_rate`, `registrar_messages_rate`, `registrar_points_rate` | | writes in the last second |
 //!
-//! These are in the series only; `/metrics` has, and the series too, what is counted from the start:
-//! [`measure`] lists it. Interfaces are `events`, `messages`, `series`, `demo` and `server`. In the
-//! series all have the label `job="registrar"`.
+//! These metrics are only in the series. The counters that [`measure`] lists are both in the series
+//! and at `/metrics`. Interfaces are `events`, `messages`, `series`, `demo` and `server`. In the
+//! series, every metric has the label `job="registrar"`.
 
 mod histogram;
 mod keep;
@@ -34,7 +34,7 @@ use requests::Requests;
 
 pub(crate) use keep::keep;
 
-/// The counters.
+/// The server's counters.
 #[derive(Debug)]
 pub(crate) struct Observed {
     started: Instant,
@@ -55,17 +55,17 @@ impl Observed {
         }
     }
 
-    /// How long ago the server started.
+    /// Time since the server's start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Points of series that clients wrote.
+    /// Number of points that clients wrote.
     pub(crate) fn points_written(&self) -> u64 {
         self.points_written.load(Ordering::Relaxed)
     }
 
-    /// Queries of series that were answered.
+    /// Number of answered series queries.
     pub(crate) fn queries_served(&self) -> u64 {
         self.queries_served.load(Ordering::Relaxed)
     }
@@ -84,7 +84,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new().route("/metrics", get(metrics))
 }
 
-/// Counts a request and how long it took until its answer began.
+/// Counts a request and the time until its response begins.
 pub(crate) async fn record(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = app.observed.requests.route(&request);
     let started = Instant::now();
@@ -100,7 +100,7 @@ async fn metrics(State(app): State<Arc<App>>) -> Response {
     exposition(&app)
 }
 
-/// All that is counted, as Prometheus reads it.
+/// All counters in Prometheus' text format.
 pub(crate) fn exposition(app: &App) -> Response {
     const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, TEXT)], measure::text(app)).into_response()

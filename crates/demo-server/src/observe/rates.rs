@@ -7,12 +7,12 @@ use super::measure::Measured;
 use super::requests::INTERFACES;
 use crate::app::App;
 
-/// What was counted at one time: the difference of two is what happened between them.
+/// The counters at one time. Rates are the differences to the next.
 #[derive(Debug)]
 pub(super) struct Rates {
     at: Instant,
     interfaces: [Counted; INTERFACES.len()],
-    /// Whether there were requests before, since the time before that.
+    /// Whether the interface had requests in the second before.
     active: [bool; INTERFACES.len()],
     events: u64,
     messages: u64,
@@ -31,7 +31,7 @@ impl Rates {
         }
     }
 
-    /// Adds what happened since the last call.
+    /// Adds the rates since the last call.
     pub(super) fn advance(&mut self, app: &App, measured: &mut Measured) {
         let next = Self::start(app);
         let elapsed_s = next.at.duration_since(self.at).as_secs_f64();
@@ -47,18 +47,18 @@ impl Rates {
             measured.add(metric, &[], value);
         }
         let mut active = [false; INTERFACES.len()];
-        for (place, interface) in INTERFACES.into_iter().enumerate() {
-            let recent = next.interfaces[place].since(&self.interfaces[place]);
+        for (index, interface) in INTERFACES.into_iter().enumerate() {
+            let recent = next.interfaces[index].since(&self.interfaces[index]);
             let labels = [("interface", interface)];
             let rate = rate(0, recent.count());
             measured.add("registrar_http_request_rate", &labels, rate);
-            active[place] = recent.count() > 0;
-            if active[place] || self.active[place] {
+            active[index] = recent.count() > 0;
+            if active[index] || self.active[index] {
                 for (metric, share) in [
                     ("registrar_http_latency_p50_seconds", 0.5),
                     ("registrar_http_latency_p99_seconds", 0.99),
                 ] {
-                    // Of no request there is no latency: the series ends until the next.
+                    // Without requests there is no latency. The marker ends the line in charts.
                     let latency = recent.quantile(share).unwrap_or(STALE_MARKER);
                     measured.add(metric, &labels, latency);
                 }

@@ -8,25 +8,26 @@ use foldhash::fast::RandomState;
 
 use super::histogram::{Counted, Histogram};
 
-/// The interfaces by which requests are summed up.
+/// The interfaces that requests are grouped by.
 pub(super) const INTERFACES: [&str; 5] = ["events", "messages", "series", "demo", "server"];
 
-/// The classes of status, from 200 on.
+/// The status classes. 1xx counts as 2xx.
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// Requests by the template of their path. The templates are known from the start, so that counting
-/// takes no lock and no memory.
+/// Request counts by path template. All templates are known at the start, so counting takes no lock
+/// and no allocation, and unknown paths cannot create new series.
 #[derive(Debug)]
 pub(super) struct Requests {
+    // A fast hash is safe: the keys are the templates, which no client chooses.
     routes: HashMap<String, Route, RandomState>,
-    /// For paths that are not described.
+    /// Counts for unknown paths.
     other: Route,
 }
 
-/// The requests of one template.
+/// The request counts of one template.
 #[derive(Debug)]
 pub(super) struct Route {
-    /// Its place among the [`INTERFACES`].
+    /// Index in [`INTERFACES`].
     interface: usize,
     statuses: [AtomicU64; CLASSES.len()],
     durations: Histogram,
@@ -44,7 +45,7 @@ impl Requests {
         }
     }
 
-    /// Where a request is counted.
+    /// The counters for a request.
     pub(super) fn route(&self, request: &Request) -> &Route {
         request
             .extensions()
@@ -53,7 +54,7 @@ impl Requests {
             .unwrap_or(&self.other)
     }
 
-    /// The routes that were called, with their templates.
+    /// The routes with at least one request.
     pub(super) fn called(&self) -> impl Iterator<Item = (&str, &Route, Counted)> {
         let routes = self.routes.iter();
         routes
@@ -63,7 +64,7 @@ impl Requests {
             .filter(|(_, _, counted)| counted.count() > 0)
     }
 
-    /// The durations by interface.
+    /// The durations of each interface.
     pub(super) fn by_interface(&self) -> [Counted; INTERFACES.len()] {
         let mut sums = [const { Counted::NONE }; INTERFACES.len()];
         for (_, route, counted) in self.called() {
@@ -92,7 +93,7 @@ impl Route {
         INTERFACES[self.interface]
     }
 
-    /// The classes of status that were answered, with their numbers.
+    /// The status classes with at least one response, and their counts.
     pub(super) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self
             .statuses
@@ -105,7 +106,7 @@ impl Route {
     }
 }
 
-/// The place of the interface that a template belongs to.
+/// The index of the interface that a template belongs to.
 fn interface_of(template: &str) -> usize {
     let first = template.split('/').nth(1).unwrap_or_default();
     match first {
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_path_belongs_to_an_interface() {
+    fn template_selects_its_interface() {
         for (template, interface) in [
             ("/dcb/append", "events"),
             ("/rpc", "messages"),
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_counts_by_class() {
+    fn responses_are_counted_by_status_class() {
         let route = Route::new(0);
         for status in [
             StatusCode::OK,

@@ -1,4 +1,4 @@
-//! The courses and students of the page, kept as events like everything else.
+//! The page's courses and students, stored as events.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// Name, category and seats.
+/// Name, category and number of seats.
 const COURSES: [(&str, &str, u32); 6] = [
     ("Algorithms", "Computer Science", 12),
     ("Databases", "Computer Science", 8),
@@ -37,10 +37,10 @@ const STUDENTS: [&str; 12] = [
     "Margaret",
 ];
 const MAX_COURSES: u32 = 3;
-/// The most courses, and students, that the page takes from the log.
+/// Maximum number of courses, and of students, that the page takes from one event.
 const MOST: usize = 100;
 
-/// The courses and students that the page shows. The last one of the log is the current one.
+/// The courses and students of the page. The last such event in the log is the current one.
 #[derive(Debug, Serialize, Deserialize)]
 struct DemoStarted {
     courses: Vec<Course>,
@@ -63,7 +63,7 @@ struct Student {
     max_courses: u32,
 }
 
-/// What the page begins with: all that happened up to `position`.
+/// The page's initial state: everything up to `position`.
 #[derive(Debug, Serialize)]
 pub(super) struct Board {
     position: u64,
@@ -90,14 +90,14 @@ pub(super) async fn state(State(app): State<Arc<App>>) -> Result<Json<Board>, Ap
     Ok(Json(Board::read(&app.stores.events).await?))
 }
 
-/// `POST /demo/courses`: offers new courses to new students. Those before stay in the log.
+/// `POST /demo/courses`: offers new courses to new students. Older ones stay in the log.
 pub(super) async fn offer(State(app): State<Arc<App>>) -> Result<Json<Board>, ApiError> {
     let store = &app.stores.events;
     store.append(DemoStarted::new().events()?).await?;
     Ok(Json(Board::read(store).await?))
 }
 
-/// Eight digits that make an id a new one.
+/// Eight random hex digits that make an id unique.
 pub(super) fn fresh_suffix() -> String {
     format!("{:08x}", rand::random::<u32>())
 }
@@ -128,7 +128,7 @@ impl DemoStarted {
         }
     }
 
-    /// It, the offers and the registrations, for one append.
+    /// This event, all offers and all registrations, for one append.
     fn events(&self) -> Result<Vec<Event>, Error> {
         let started = Event::builder(Self::TYPE).tag(Self::TAG).json(self).build();
         let offers = self.courses.iter().map(Course::offer);
@@ -139,14 +139,15 @@ impl DemoStarted {
             .collect()
     }
 
-    /// The last one of the log.
+    /// The last such event in the log.
     async fn last(store: &impl EventStore) -> Result<Option<(Position, Self)>, Error> {
         let last = ReadOptions::new().backwards().limit(1);
         let found = store.query(&Self::query()?, last).await?;
         let Some(event) = found.events.first() else {
             return Ok(None);
         };
-        // Anybody may append one: what can't be read is none, and another one mends it.
+        // Any client can append such an event. An unreadable one counts as none, and the next one
+        // replaces it.
         let started: Option<Self> = event.json().ok();
         Ok(started.map(|mut started| {
             started.courses.truncate(MOST);
@@ -162,8 +163,8 @@ impl DemoStarted {
             .build()
     }
 
-    /// The enrollments in its courses, and what would make another one the last.
-    fn what_follows(&self) -> Result<Query, Error> {
+    /// Matches the enrollments in these courses, and any newer event of this type.
+    fn follow_up_query(&self) -> Result<Query, Error> {
         let mut query = Self::query()?;
         for course in &self.courses {
             query = query.or(Query::builder()
@@ -204,13 +205,13 @@ impl Student {
 }
 
 impl Board {
-    /// Everything up to one position, so that who follows the log from there misses nothing and
-    /// counts nothing twice.
+    /// Reads everything up to one position. A client that follows the log from there misses nothing
+    /// and counts nothing twice.
     async fn read(store: &impl EventStore) -> Result<Self, Error> {
         while let Some((started_at, started)) = DemoStarted::last(store).await? {
             let options = ReadOptions::new().from(started_at);
             let mut events = store
-                .query_stream(&started.what_follows()?, options)
+                .query_stream(&started.follow_up_query()?, options)
                 .await?;
             let mut board = Self::of(started, events.head());
             let mut is_last = true;
@@ -221,6 +222,7 @@ impl Board {
                 board.apply(&event);
             }
             if is_last {
+                // Somebody offered new courses between the two reads. Start again with those.
                 return Ok(board);
             }
         }
@@ -254,10 +256,11 @@ impl Board {
         let Some(seats) = courses.find(|seats| Some(seats.course.id.as_str()) == course_id) else {
             return;
         };
+        // Counts first: students outside the board take seats too.
         seats.taken += 1;
         let student_id = event.tag_value("student_id");
         let mut students = self.students.iter_mut();
-        let student = students.find(|own| Some(own.student.id.as_str()) == student_id);
+        let student = students.find(|student| Some(student.student.id.as_str()) == student_id);
         if let Some(student) = student
             && !student.courses.contains(&seats.course.id)
         {

@@ -1,4 +1,4 @@
-//! Enrolling one student, and what refuses it.
+//! Enrolls one student.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use crate::error::ApiError;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct Enrollment {
     student: StudentId,
     course: CourseId,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Seat {
-    /// Of the event that says so; none where the rules ask for no event.
+    /// Position of the enrollment event, or `None` if no event was needed.
     position: Option<u64>,
-    /// How often it was decided, 1 where nobody came between.
+    /// Number of attempts; 1 if no concurrent append interfered.
     attempts: u32,
 }
 
-/// `POST /demo/enroll`.
+/// `POST /demo/enroll`: enrolls the student that a visitor chose.
 pub(super) async fn by_hand(
     State(app): State<Arc<App>>,
     body: Bytes,
 ) -> Result<Json<Seat>, ApiError> {
-    let Wish { student, course } = parse(&body)?;
+    let Enrollment { student, course } = parse(&body)?;
     let decided = enroll(&app.stores.events, &student, &course)
         .await
         .map_err(|failed| refusal(&failed))?;
@@ -43,8 +43,9 @@ pub(super) async fn by_hand(
     }))
 }
 
-/// What the rules or the store refuse, as an answer.
+/// Maps a rejection by the rules or the store to a response.
 pub(super) fn refusal(failed: &Error) -> ApiError {
+    // The page explains each code with the names of student and course.
     let (status, code) = match failed {
         Error::CourseUnknown { .. } => (StatusCode::NOT_FOUND, "COURSE_UNKNOWN"),
         Error::StudentUnknown { .. } => (StatusCode::NOT_FOUND, "STUDENT_UNKNOWN"),
@@ -52,7 +53,7 @@ pub(super) fn refusal(failed: &Error) -> ApiError {
         Error::AlreadyEnrolled { .. } => (StatusCode::CONFLICT, "ALREADY_ENROLLED"),
         Error::TooManyCourses { .. } => (StatusCode::CONFLICT, "TOO_MANY_COURSES"),
         Error::Store(dcb_core::Error::RetriesExhausted { .. }) => {
-            return ApiError::overloaded("others came between each time");
+            return ApiError::overloaded("other enrollments kept interfering; try again");
         }
         Error::Store(failed) => return failed.clone().into(),
         other => return ApiError::internal(other),

@@ -1,4 +1,4 @@
-//! The files of the page, as they were when the server was built.
+//! The files of the page, compiled into the server.
 
 use axum::extract::Path;
 use axum::http::{HeaderName, StatusCode, header};
@@ -8,7 +8,7 @@ use crate::error::ApiError;
 
 const INDEX: &str = include_str!("web/index.html");
 
-/// Name, content type and text of what the page loads.
+/// Name, content type and content of the files that the page loads.
 const FILES: [(&str, &str, &str); 10] = [
     ("style.css", CSS, include_str!("web/style.css")),
     ("icon.svg", SVG, include_str!("web/icon.svg")),
@@ -26,8 +26,8 @@ const CSS: &str = "text/css; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// Everything comes from this server, nothing is written into the page, nobody frames it; and the
-/// address, which may hold a token, is told to nobody.
+/// Everything comes from this server, inline scripts do not run, and no site can frame the page.
+/// The referrer is never sent, because the page's address may contain a token.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -36,6 +36,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
+    // File names carry no version, so a browser must ask whether its copy is current.
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
@@ -46,7 +47,7 @@ pub(super) async fn index() -> Response {
 
 /// `GET /page/{file}`.
 pub(super) async fn file(Path(name): Path<String>) -> Result<Response, ApiError> {
-    let found = FILES.iter().find(|(own, ..)| *own == name);
+    let found = FILES.iter().find(|(file, ..)| *file == name);
     let (_, content_type, text) = found.ok_or_else(|| {
         ApiError::new(
             StatusCode::NOT_FOUND,

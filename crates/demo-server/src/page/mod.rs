@@ -1,4 +1,4 @@
-//! The live page: its files, and what it asks the server to do.
+//! The live page: its files and its API.
 
 mod board;
 mod enroll;
@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         )
 }
 
-/// The body as JSON of this shape; what is wrong is told with the field's name.
+/// Parses the body. Errors name the field.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|failed| ApiError::invalid(format!("body: {failed}")))
 }

@@ -1,4 +1,4 @@
-//! The store as racing students meet it.
+//! The event store under a simulated race of students.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tokio::time::sleep;
 
 use crate::stores::Events;
 
-/// What passes between a decision and its append: a network and somebody else's computer. The
-/// decisions that are made meanwhile know nothing of it.
-const ON_THE_WAY: Duration = Duration::from_millis(3);
+/// Simulates the network between a decision and its append. Decisions in the meantime can't see the
+/// append yet.
+const NETWORK_DELAY: Duration = Duration::from_millis(3);
 
-/// Delays and counts appends; with `conditions` false it leaves their conditions out, which makes
-/// of any decision a naive one that reads, then writes.
+/// Delays and counts appends. If `conditions` is false, it drops their conditions, which turns
+/// every decision into a naive read followed by a write.
 pub(super) struct Race {
     store: Events,
     conditions: bool,
@@ -34,12 +34,12 @@ impl Race {
         }
     }
 
-    /// How often somebody tried to append.
+    /// Number of attempted appends.
     pub(super) fn tried(&self) -> u64 {
         self.tried.load(Ordering::Relaxed)
     }
 
-    /// How many of them were refused because of what came between.
+    /// Number of appends rejected because of a concurrent append.
     pub(super) fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
     }
@@ -47,7 +47,7 @@ impl Race {
 
 impl EventStore for Race {
     async fn submit(&self, mut append: Append) -> Result<Appended, Error> {
-        sleep(ON_THE_WAY).await;
+        sleep(NETWORK_DELAY).await;
         if !self.conditions {
             append.condition = None;
         }

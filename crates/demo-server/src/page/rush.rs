@@ -1,4 +1,4 @@
-//! The rush: more students than seats at once, once with the condition and once without.
+//! The rush: more students than seats at once, first with append conditions, then without.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,12 +25,12 @@ use crate::stores::Events;
 
 const MAX_STUDENTS: u32 = 500;
 const MAX_SEATS: u32 = 100;
-/// How many students the server serves at a time. It leaves projections of the store to others.
+/// Maximum number of students served at once. Leaves projection slots of the store to others.
 const AT_ONCE: usize = 50;
-/// Before who met a conflict too often begins again.
-const BREATH: Duration = Duration::from_millis(2);
+/// Pause before a student who met too many conflicts tries again.
+const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
-/// Where rushes start, one after the other.
+/// Held during a rush, so that only one runs at a time.
 pub(super) type Start = Mutex<()>;
 
 #[derive(Debug, Deserialize)]
@@ -40,7 +40,7 @@ struct Request {
     seats: u32,
 }
 
-/// The same rush for two courses.
+/// The result of a rush for both courses.
 #[derive(Debug, Serialize)]
 pub(super) struct Rush {
     students: usize,
@@ -49,17 +49,17 @@ pub(super) struct Rush {
     naive: Outcome,
 }
 
-/// What became of one course.
+/// The result for one course.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Outcome {
     course: CourseId,
     /// Students with a seat, counted in the log.
     enrolled: u64,
-    /// Students who were told that there is none.
+    /// Students who were told that the course is full.
     refused: u64,
     appends: u64,
-    /// Appends that were refused; each was decided again.
+    /// Appends rejected by their condition. Each was decided again.
     conflicts: u64,
     duration_ms: f64,
 }
@@ -74,10 +74,11 @@ pub(super) async fn run(
     check("students", students, MAX_STUDENTS)?;
     check("seats", seats, MAX_SEATS)?;
     let _only_one = start.try_lock().map_err(|_| {
+        // Refuses instead of waiting: a queue of rushes would keep the server busy for long.
         ApiError::new(
             StatusCode::CONFLICT,
             "RUSH_UNDER_WAY",
-            "another rush is under way",
+            "another rush is running",
         )
     })?;
     let field = Field::prepare(&app.stores.events, students, seats).await;
@@ -96,7 +97,7 @@ fn check(field: &str, number: u32, max: u32) -> Result<(), ApiError> {
     ))
 }
 
-/// Two courses with the same seats, and who wants one in both.
+/// Two courses with the same number of seats, and the students who want a seat in both.
 struct Field {
     seats: u32,
     students: Vec<StudentId>,
@@ -116,7 +117,7 @@ impl Field {
         };
         let mut events = vec![
             field.offer(&field.dcb, "With the condition").to_event()?,
-            field.offer(&field.naive, "Without").to_event()?,
+            field.offer(&field.naive, "Without the condition").to_event()?,
         ];
         for student in &field.students {
             events.push(registration(student).to_event()?);
@@ -125,7 +126,7 @@ impl Field {
         Ok(field)
     }
 
-    /// The category is the tag by which the page knows the courses of a rush.
+    /// The page recognizes rush courses by the tag of this category.
     fn offer(&self, course: &CourseId, name: &'static str) -> CourseOffered {
         CourseOffered {
             id: course.clone(),
@@ -137,7 +138,7 @@ impl Field {
         }
     }
 
-    /// First with the condition, then without, so that neither disturbs the other.
+    /// Runs the races one after the other, so that neither slows the other down.
     async fn rush(&self, store: &Events) -> Result<Rush, Error> {
         Ok(Rush {
             students: self.students.len(),
@@ -151,25 +152,26 @@ impl Field {
 
     async fn race(&self, course: &CourseId, race: Race) -> Result<Outcome, Error> {
         let race = Arc::new(race);
-        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let slots = Arc::new(Semaphore::new(AT_ONCE));
         let started = Instant::now();
         let mut racing = JoinSet::new();
         for student in &self.students {
-            let (race, places) = (Arc::clone(&race), Arc::clone(&places));
+            let (race, slots) = (Arc::clone(&race), Arc::clone(&slots));
             let (student, course) = (student.clone(), course.clone());
             racing.spawn(async move {
-                let _place = places.acquire().await;
-                ask_until_told(&race, &student, &course).await
+                let _slot = slots.acquire().await;
+                enroll_until_decided(&race, &student, &course).await
             });
         }
         let mut refused = 0;
-        while let Some(told) = racing.join_next().await {
-            let has_seat = told.expect("no student is aborted")?;
+        while let Some(finished) = racing.join_next().await {
+            let has_seat = finished.expect("no student's task is aborted")?;
             refused += u64::from(!has_seat);
         }
         let duration = started.elapsed();
         Ok(Outcome {
             course: course.clone(),
+            // Counted in the log, so that lost and double enrollments show.
             enrolled: race.project(&seats_taken(course)?).await?.state,
             refused,
             appends: race.tried(),
@@ -179,9 +181,9 @@ impl Field {
     }
 }
 
-/// Whether the student got a seat. Who met conflicts until the decision gave up asks again: for
-/// each conflict somebody else has a seat, so it ends.
-async fn ask_until_told(
+/// Returns whether the student got a seat. Tries again after too many conflicts. This ends: each
+/// conflict means that another student got a seat, and seats are limited.
+async fn enroll_until_decided(
     race: &Race,
     student: &StudentId,
     course: &CourseId,
@@ -192,7 +194,7 @@ async fn ask_until_told(
             Ok(_) => return Ok(true),
             Err(Error::CourseFull { .. }) => return Ok(false),
             Err(Error::Store(RetriesExhausted { .. } | TooManyProjections { .. })) => {
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             Err(failed) => return Err(failed),
         }
@@ -202,10 +204,11 @@ async fn ask_until_told(
 fn registration(student: &StudentId) -> StudentRegistered {
     StudentRegistered {
         id: student.clone(),
-        name: "Somebody in a hurry".into(),
+        name: "Student in a hurry".into(),
         email: format!("{student}@example.com").into(),
         major: "Mathematics".into(),
         year: 1,
+        // Each student wants a seat in both courses of the rush.
         max_courses: 2,
     }
 }

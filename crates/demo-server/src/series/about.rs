@@ -1,4 +1,4 @@
-//! What is known of metrics, and of the server.
+//! Metric metadata, and build information in Prometheus' form.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::parameters::Parameters;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The release of Prometheus whose interface this is. Clients choose by it what they may ask for.
+/// The Prometheus release that this interface follows. Clients choose their requests by it.
 const PROMETHEUS: &str = "3.0.0";
 
 /// `GET /api/v1/metadata`

@@ -8,37 +8,37 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 use tsdb::wire::json::Pieces;
 
-use super::work::{Place, Work};
+use super::work::{Permit, Work};
 use crate::error::ApiError;
 
 const JSON: &str = "application/json";
-/// Longer answers that are in memory are sent in pieces of this length.
+/// Ready responses are sent in pieces of this size.
 const PIECE: usize = 256 * 1024;
-/// The bytes of an answer that are written and not yet with the client: hyper takes about 400 KiB
-/// ahead, and two pieces wait for it.
+/// Bytes of a response that are written but not yet at the client: hyper buffers about 400 KiB, and
+/// two pieces wait in the channel.
 const AHEAD: usize = 10 * Pieces::BYTES;
-/// How long a client may take for a longer answer.
+/// Time limit for a client to read a large response.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// An answer of JSON.
+/// A JSON response.
 pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, JSON)], body.into()).into_response()
 }
 
-/// An answer of 200 with JSON of any length. It keeps its place among the queries until there is
-/// room for it among the answers that are being sent, and that room until it is sent; a client that
-/// takes it too slowly is cut off.
+/// A 200 with JSON of any length. The query keeps its permit until the sending budget has room for
+/// the response, so finished queries cannot pile up in memory. The response keeps its share of the
+/// budget until it is sent, at most [`LIMIT`]; then a slow client is cut off.
 pub(super) async fn large_json(
     work: &Work,
     body: String,
-    place: Place,
+    permit: Permit,
 ) -> Result<Response, ApiError> {
     if body.len() <= PIECE {
         return Ok(json(200, body));
     }
-    let room = work.room_for(body.len()).await?;
-    drop(place);
+    let budget = work.sending_budget(body.len()).await?;
+    drop(permit);
     let headers = [
         (header::CONTENT_TYPE, JSON.to_owned()),
         (header::CONTENT_LENGTH, body.len().to_string()),
@@ -48,22 +48,23 @@ pub(super) async fn large_json(
         let rest = &body.as_bytes()[sent..];
         let piece = &rest[..rest.len().min(PIECE)];
         sent += piece.len();
-        // A copy, so that a piece on its way does not hold the whole.
+        // A copy: a slice of `body` would keep all of it alive while the piece is on its way.
         (!piece.is_empty()).then(|| Bytes::copy_from_slice(piece))
     });
-    Ok((headers, in_pieces(pieces, room, LIMIT)).into_response())
+    Ok((headers, in_pieces(pieces, budget, LIMIT)).into_response())
 }
 
-/// An answer of 200 that is written while it is sent, after its `first` piece; places and room as
-/// for [`large_json`]. Its length is not known before its end.
+/// A 200 that is generated while it is sent, after its `first` piece. Its content was fixed when
+/// the query ran, so later writes do not change it. Permit and budget work as in [`large_json`].
+/// The length is unknown until the end. Tests: `tests/it/series/json.rs` and `tests` below.
 pub(super) async fn written_json(
     work: &Work,
     first: Vec<u8>,
     mut rest: Pieces,
-    place: Place,
+    permit: Permit,
 ) -> Result<Response, ApiError> {
-    let room = work.room_for(rest.size_bytes() + AHEAD).await?;
-    drop(place);
+    let budget = work.sending_budget(rest.size_bytes() + AHEAD).await?;
+    drop(permit);
     let mut more = true;
     let rest = std::iter::from_fn(move || {
         more.then(|| {
@@ -74,20 +75,21 @@ pub(super) async fn written_json(
     });
     let pieces = std::iter::once(Bytes::from(first)).chain(rest);
     let headers = [(header::CONTENT_TYPE, JSON)];
-    Ok((headers, in_pieces(pieces, room, LIMIT)).into_response())
+    Ok((headers, in_pieces(pieces, budget, LIMIT)).into_response())
 }
 
-/// A body of pieces, each of them made when the one before the last was taken. It fails where they
-/// are not taken within `limit`, so that nobody holds what it has for the whole.
+/// A body of pieces, each made when the one before the last is taken. If the client takes longer
+/// than `limit`, the body fails and its memory is released.
 fn in_pieces(
     pieces: impl Iterator<Item = Bytes> + Send + 'static,
-    room: Place,
+    budget: Permit,
     limit: Duration,
 ) -> Body {
     let (sender, receiver) = mpsc::channel(1);
-    // A task, so that a client that takes nothing holds memory no longer than one that takes little.
+    // A separate task: hyper stops polling the body if a client reads nothing, so a timeout
+    // inside the stream would never fire.
     tokio::spawn(async move {
-        let _room = room;
+        let _budget = budget;
         let send = async {
             for piece in pieces {
                 if sender.send(Some(piece)).await.is_err() {
@@ -95,6 +97,7 @@ fn in_pieces(
                 }
             }
             let _ = sender.send(None).await;
+            // `None` marks the end. A channel that closes without it was cut off by the timeout.
         };
         let _ = tokio::time::timeout(limit, send).await;
     });
@@ -102,7 +105,7 @@ fn in_pieces(
         receiver,
         async |mut receiver| match receiver.recv().await {
             Some(piece) => Ok(piece.map(|piece| (piece, receiver))),
-            None => Err("the answer was taken too slowly"),
+            None => Err("the client read the response too slowly"),
         },
     ))
 }
@@ -114,28 +117,40 @@ mod tests {
     use super::*;
 
     async fn endless(work: &Work, limit: Duration) -> Body {
-        let room = work.room_for(1).await.expect("room");
-        in_pieces(std::iter::repeat(Bytes::from_static(b"1,")), room, limit)
+        let budget = work.sending_budget(1).await.expect("budget is free");
+        in_pieces(std::iter::repeat(Bytes::from_static(b"1,")), budget, limit)
     }
 
     #[tokio::test]
-    async fn an_answer_that_nobody_takes_any_more_leaves_its_room() {
+    async fn dropped_response_releases_its_budget() {
         let work = Work::default();
         let mut body = endless(&work, LIMIT).await;
-        let piece = body.frame().await.expect("a piece").expect("in time");
-        assert_eq!(piece.into_data().expect("data"), "1,");
+        let piece = body
+            .frame()
+            .await
+            .expect("the body has a piece")
+            .expect("the piece is in time");
+        assert_eq!(piece.into_data().expect("the frame has data"), "1,");
         drop(body);
-        drop(work.room_for(usize::MAX).await.expect("all room"));
+        drop(
+            work.sending_budget(usize::MAX)
+                .await
+                .expect("all budget is free"),
+        );
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_taken_too_slowly_fails() {
+    async fn slowly_read_response_fails() {
         let work = Work::default();
         let body = endless(&work, Duration::from_millis(1)).await;
-        drop(work.room_for(usize::MAX).await.expect("all room"));
+        drop(
+            work.sending_budget(usize::MAX)
+                .await
+                .expect("all budget is free"),
+        );
         assert!(
             body.collect().await.is_err(),
-            "it ended as if it were whole"
+            "the body ended as if it were complete"
         );
     }
 }

@@ -4,15 +4,17 @@ use tsdb::wire::{Fault, Ingested};
 
 use crate::error::ApiError;
 
-/// The points that an error names.
+/// Maximum number of points that an error lists.
 const NAMED: usize = 5;
 
-/// An error for a body of which a part was not written: `place` is what its format counts.
+/// The error for a body that was not written completely. `unit` names what its format counts: lines
+/// or samples.
 ///
-/// What the sender can mend is a 400, after which it doesn't send the body again; what the server's
-/// disk refuses is a 503, after which it does.
-pub(super) fn check(ingested: &Ingested, place: &str) -> Result<(), ApiError> {
+/// Faults of the sender are a 400, after which clients do not resend the body. Failures of the
+/// server are a 503, after which they do.
+pub(super) fn check(ingested: &Ingested, unit: &str) -> Result<(), ApiError> {
     let faults = ingested.errors.iter().map(|error| &error.fault);
+    // A server failure wins over faulty points: the body must be sent again in any case.
     if let Some(failed) = faults.filter_map(refusal).next() {
         return Err(failed);
     }
@@ -21,7 +23,7 @@ pub(super) fn check(ingested: &Ingested, place: &str) -> Result<(), ApiError> {
     }
     let named = ingested.errors.iter().take(NAMED);
     let named: Vec<String> = named
-        .map(|error| format!("{place} {}: {}", error.index + 1, error.fault))
+        .map(|error| format!("{unit} {}: {}", error.index + 1, error.fault))
         .collect();
     let (code, message) = match ingested.written {
         0 => ("INVALID_POINTS", "unable to parse"),
@@ -38,7 +40,7 @@ pub(super) fn check(ingested: &Ingested, place: &str) -> Result<(), ApiError> {
     ))
 }
 
-/// The answer for what is no fault of the points.
+/// The error for a failure of the server, or `None` for a faulty point.
 fn refusal(fault: &Fault) -> Option<ApiError> {
     let unavailable = |code, message: &str| ApiError {
         retry_after_s: Some(1),
@@ -48,10 +50,14 @@ fn refusal(fault: &Fault) -> Option<ApiError> {
         return None;
     };
     Some(match error {
-        Error::DiskFull(_) => unavailable("DISK_FULL", "the disk of the series is full"),
-        Error::Storage(_) => unavailable("STORAGE_FAILED", "the series can't be written down"),
+        Error::DiskFull(_) => unavailable("DISK_FULL", "the disk with the series is full"),
+        Error::Storage(_) => {
+            unavailable("STORAGE_FAILED", "the series could not be written to disk")
+        }
         Error::Closed => unavailable("CLOSED", "the server is stopping"),
-        Error::MemoryFull { .. } => unavailable("MEMORY_FULL", "the memory of the series is full"),
+        Error::MemoryFull { .. } => {
+            unavailable("MEMORY_FULL", "the series have reached their memory limit")
+        }
         _ => return None,
     })
 }
@@ -75,25 +81,25 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_can_mend_is_its_error_and_what_it_can_t_is_ours() {
+    fn faulty_points_are_400_and_server_failures_are_503() {
         let form = Fault::Form("no number".into());
-        let error = check(&ingested(vec![form.clone()]), "line").expect_err("a fault");
+        let error = check(&ingested(vec![form.clone()]), "line").expect_err("the form is faulty");
         assert_eq!(error.status, StatusCode::BAD_REQUEST);
         assert_eq!(
             error.message,
             "unable to parse: line 1: no number dropped=1"
         );
         let closed = Fault::Engine(Error::Closed);
-        let error = check(&ingested(vec![form, closed]), "line").expect_err("a fault");
+        let error = check(&ingested(vec![form, closed]), "line").expect_err("the engine is closed");
         assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(error.retry_after_s.is_some());
         assert!(check(&ingested(Vec::new()), "line").is_ok());
     }
 
     #[test]
-    fn a_few_of_many_faults_are_named() {
+    fn error_lists_the_first_five_faults() {
         let faults = vec![Fault::Form("x".into()); 100];
-        let error = check(&ingested(faults), "sample").expect_err("a fault");
+        let error = check(&ingested(faults), "sample").expect_err("all points are faulty");
         assert!(
             error.message.ends_with("; sample 5: x dropped=100"),
             "{}",

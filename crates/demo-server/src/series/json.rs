@@ -1,4 +1,4 @@
-//! The JSON interface: points in, a metric's points out.
+//! The JSON interface: writes points and reads a metric's points.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::observe;
 
-/// A body of up to so many bytes is read at once, in about a tenth of a ms.
+/// Bodies up to this size are parsed on the serving thread, which takes about 0.1 ms.
 const SMALL_BODY: usize = 64 * 1024;
-/// Up to so many points are answered at once, in as much,
+/// Answers with up to this number of points are made on the serving thread, in about the same time,
 const SMALL_ANSWER: u64 = 4_000;
-/// of up to so many series.
+/// if they come from at most this number of series
 const SMALL_SELECTION: usize = 64;
-/// Among up to so many series they are looked for at once.
+/// and the database has at most this number of series to search.
 const FEW_SERIES: usize = 10_000;
-/// The most points of an answer, about 350 MB.
+/// Maximum number of points in an answer: about 350 MB.
 const MAX_POINTS: u64 = 5_000_000;
 
 /// `POST /series/write`
@@ -42,6 +42,7 @@ pub(super) async fn write(State(app): State<Arc<App>>, body: Bytes) -> Result<Re
 /// `POST /series/query`
 pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
     let db = &app.stores.series;
+    // For small queries, a blocking thread would cost more than the work itself.
     if body.len() <= SMALL_BODY && db.series_count() <= FEW_SERIES {
         let query = read(&body)?;
         let selection = query.select(db);
@@ -54,12 +55,12 @@ pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Re
         }
     }
     let db = db.clone();
-    let (begun, place) = app.work.query(move || begin(&body, &db)).await?;
+    let (begun, permit) = app.work.query(move || begin(&body, &db)).await?;
     let (first, rest) = begun?;
     app.observed.add_query();
     match rest {
         None => Ok(answer::json(200, first)),
-        Some(rest) => answer::written_json(&app.work, first, rest, place).await,
+        Some(rest) => answer::written_json(&app.work, first, rest, permit).await,
     }
 }
 
@@ -67,14 +68,14 @@ fn read(body: &[u8]) -> Result<Query, ApiError> {
     Query::read(body).map_err(ApiError::invalid)
 }
 
-/// The first piece of a large answer, and what makes the others, where there are more.
+/// Makes the first piece of a large answer, and the generator of the others if there are any.
 fn begin(body: &[u8], db: &Db) -> Result<(Vec<u8>, Option<Pieces>), ApiError> {
     let query = read(body)?;
     let selection = query.select(db);
     let points = count(&selection);
     if points > MAX_POINTS {
         return Err(ApiError::invalid(format!(
-            "there are {points} points from start to end, an answer may have {MAX_POINTS}"
+            "{points} points match; the maximum is {MAX_POINTS}"
         )));
     }
     let mut pieces = query.pieces(&selection);
@@ -83,7 +84,7 @@ fn begin(body: &[u8], db: &Db) -> Result<(Vec<u8>, Option<Pieces>), ApiError> {
     Ok((first, more.then_some(pieces)))
 }
 
-/// How many points a selection has. Blocks that lie in its range as a whole are not read for it.
+/// Counts the points of a selection. Only blocks that lie partly outside its range are decoded.
 fn count(selection: &Selection) -> u64 {
     let counts = selection
         .iter()
@@ -91,7 +92,7 @@ fn count(selection: &Selection) -> u64 {
     counts.flatten().sum::<f64>() as u64
 }
 
-/// `GET /series/metrics`: JSON, or Prometheus' text for who asks for that.
+/// `GET /series/metrics`: JSON, or Prometheus' text format if the client asks for it.
 pub(crate) async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
     let accept = request.headers().get(header::ACCEPT);
     if accept.is_some_and(|accept| wants_text(accept.as_bytes())) {
@@ -105,7 +106,7 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>, request: Request) -> Re
     answer::json(answer.status, answer.body.into_owned())
 }
 
-/// Whether a client names Prometheus' text and not JSON.
+/// Whether a client accepts Prometheus' text format and does not accept JSON.
 fn wants_text(accept: &[u8]) -> bool {
     let accept = String::from_utf8_lossy(accept);
     let names = |kind: &str| accept.contains(kind);

@@ -1,7 +1,7 @@
-//! What there is: series, the names of labels, the values of one.
+//! Lists series, label names and label values.
 //!
-//! `match[]` picks series. Without `start` and `end` all are meant, otherwise those that have a
-//! sample between.
+//! `match[]` selects series. With `start` or `end`, only series with a sample in the range count;
+//! without them, all series do.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{answer, promql};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The most things that are listed, whatever the limit.
+/// Maximum number of listed items, also with a larger `limit`.
 const MAX_LISTED: usize = 100_000;
 
 /// `GET` and `POST /api/v1/series`
@@ -45,6 +45,7 @@ pub(super) async fn labels(
     list(&app, &parameters, |listing, db| {
         listing.collect(db, Db::label_names, |labels, names| {
             for label in labels {
+                // Most names repeat, and a look-up needs no allocation.
                 if !names.contains(label.name) {
                     names.insert(label.name.to_owned());
                 }
@@ -73,11 +74,11 @@ pub(super) async fn values(
     .await
 }
 
-/// What is to be listed.
+/// The parsed parameters of a list.
 struct Listing {
-    /// Without any, all series are meant.
+    /// If empty, all series are selected.
     selectors: Vec<Vec<Matcher>>,
-    /// The first and the last ms, where one is given.
+    /// The first and last ms, if the request has a range.
     range: Option<(i64, i64)>,
 }
 
@@ -98,19 +99,20 @@ impl Listing {
         })
     }
 
-    /// The series that fulfil all of `matchers` and have a sample in the range.
+    /// The series that match all of `matchers` and have a sample in the range.
     fn series(&self, db: &Db, matchers: &[Matcher]) -> Vec<Labels> {
         let Some((from_ms, to_ms)) = self.range else {
             return db.list_series(matchers);
         };
         let selection = db.select(matchers, from_ms, to_ms);
-        let there = selection
+        let in_range = selection
             .iter()
             .filter(|series| series.cursor().next_block().is_some());
-        there.map(|series| series.labels().clone()).collect()
+        in_range.map(|series| series.labels().clone()).collect()
     }
 
-    /// Texts of all series that are meant: from the index by `all`, or from each by `add`.
+    /// Collects strings of the selected series: with `all` from the index if no range is given,
+    /// else with `add` from each series.
     fn collect(
         &self,
         db: &Db,
@@ -136,7 +138,7 @@ impl Listing {
     }
 }
 
-/// Answers with a list.
+/// Answers with the list that `collect` makes.
 async fn list<T: Serialize + Ord>(
     app: &App,
     parameters: &Parameters,
@@ -149,8 +151,8 @@ async fn list<T: Serialize + Ord>(
         let listing = Listing::read(&parameters)?;
         body(&collect(&listing, &db), limit.min(MAX_LISTED))
     };
-    let (body, place) = app.work.query(work).await?;
-    answer::large_json(&app.work, body?, place).await
+    let (body, permit) = app.work.query(work).await?;
+    answer::large_json(&app.work, body?, permit).await
 }
 
 fn body<T: Serialize>(found: &BTreeSet<T>, limit: usize) -> Result<String, ApiError> {
@@ -169,7 +171,7 @@ fn body<T: Serialize>(found: &BTreeSet<T>, limit: usize) -> Result<String, ApiEr
     serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
 }
 
-/// The labels of a series as an object.
+/// The labels of a series as a JSON object.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Metric(Labels);
 

@@ -1,4 +1,4 @@
-//! The series over HTTP: the JSON interface under `/series`, InfluxDB's and Prometheus' paths.
+//! Series over HTTP: the JSON interface under `/series`, and the paths of InfluxDB and Prometheus.
 //!
 //! | path | module |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
 //! | `/api/v1/metadata`, `/api/v1/status/buildinfo` | [`about`] |
 //!
-//! What takes a core or memory for long runs off the threads that serve connections, and only so
-//! much of it at once: [`Work`].
+//! Work that takes much CPU time or memory runs on blocking threads, with limits on how much runs
+//! at once: [`Work`].
 
 mod about;
 mod answer;
@@ -46,7 +46,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .nest("/api/v1", prometheus())
 }
 
-/// What Prometheus' clients read.
+/// The paths that Prometheus clients read.
 fn prometheus() -> Router<Arc<App>> {
     Router::new()
         .route("/query", get(promql::query).post(promql::query))
@@ -58,7 +58,7 @@ fn prometheus() -> Router<Arc<App>> {
         .route("/status/buildinfo", get(about::buildinfo))
 }
 
-/// The time by the system's clock, in ms since 1970.
+/// The system's time in ms since 1970.
 fn now_ms() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

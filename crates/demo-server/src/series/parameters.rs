@@ -6,15 +6,15 @@ use tsdb::promql::{parse_duration, parse_time};
 
 use crate::error::ApiError;
 
-/// The parameters of a request as Prometheus takes them: those of the URL, and before them those of
-/// a form in the body.
+/// The parameters of a request in Prometheus' form. A form in the body comes before the URL, so its
+/// values win.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parameters {
     all: Vec<(String, String)>,
 }
 
 impl Parameters {
-    /// Those of the URL.
+    /// The parameters of the URL.
     pub(super) fn of_query(uri: &Uri) -> Self {
         let mut parameters = Self::default();
         parameters.add(uri.query().unwrap_or_default().as_bytes());
@@ -25,15 +25,15 @@ impl Parameters {
         self.all.extend(form_urlencoded::parse(form).into_owned());
     }
 
-    /// The first parameter of a name; an empty one is none.
+    /// The first parameter with this name. An empty value counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).next()
     }
 
-    /// All parameters of a name.
+    /// All parameters with this name.
     pub(super) fn get_all(&self, name: &str) -> impl Iterator<Item = &str> {
         let all = self.all.iter();
-        all.filter(move |(own, value)| own == name && !value.is_empty())
+        all.filter(move |(key, value)| key == name && !value.is_empty())
             .map(|(_, value)| value.as_str())
     }
 
@@ -43,7 +43,11 @@ impl Parameters {
 
     /// A time in ms.
     pub(super) fn time(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        self.parsed(name, parse_time, "is neither Unix seconds nor RFC 3339")
+        self.parsed(
+            name,
+            parse_time,
+            "is neither Unix seconds nor an RFC 3339 time",
+        )
     }
 
     /// A duration in ms.
@@ -51,13 +55,13 @@ impl Parameters {
         self.parsed(
             name,
             parse_duration,
-            "is neither seconds nor a duration as 1h30m",
+            "is neither seconds nor a duration such as 1h30m",
         )
     }
 
-    /// A number of things, where it is set and not zero.
+    /// A limit. 0 means no limit, as in Prometheus.
     pub(super) fn limit(&self, name: &str) -> Result<Option<usize>, ApiError> {
-        let limit = self.parsed(name, |text| text.parse().ok(), "is no number of 0 or more")?;
+        let limit = self.parsed(name, |text| text.parse().ok(), "is not a whole number")?;
         Ok(limit.filter(|limit| *limit > 0))
     }
 
@@ -69,13 +73,14 @@ impl Parameters {
     ) -> Result<Option<T>, ApiError> {
         let parsed = self.get(name).map(|text| {
             let shown: String = text.chars().take(64).collect();
+            // Errors go to logs and pages, so they quote only the start of a long value.
             parse(text).ok_or_else(|| invalid(name, &format!("{shown:?} {otherwise}")))
         });
         parsed.transpose()
     }
 }
 
-/// The error for a parameter, in Prometheus' words.
+/// The error for a parameter, worded as Prometheus does.
 pub(super) fn invalid(name: &str, reason: &str) -> ApiError {
     ApiError::invalid(format!("invalid parameter {name:?}: {reason}"))
 }
@@ -92,7 +97,7 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
             return Ok(query);
         }
         let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|_| ApiError::invalid("the body can't be read"))?;
+        let body = body.map_err(|_| ApiError::invalid("can't read the body"))?;
         let mut parameters = Self::default();
         parameters.add(&body);
         parameters.all.extend(query.all);

@@ -1,4 +1,4 @@
-//! PromQL: `query` at one time, `query_range` over many.
+//! PromQL: `query` at one time and `query_range` over many.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::{answer, now_ms};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The samples that a query may read and produce, about 160 MB.
+/// Maximum number of samples that a query may read and produce: about 160 MB.
 const MAX_SAMPLES: u64 = 10_000_000;
-/// The steps of a range, as Prometheus bounds the points of a series.
+/// Maximum number of steps in a range: Prometheus' limit of points per series.
 const MAX_STEPS: usize = 11_000;
-/// The time that an evaluation may take, and takes where nothing less is asked for.
+/// Maximum and default time limit of an evaluation.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `GET` and `POST /api/v1/query`
@@ -59,14 +59,15 @@ async fn evaluate(
     let options = options(parameters)?;
     let limit = parameters.limit("limit")?;
     let db = app.stores.series.clone();
+    // Parsing runs with the query: a long expression takes time too.
     let work = move || {
         let value = Query::parse(&text).and_then(|query| run(&query, &db, &options));
         Ok(success(value?, limit))
     };
-    let (answer, place) = app.work.query(work).await?;
+    let (answer, permit) = app.work.query(work).await?;
     let answer = answer.map_err(|error: QueryError| refused(&error))?;
     app.observed.add_query();
-    answer::large_json(&app.work, answer, place).await
+    answer::large_json(&app.work, answer, permit).await
 }
 
 fn options(parameters: &Parameters) -> Result<QueryOptions, ApiError> {
@@ -83,7 +84,7 @@ fn options(parameters: &Parameters) -> Result<QueryOptions, ApiError> {
     })
 }
 
-/// The body for a value, of which only so many series are shown.
+/// The response body for a value, with at most `limit` series.
 fn success(mut value: Value, limit: Option<usize>) -> String {
     let limit = limit.unwrap_or(usize::MAX);
     let cut = match &mut value {
@@ -93,6 +94,7 @@ fn success(mut value: Value, limit: Option<usize>) -> String {
     };
     let mut body = to_json(&Ok(value));
     if cut {
+        // Replaces the closing brace of the body.
         body.pop();
         body.push_str(r#","warnings":["results truncated due to limit"]}"#);
     }
@@ -105,7 +107,7 @@ fn truncate<T>(series: &mut Vec<T>, limit: usize) -> bool {
     cut
 }
 
-/// The answer for a query that has none.
+/// The response for a failed query.
 pub(super) fn refused(error: &QueryError) -> ApiError {
     let code = match error.error_type() {
         "bad_data" => "INVALID_QUERY",

@@ -11,7 +11,8 @@ use super::faults;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// A body of up to so many bytes is read at once: decompressed it has at most 22 times as many.
+/// Bodies up to this size are parsed on the serving thread. Decompressed, they are at most 22 times
+/// as large.
 const SMALL_BODY: usize = 2 * 1024;
 
 /// `POST /api/v1/write`
@@ -21,6 +22,7 @@ pub(super) async fn write(
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
     check(&headers)?;
+    // A small body can still decompress to many samples, hence the low limit.
     let ingested = if body.len() <= SMALL_BODY {
         remote_write::write(&app.stores.series, &body)
     } else {
@@ -34,7 +36,7 @@ pub(super) async fn write(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses what a header says to be another protocol; a header may be missing.
+/// Rejects headers of another protocol. Missing headers are accepted, as Prometheus does.
 fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     let text = |name| {
         let value = headers.get(name).map(|value| value.as_bytes());
@@ -45,7 +47,9 @@ fn check(headers: &HeaderMap) -> Result<(), ApiError> {
         ApiError::new(status, "UNSUPPORTED_MEDIA_TYPE", message)
     };
     if text(header::CONTENT_TYPE).contains("proto=io.prometheus.write.v2") {
-        return Err(unsupported("this server takes version 1 of remote write"));
+        return Err(unsupported(
+            "this server supports only version 1 of remote write",
+        ));
     }
     if !matches!(text(header::CONTENT_ENCODING).as_str(), "" | "snappy") {
         return Err(unsupported("Content-Encoding must be snappy"));

@@ -8,14 +8,14 @@ use dcb_core::{
     ProjectionLimit, Query, ReadOptions, RecordedCommand, postgres, sqlite,
 };
 
-/// The event store, wherever it is.
+/// The event store on either backend.
 #[derive(Clone)]
 pub(crate) enum Events {
     Sqlite(SqliteStore),
     Postgres(PostgresStore),
 }
 
-/// What both kinds of the store count.
+/// The counters that both backends have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventStats {
     pub(crate) events: u64,
@@ -48,9 +48,9 @@ impl Events {
         }
     }
 
-    /// What this server has done with the store.
+    /// Counts of this server's operations on the store.
     pub(crate) fn stats(&self) -> EventStats {
-        macro_rules! of {
+        macro_rules! event_stats {
             ($stats:expr) => {{
                 let stats = $stats;
                 EventStats {
@@ -64,12 +64,12 @@ impl Events {
             }};
         }
         match self {
-            Self::Sqlite(store) => of!(store.stats()),
-            Self::Postgres(store) => of!(store.stats()),
+            Self::Sqlite(store) => event_stats!(store.stats()),
+            Self::Postgres(store) => event_stats!(store.stats()),
         }
     }
 
-    /// Empties the log.
+    /// Deletes all events.
     pub(crate) async fn clear(&self) -> Result<(), Error> {
         match self {
             Self::Sqlite(store) => store.clear().await,
@@ -85,7 +85,7 @@ impl Events {
     }
 }
 
-/// Calls the same method of the store that it is.
+/// Calls the same method on the backend.
 macro_rules! forward {
     ($self:ident.$method:ident($($argument:expr),*) $($wait:tt)*) => {
         match $self {

@@ -3,20 +3,21 @@ use std::path::PathBuf;
 
 use super::OpenError;
 
-/// The right to the data folder, given up on drop and with the process, however it ends.
+/// An exclusive lock on the data folder. Released on drop, or by the system if the process dies.
 pub(super) struct FolderLock {
     file: File,
 }
 
 impl Drop for FolderLock {
-    /// By name: a process that is being started has the file, too, until it runs its own program.
+    // Closing the file is not enough: a child process that has not yet called exec still holds a
+    // copy of it, and with it the lock.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
 impl FolderLock {
-    /// Makes the folder where there is none.
+    /// Creates the folder if it is missing.
     pub(super) fn take(folder: PathBuf) -> Result<Self, OpenError> {
         let locked = std::fs::create_dir_all(&folder)
             .and_then(|()| File::create(folder.join("demo-server.lock")))

@@ -10,13 +10,13 @@ use message_store::{
     Written,
 };
 
-/// The namespaces of messages, wherever they are.
+/// The namespaces of messages on either backend.
 pub(crate) enum MessageNamespaces {
     Sqlite(SqliteNamespaces),
     Postgres(Box<PostgresNamespaces>),
 }
 
-/// The messages of one namespace.
+/// The messages of one namespace on either backend.
 #[derive(Clone)]
 pub(crate) enum Messages {
     Sqlite(SqliteStore),
@@ -37,7 +37,8 @@ impl MessageNamespaces {
         Ok(Self::Postgres(Box::new(namespaces)))
     }
 
-    /// What the namespaces that are open have done; `None` while one is being opened or deleted.
+    /// Counts over the open namespaces. `None` while a namespace is being opened or deleted,
+    /// because the lock is held then.
     pub(crate) fn stats(&self) -> Option<Stats> {
         match self {
             Self::Sqlite(namespaces) => Some(namespaces.stats()),
@@ -45,7 +46,7 @@ impl MessageNamespaces {
         }
     }
 
-    /// The backend's name, as `sys.health` gives it.
+    /// The backend's name in `sys.health`.
     pub(crate) fn backend(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",

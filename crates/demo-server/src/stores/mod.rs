@@ -1,4 +1,4 @@
-//! The three stores, opened as the settings say and closed in order.
+//! Opens the three stores as the settings say, and closes them in order.
 
 mod events;
 mod folder;
@@ -15,26 +15,27 @@ pub(crate) use events::Events;
 use folder::FolderLock;
 pub(crate) use messages::{MessageNamespaces, Messages};
 
-/// The stores of a server.
+/// The server's stores.
 pub(crate) struct Stores {
     pub(crate) events: Events,
     pub(crate) messages: MessageNamespaces,
     pub(crate) series: tsdb::Db,
-    /// What holds the data, in words.
-    pub(crate) place: String,
-    // Dropped in this order, the stores before what they stand on.
+    /// Human-readable location of the data.
+    pub(crate) location: String,
+    // Fields drop in this order: the stores before the server and the lock that they need.
     _postgres: Option<LocalPostgres>,
     _lock: Option<FolderLock>,
 }
 
-/// Why a server did not start.
+/// The server could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The settings contradict themselves.
+    // The messages include their source, because `main` prints no error chain.
+    /// The settings contradict each other.
     #[error("{0}")]
     Settings(String),
-    /// Another server works on the data folder.
+    /// Another server uses the data folder.
     #[error("the data folder {} is used by another demo-server: stop that one, or choose another folder with --data", folder.display())]
     FolderInUse {
         /// The folder.
@@ -45,27 +46,27 @@ pub enum OpenError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// No PostgreSQL could be started.
-    #[error("no PostgreSQL could be started: {0}")]
+    /// PostgreSQL could not be started.
+    #[error("could not start PostgreSQL: {0}")]
     Postgres(#[from] local_postgres::Error),
-    /// The event store did not open.
-    #[error("the event store did not open: {0}")]
+    /// The event store could not be opened.
+    #[error("could not open the event store: {0}")]
     Events(#[from] dcb_core::Error),
-    /// The message store did not open.
-    #[error("the message store did not open: {0}")]
+    /// The message store could not be opened.
+    #[error("could not open the message store: {0}")]
     Messages(#[from] message_store::Error),
-    /// The time-series engine did not open.
-    #[error("the time-series engine did not open: {0}")]
+    /// The time-series engine could not be opened.
+    #[error("could not open the time-series engine: {0}")]
     Series(#[from] tsdb::Error),
-    /// The address can't be listened on.
-    #[error("{address} can't be listened on: {source}")]
+    /// The address can't be bound.
+    #[error("can't listen on {address}: {source}")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -73,11 +74,13 @@ pub enum OpenError {
 impl Stores {
     pub(crate) async fn open(settings: &Settings) -> Result<Self, OpenError> {
         let folder = settings.folder();
+        // The lock comes first: opening the stores may already write.
         let lock = folder.clone().map(FolderLock::take).transpose()?;
         let (postgres, url) = match &settings.database_url {
             Some(url) => (None, Some(url.clone())),
             None if settings.local_postgres => {
                 let server = LocalPostgres::start(Options::default()).await?;
+                // A Unix socket has less overhead than TCP.
                 let url = server.socket_url().unwrap_or(server.url()).to_owned();
                 (Some(server), Some(url))
             }
@@ -98,7 +101,7 @@ impl Stores {
             events,
             messages,
             series: series::open(folder, settings.series_bytes)?,
-            place: place(&postgres, url.is_some(), folder),
+            location: location(&postgres, url.is_some(), folder),
             _postgres: postgres,
             _lock: lock,
         })
@@ -108,12 +111,12 @@ impl Stores {
         self.events.close().await;
         message_store::Namespaces::close(&self.messages).await;
         if let Err(failed) = self.series.close() {
-            tracing::error!(%failed, "the series were not closed");
+            tracing::error!(%failed, "could not close the series");
         }
     }
 }
 
-fn place(
+fn location(
     postgres: &Option<LocalPostgres>,
     in_postgres: bool,
     folder: Option<&std::path::Path>,

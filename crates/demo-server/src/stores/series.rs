@@ -2,10 +2,11 @@ use std::path::Path;
 
 use tsdb::{Db, DbOptions, DuplicatePolicy, Error, OpenOptions, Retention};
 
-/// The series: kept however old, taken in any order, duplicates kept, the oldest given up where
-/// they need more than so many bytes.
+/// The series: no age limit, samples in any order, duplicates kept. Above `bytes`, the oldest
+/// samples are deleted.
 pub(super) fn open(folder: Option<&Path>, bytes: usize) -> Result<Db, Error> {
     let options = DbOptions {
+        // The JSON interface returns all points with the same time.
         duplicates: DuplicatePolicy::KeepAll,
         out_of_order_window_ms: None,
         retention: Retention {

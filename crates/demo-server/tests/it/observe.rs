@@ -1,4 +1,4 @@
-//! What the server measures of itself.
+//! The server's own metrics.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::support::Client;
 
-/// The value of a line of `/metrics`.
+/// The value of a series in the text of `/metrics`.
 fn value(text: &str, series: &str) -> Option<f64> {
     let mut lines = text.lines();
     lines.find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_route_and_class() {
+async fn requests_are_counted_by_route_and_status_class() {
     let client = Client::start().await;
     client.get("/api/v1/label/one/values").await.ok();
     client.get("/api/v1/label/two/values").await.ok();
@@ -47,7 +47,7 @@ async fn requests_are_counted_by_route_and_class() {
 }
 
 #[tokio::test]
-async fn durations_are_a_histogram() {
+async fn durations_form_a_cumulative_histogram() {
     let client = Client::start().await;
     for _ in 0..7 {
         client.get("/health").await.ok();
@@ -59,15 +59,15 @@ async fn durations_are_a_histogram() {
     });
     let buckets: Vec<(f64, f64)> = buckets
         .map(|line| {
-            let (labels, count) = line.rsplit_once(' ').expect("a count");
+            let (labels, count) = line.rsplit_once(' ').expect("the count is present");
             let bound = labels
                 .split("le=\"")
                 .nth(1)
                 .and_then(|rest| rest.split('"').next());
-            let bound = bound.expect("a bound").replace("+Inf", "inf");
+            let bound = bound.expect("the bound is present").replace("+Inf", "inf");
             (
-                bound.parse().expect("a number"),
-                count.parse().expect("a number"),
+                bound.parse().expect("it is a number"),
+                count.parse().expect("it is a number"),
             )
         })
         .collect();
@@ -86,7 +86,7 @@ async fn durations_are_a_histogram() {
 }
 
 #[tokio::test]
-async fn every_metric_is_described_and_every_description_has_values() {
+async fn every_metric_is_described_and_has_values() {
     let client = Client::start().await;
     client.get("/health").await.ok();
     let text = client.get("/metrics").await.text();
@@ -113,7 +113,7 @@ async fn every_metric_is_described_and_every_description_has_values() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_refused_are_counted() {
+async fn rejected_bodies_are_counted() {
     let client = Client::with(Settings {
         max_body_bytes: 100,
         ..Settings::in_memory()
@@ -140,7 +140,7 @@ async fn points_and_queries_are_counted() {
     client.stop().await;
 }
 
-/// Queries until there is an answer.
+/// Repeats a query for up to 10 seconds, until it has a result.
 async fn eventually(client: &Client, query: &str) -> Value {
     for _ in 0..100 {
         let answer = client
@@ -153,13 +153,13 @@ async fn eventually(client: &Client, query: &str) -> Value {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("{query} has no answer");
+    panic!("{query} has no result after 10 seconds");
 }
 
 #[tokio::test]
-async fn the_server_s_measurements_are_series_of_its_own() {
+async fn server_metrics_are_stored_as_series() {
     let client = Client::start().await;
-    // The queries are requests themselves.
+    // These queries are counted requests themselves.
     for query in [
         "registrar_http_request_rate%7Binterface=%22series%22%7D%20%3E%200",
         "registrar_http_latency_p50_seconds%7Binterface=%22series%22%7D%20%3E%200",
@@ -177,7 +177,9 @@ async fn the_server_s_measurements_are_series_of_its_own() {
     let quantile = "histogram_quantile(0.9,sum%20by%20(le)(rate(\
                     registrar_http_request_duration_seconds_bucket%7Binterface=%22series%22%7D[1m])))%20%3E%200";
     let found = eventually(&client, quantile).await;
-    let seconds = found[0]["value"][1].as_str().expect("a value");
+    let seconds = found[0]["value"][1]
+        .as_str()
+        .expect("the value is a string");
     assert!(
         seconds.parse::<f64>().is_ok_and(|seconds| seconds < 60.0),
         "{seconds}"
@@ -194,7 +196,7 @@ async fn the_server_s_measurements_are_series_of_its_own() {
 }
 
 #[tokio::test]
-async fn rates_are_of_what_was_written() {
+async fn rates_follow_writes() {
     let client = Client::start().await;
     eventually(&client, "registrar_points_rate").await;
     client
@@ -209,8 +211,10 @@ async fn rates_are_of_what_was_written() {
         "max_over_time(registrar_points_rate[1m])%20%3E%200",
     )
     .await;
-    let rate = found[0]["value"][1].as_str().expect("a value");
-    let rate: f64 = rate.parse().expect("a number");
+    let rate = found[0]["value"][1]
+        .as_str()
+        .expect("the value is a string");
+    let rate: f64 = rate.parse().expect("it is a number");
     assert!(rate > 0.0 && rate.is_finite(), "{rate}");
     client.stop().await;
 }

@@ -1,4 +1,4 @@
-//! The page's files, its board, and the rush.
+//! The page's files, board and rush.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client};
 
-/// A server on a PostgreSQL, with its database.
+/// A server on PostgreSQL, with its database.
 async fn on_postgres() -> (Client, Database) {
     let server = local_postgres::shared_with(Durability::Relaxed).await;
-    let server = server.expect("a PostgreSQL");
-    let database = server.create_database("page").await.expect("a database");
+    let server = server.expect("PostgreSQL starts");
+    let database = server
+        .create_database("page")
+        .await
+        .expect("the database is created");
     let client = Client::with(Settings {
         database_url: Some(database.url().to_owned()),
         ..Settings::in_memory()
@@ -22,8 +25,8 @@ async fn on_postgres() -> (Client, Database) {
 }
 
 async fn enroll(client: &Client, student: &Value, course: &Value) -> Answer {
-    let wish = json!({ "student": student, "course": course });
-    client.post("/demo/enroll", &wish).await
+    let enrollment = json!({ "student": student, "course": course });
+    client.post("/demo/enroll", &enrollment).await
 }
 
 async fn offer(client: &Client) -> Value {
@@ -32,9 +35,11 @@ async fn offer(client: &Client) -> Value {
 
 /// The course with the fewest seats.
 fn smallest(board: &Value) -> &Value {
-    let courses = board["courses"].as_array().expect("courses");
+    let courses = board["courses"]
+        .as_array()
+        .expect("the courses are an array");
     let seats = |course: &&Value| course["capacity"].as_u64();
-    courses.iter().min_by_key(seats).expect("a course")
+    courses.iter().min_by_key(seats).expect("there is a course")
 }
 
 #[track_caller]
@@ -44,7 +49,7 @@ fn assert_refused(answer: &Answer, status: StatusCode, code: &str) {
 }
 
 #[tokio::test]
-async fn the_page_has_all_that_it_loads_and_asks_nobody_else() {
+async fn page_loads_only_files_of_this_server() {
     let client = Client::start().await;
     let mut waiting = vec!["/".to_owned()];
     let mut seen = HashSet::new();
@@ -55,7 +60,7 @@ async fn the_page_has_all_that_it_loads_and_asks_nobody_else() {
         let answer = client.get(&path).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         let policy = &answer.headers[header::CONTENT_SECURITY_POLICY];
-        let policy = policy.to_str().expect("text");
+        let policy = policy.to_str().expect("it is UTF-8");
         assert!(policy.starts_with("default-src 'none'; script-src 'self';"));
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(answer.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
@@ -77,7 +82,7 @@ async fn the_page_has_all_that_it_loads_and_asks_nobody_else() {
 }
 
 #[tokio::test]
-async fn each_file_has_its_type() {
+async fn page_files_have_their_content_types() {
     let client = Client::start().await;
     for (path, wanted) in [
         ("/", "text/html; charset=utf-8"),
@@ -103,7 +108,7 @@ async fn each_file_has_its_type() {
 }
 
 #[tokio::test]
-async fn an_empty_log_has_an_empty_board() {
+async fn empty_log_has_an_empty_board() {
     let client = Client::start().await;
     let board = client.get("/demo/state").await.ok();
     assert_eq!(
@@ -114,7 +119,7 @@ async fn an_empty_log_has_an_empty_board() {
 }
 
 #[tokio::test]
-async fn an_enrollment_takes_a_seat_on_the_board() {
+async fn enrollment_takes_a_seat_on_the_board() {
     let client = Client::start().await;
     let offered = offer(&client).await;
     let (student, course) = (&offered["students"][0], &offered["courses"][0]);
@@ -122,7 +127,10 @@ async fn an_enrollment_takes_a_seat_on_the_board() {
 
     let seat = enroll(&client, &student["id"], &course["id"]).await.ok();
     assert_eq!(seat["attempts"], 1);
-    let position = offered["position"].as_u64().expect("a position") + 1;
+    let position = offered["position"]
+        .as_u64()
+        .expect("the position is a number")
+        + 1;
     assert_eq!(seat["position"], position);
 
     let board = client.get("/demo/state").await.ok();
@@ -133,7 +141,7 @@ async fn an_enrollment_takes_a_seat_on_the_board() {
 }
 
 #[tokio::test]
-async fn new_courses_begin_empty_and_the_log_keeps_the_old_ones() {
+async fn new_courses_start_empty_and_old_events_stay() {
     let client = Client::start().await;
     let before = offer(&client).await;
     let (student, course) = (&before["students"][0]["id"], &before["courses"][0]["id"]);
@@ -151,17 +159,20 @@ async fn new_courses_begin_empty_and_the_log_keeps_the_old_ones() {
 }
 
 #[tokio::test]
-async fn each_rule_refuses_with_its_code() {
+async fn each_rule_rejects_with_its_code() {
     let client = Client::start().await;
     let board = offer(&client).await;
-    let ids = |of: &str| -> Vec<Value> {
-        let all = board[of].as_array().expect("a list").iter();
-        all.map(|own| own["id"].clone()).collect()
+    let ids = |list: &str| -> Vec<Value> {
+        let entries = board[list]
+            .as_array()
+            .expect("the board has the list")
+            .iter();
+        entries.map(|entry| entry["id"].clone()).collect()
     };
     let (students, courses) = (ids("students"), ids("courses"));
 
     let small = smallest(&board);
-    let seats = small["capacity"].as_u64().expect("seats") as usize;
+    let seats = small["capacity"].as_u64().expect("the seats are a number") as usize;
     for student in &students[1..=seats] {
         enroll(&client, student, &small["id"]).await.ok();
     }
@@ -171,7 +182,7 @@ async fn each_rule_refuses_with_its_code() {
     let free: Vec<_> = courses.iter().filter(|id| **id != small["id"]).collect();
     let most = board["students"][0]["maxCourses"]
         .as_u64()
-        .expect("a number") as usize;
+        .expect("it is a number") as usize;
     for course in &free[..most] {
         enroll(&client, &students[0], course).await.ok();
     }
@@ -188,7 +199,7 @@ async fn each_rule_refuses_with_its_code() {
 }
 
 #[tokio::test]
-async fn a_malformed_wish_is_told_what_is_wrong_with_it() {
+async fn malformed_enrollment_gets_a_precise_error() {
     let client = Client::start().await;
     for (body, named) in [
         ("{", "EOF"),
@@ -210,12 +221,12 @@ async fn a_malformed_wish_is_told_what_is_wrong_with_it() {
     client.stop().await;
 }
 
-/// Every number of a rush agrees with the others, with the condition holds, and without it more
-/// students are let in than there are seats.
+/// Runs a rush and checks that its numbers agree with each other and with the log. With conditions
+/// the course is exactly full; without them it is overbooked.
 async fn assert_rush(client: &Client, students: u64, seats: u64) {
     let asked = json!({ "students": students, "seats": seats });
     let rush = client.post("/demo/rush", &asked).await.ok();
-    let number = |kind: &str, name: &str| rush[kind][name].as_u64().expect("a number");
+    let number = |kind: &str, name: &str| rush[kind][name].as_u64().expect("it is a number");
     assert_eq!(number("dcb", "enrolled"), seats, "{rush}");
     assert!(number("naive", "enrolled") > seats, "{rush}");
     assert_eq!(number("naive", "conflicts"), 0, "{rush}");
@@ -229,17 +240,19 @@ async fn assert_rush(client: &Client, students: u64, seats: u64) {
     }
 }
 
-/// The seats that the log itself has, by the events interface.
+/// The number of enrollments in the log, read through the events interface.
 async fn seats_in_log(client: &Client, course: &Value) -> u64 {
-    let course = course.as_str().expect("a course");
+    let course = course.as_str().expect("there is a course");
     let item = json!({ "types": ["EnrollmentCompleted"], "tags": [format!("course_id:{course}")] });
     let query = json!({ "query": { "items": [item] } });
     let read = client.post("/dcb/read", &query).await.ok();
-    read["numberOfMatchingEvents"].as_u64().expect("a number")
+    read["numberOfMatchingEvents"]
+        .as_u64()
+        .expect("it is a number")
 }
 
 #[tokio::test]
-async fn the_last_seats_are_sold_once_in_sqlite() {
+async fn rush_on_sqlite_overbooks_only_without_conditions() {
     let client = Client::start().await;
     assert_rush(&client, 100, 10).await;
     assert_rush(&client, 60, 1).await;
@@ -247,14 +260,14 @@ async fn the_last_seats_are_sold_once_in_sqlite() {
 }
 
 #[tokio::test]
-async fn the_last_seats_are_sold_once_in_postgres() {
+async fn rush_on_postgres_overbooks_only_without_conditions() {
     let (client, _database) = on_postgres().await;
     assert_rush(&client, 100, 10).await;
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_rush_with_enough_seats_turns_nobody_away() {
+async fn rush_with_enough_seats_rejects_no_student() {
     let client = Client::start().await;
     let asked = json!({ "students": 20, "seats": 30 });
     let rush = client.post("/demo/rush", &asked).await.ok();
@@ -266,14 +279,14 @@ async fn a_rush_with_enough_seats_turns_nobody_away() {
 }
 
 #[tokio::test]
-async fn the_largest_rush_ends() {
+async fn largest_rush_completes() {
     let client = Client::start().await;
     assert_rush(&client, 500, 100).await;
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_rush_leaves_the_board_alone() {
+async fn rush_does_not_change_the_board() {
     let client = Client::start().await;
     let before = offer(&client).await;
     let asked = json!({ "students": 5, "seats": 2 });
@@ -285,7 +298,7 @@ async fn a_rush_leaves_the_board_alone() {
 }
 
 #[tokio::test]
-async fn rushes_are_bounded_and_one_at_a_time() {
+async fn rushes_are_limited_in_size_and_run_one_at_a_time() {
     let client = Client::start().await;
     for (students, seats, field) in [
         (0, 1, "students"),
@@ -301,7 +314,7 @@ async fn rushes_are_bounded_and_one_at_a_time() {
     let malformed = client.post("/demo/rush", &json!({ "students": 1 })).await;
     assert_refused(&malformed, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
 
-    let asked = json!({ "students": 500, "seats": 100 });
+    let asked = json!({ "students": 100, "seats": 10 });
     let (first, second) = tokio::join!(
         client.post("/demo/rush", &asked),
         client.post("/demo/rush", &asked),
@@ -318,7 +331,7 @@ async fn rushes_are_bounded_and_one_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_log_of_others_has_no_board_and_keeps_its_events() {
+async fn unreadable_demo_event_gives_an_empty_board() {
     let client = Client::start().await;
     let event = json!({ "type": "DemoStarted", "data": "{}", "tags": ["demo:page"] });
     client
@@ -335,7 +348,7 @@ async fn a_log_of_others_has_no_board_and_keeps_its_events() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_bound_is_refused() {
+async fn body_above_the_limit_is_413() {
     let client = Client::with(Settings {
         max_body_bytes: 64,
         ..Settings::in_memory()
@@ -347,7 +360,7 @@ async fn a_body_beyond_the_bound_is_refused() {
 }
 
 #[tokio::test]
-async fn where_all_ask_for_a_token_the_files_are_open_and_the_rest_is_not() {
+async fn require_token_leaves_only_the_page_files_open() {
     let settings = Settings {
         require_token: true,
         token: Some("a-token-for-tests".to_owned()),

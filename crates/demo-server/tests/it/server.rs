@@ -1,4 +1,4 @@
-//! The server itself: health, errors of no interface, bounds, start and stop.
+//! The server itself: health, errors outside the interfaces, limits, start and stop.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::Client;
+use crate::support::{Client, size};
 
 #[tokio::test]
-async fn health_answers_once_the_stores_do() {
+async fn health_is_ok_after_the_start() {
     let client = Client::start().await;
     assert_eq!(client.get("/health").await.text(), r#"{"status":"ok"}"#);
     client.stop().await;
 }
 
 #[tokio::test]
-async fn an_unknown_path_is_json_with_a_code() {
+async fn unknown_path_is_404_with_a_code() {
     let client = Client::start().await;
     let answer = client.get("/nowhere").await;
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
@@ -28,7 +28,7 @@ async fn an_unknown_path_is_json_with_a_code() {
 }
 
 #[tokio::test]
-async fn a_method_that_a_path_does_not_take_is_json_and_names_those_it_takes() {
+async fn wrong_method_is_405_and_allowed_methods_are_named() {
     let client = Client::start().await;
     let request = client.request(Method::DELETE, "/openapi.json");
     let answer = client.send(request, "").await;
@@ -39,7 +39,7 @@ async fn a_method_that_a_path_does_not_take_is_json_and_names_those_it_takes() {
 }
 
 #[tokio::test]
-async fn the_description_can_be_browsed_without_the_internet() {
+async fn docs_load_nothing_from_the_internet() {
     let client = Client::start().await;
     let page = client.get("/docs/").await;
     assert_eq!(page.status, StatusCode::OK);
@@ -50,33 +50,33 @@ async fn the_description_can_be_browsed_without_the_internet() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_bound_is_refused_whether_it_says_its_length_or_not() {
+async fn body_above_the_limit_is_413_with_or_without_content_length() {
     let settings = Settings {
         max_body_bytes: 1000,
         ..Settings::in_memory()
     };
-    let server = Server::start(settings).await.expect("it starts");
-    let announced = "POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n";
-    let answer = exchange(server.address(), announced.as_bytes()).await;
+    let server = Server::start(settings).await.expect("the server starts");
+    let with_length = "POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n";
+    let answer = exchange(server.address(), with_length.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     assert!(answer.contains(r#""code":"BODY_TOO_LARGE""#), "{answer}");
     let chunk = "x".repeat(0x200);
-    let unannounced = format!(
+    let without_length = format!(
         "POST /nowhere HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n\
          200\r\n{chunk}\r\n200\r\n{chunk}\r\n0\r\n\r\n"
     );
-    let answer = exchange(server.address(), unannounced.as_bytes()).await;
+    let answer = exchange(server.address(), without_length.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn nobody_waits_for_the_body_of_a_request_without_a_token() {
+async fn missing_token_is_rejected_before_the_body_arrives() {
     let settings = Settings {
         require_token: true,
         ..Settings::in_memory()
     };
-    let server = Server::start(settings).await.expect("it starts");
+    let server = Server::start(settings).await.expect("the server starts");
     for (token, code) in [
         ("", "AUTH_REQUIRED"),
         ("authorization: Bearer x\r\n", "AUTH_INVALID_TOKEN"),
@@ -93,12 +93,12 @@ async fn nobody_waits_for_the_body_of_a_request_without_a_token() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_is_given_up() {
+async fn unfinished_body_times_out() {
     let settings = Settings {
         body_timeout_s: 1,
         ..Settings::in_memory()
     };
-    let server = Server::start(settings).await.expect("it starts");
+    let server = Server::start(settings).await.expect("the server starts");
     let half = "POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf";
     let answer = exchange(server.address(), half.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -106,18 +106,18 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     server.stop().await;
 }
 
-/// What bounds a connection in time is of version 1: one of version 2 would be open for ever.
+/// The connection timeouts work only for HTTP/1. An HTTP/2 connection could stay open forever.
 #[tokio::test]
-async fn version_2_of_http_is_not_spoken() {
+async fn http_2_is_rejected() {
     let server = Server::start(Settings::in_memory())
         .await
-        .expect("it starts");
+        .expect("the server starts");
     let mut stream = TcpStream::connect(server.address())
         .await
-        .expect("a connection");
-    // With a frame of settings, which are empty.
+        .expect("the server accepts the connection");
+    // With an empty SETTINGS frame.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    stream.write_all(preface).await.expect("it is sent");
+    stream.write_all(preface).await.expect("the bytes are sent");
     let mut answer = [0; 64];
     let read = stream.read(&mut answer).await.unwrap_or(0);
     let answer = &answer[..read];
@@ -128,20 +128,20 @@ async fn version_2_of_http_is_not_spoken() {
     server.stop().await;
 }
 
-/// With no turn to be had, as many wait as may, and all others are told to try again.
+/// No request slot is free. The queue takes `max_waiting` requests and rejects the others.
 #[tokio::test]
-async fn who_finds_the_queue_full_is_told_to_try_again() {
-    const WAITING: usize = 512;
+async fn full_queue_is_503_with_retry_after() {
     const TOO_MANY: usize = 20;
+    let waiting = size(64, 512);
     let settings = Settings {
         max_requests: 0,
-        max_waiting: WAITING,
+        max_waiting: waiting,
         ..Settings::in_memory()
     };
-    let server = Server::start(settings).await.expect("it starts");
+    let server = Server::start(settings).await.expect("the server starts");
     let address = server.address();
     let mut requests = JoinSet::new();
-    for _ in 0..WAITING + TOO_MANY {
+    for _ in 0..waiting + TOO_MANY {
         requests.spawn(async move {
             exchange(address, b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n").await
         });
@@ -150,14 +150,14 @@ async fn who_finds_the_queue_full_is_told_to_try_again() {
         let answer = requests
             .join_next()
             .await
-            .expect("one more")
-            .expect("no panic");
+            .expect("another request finishes")
+            .expect("the task does not panic");
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
         assert!(answer.contains("retry-after: 1"), "{answer}");
         assert!(answer.contains(r#""code":"OVERLOADED""#), "{answer}");
     }
-    assert_eq!(requests.len(), WAITING);
-    // It can be watched all the same.
+    assert_eq!(requests.len(), waiting);
+    // Health checks skip the queue.
     let health = exchange(address, b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
     requests.shutdown().await;
@@ -165,38 +165,38 @@ async fn who_finds_the_queue_full_is_told_to_try_again() {
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused_and_a_later_one_is_not() {
-    let folder = tempfile::tempdir().expect("a folder");
+async fn data_folder_admits_one_server_at_a_time() {
+    let folder = tempfile::tempdir().expect("the folder exists");
     let settings = || Settings {
         data: Some(folder.path().to_owned()),
         ..Settings::in_memory()
     };
-    let first = Server::start(settings()).await.expect("it starts");
+    let first = Server::start(settings()).await.expect("the server starts");
     let second = Server::start(settings()).await;
     let Err(refused) = second else {
-        panic!("two servers on one folder");
+        panic!("two servers share a folder");
     };
     assert!(matches!(refused, OpenError::FolderInUse { .. }));
     assert!(refused.to_string().contains("--data"), "{refused}");
     first.stop().await;
     Server::start(settings())
         .await
-        .expect("it starts")
+        .expect("the server starts")
         .stop()
         .await;
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_named() {
+async fn start_on_a_taken_port_names_the_address() {
     let first = Server::start(Settings::in_memory())
         .await
-        .expect("it starts");
+        .expect("the server starts");
     let settings = Settings {
         port: first.address().port(),
         ..Settings::in_memory()
     };
     let Err(refused) = Server::start(settings).await else {
-        panic!("two servers on one port");
+        panic!("two servers share a port");
     };
     let address = first.address().to_string();
     assert!(refused.to_string().contains(&address), "{refused}");
@@ -204,58 +204,67 @@ async fn a_port_that_is_taken_is_named() {
 }
 
 #[tokio::test]
-async fn another_address_than_loopback_needs_a_token() {
+async fn listening_beyond_loopback_needs_require_token() {
     let settings = Settings {
         listen: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         ..Settings::in_memory()
     };
-    let refused = Server::start(settings).await.err().expect("a refusal");
+    let refused = Server::start(settings)
+        .await
+        .err()
+        .expect("the start fails");
     assert!(refused.to_string().contains("--require-token"), "{refused}");
 }
 
-/// A request whose body is under way when the server stops is answered before it ends.
+/// The body of the request is incomplete when the server begins to stop.
 #[tokio::test]
-async fn a_request_under_way_is_answered_before_the_server_ends() {
+async fn request_in_progress_is_answered_before_the_server_stops() {
     let server = Server::start(Settings::in_memory())
         .await
-        .expect("it starts");
+        .expect("the server starts");
     let mut stream = TcpStream::connect(server.address())
         .await
-        .expect("a connection");
+        .expect("the server accepts the connection");
     let head = b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nha";
-    stream.write_all(head).await.expect("it is sent");
+    stream.write_all(head).await.expect("the bytes are sent");
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     let stopping = tokio::spawn(server.stop());
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    stream.write_all(b"lf").await.expect("it is sent");
+    stream.write_all(b"lf").await.expect("the bytes are sent");
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
+    stream
+        .read_to_string(&mut answer)
+        .await
+        .expect("the server answers");
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
-    stopping.await.expect("it stops");
+    stopping.await.expect("the server stops");
 }
 
-/// Who is told that it runs may stop it at once, and it ends in order all the same.
+/// The reader of the greeting may stop the server at once, so the handlers must already be
+/// installed.
 #[test]
-fn a_signal_right_after_the_greeting_stops_it_in_order() {
+fn signal_right_after_the_greeting_stops_the_server_cleanly() {
     const SCRIPT: &str = r#"mkfifo "$1" && { "$0" --test-mode --port 0 >"$1" & } &&
         exec 3<"$1" && read -r _ <&3 && kill -TERM $! && wait $!"#;
-    let folder = tempfile::tempdir().expect("a folder");
-    for round in 0..40 {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    for round in 0..size(10, 40) {
         let ended = Command::new("sh")
             .args(["-c", SCRIPT, env!("CARGO_BIN_EXE_demo-server")])
             .arg(folder.path().join(round.to_string()))
             .env_remove("DATABASE_URL")
             .stderr(Stdio::null())
             .status()
-            .expect("a shell");
+            .expect("the shell runs");
         assert!(ended.success(), "round {round}: {ended}");
     }
 }
 
-/// What a server answers to these bytes, up to the end of one answer.
+/// Sends bytes and returns the first response.
 async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).await.expect("a connection");
-    // A server that refuses early may close before all is sent.
+    let mut stream = TcpStream::connect(address)
+        .await
+        .expect("the server accepts the connection");
+    // The server may reject the request and close before everything is sent.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let mut part = [0; 4096];
@@ -265,5 +274,5 @@ async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
             Ok(read) => answer.extend_from_slice(&part[..read]),
         }
     }
-    String::from_utf8(answer).expect("text")
+    String::from_utf8(answer).expect("it is UTF-8")
 }

@@ -1,8 +1,8 @@
-// The way to the server. The token of the page's own address goes along.
+// Requests to the server. They carry the token from the page's own URL.
 
 const token = new URLSearchParams(location.search).get('token');
 
-/** What the server refused, with its stable code. */
+/** An error response, with its stable code. */
 export class Refusal extends Error {
   constructor(status, { code, error }) {
     super(error);
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   }
 }
 
-async function ask(path, options) {
+async function request(path, options) {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const response = await fetch(path, { ...options, headers });
   const body = await response.json();
@@ -19,14 +19,14 @@ async function ask(path, options) {
   return body;
 }
 
-/** What is at `path`, for these parameters. */
-export const get = (path, parameters = {}) => ask(`${path}?${new URLSearchParams(parameters)}`);
+/** Sends a GET request. */
+export const get = (path, parameters = {}) => request(`${path}?${new URLSearchParams(parameters)}`);
 
-/** Asks for something to be done. */
+/** Sends a POST request. */
 export const post = (path, body) =>
-  ask(path, { method: 'POST', body: JSON.stringify(body ?? null) });
+  request(path, { method: 'POST', body: JSON.stringify(body ?? null) });
 
-/** The newest events of a query up to a position, newest first. */
+/** The newest matching events up to a position, newest first. */
 export function newest(query, position, limit) {
   if (position === 0) return Promise.resolve([]);
   const options = { from: position, backwards: true, limit };
@@ -34,12 +34,12 @@ export function newest(query, position, limit) {
 }
 
 /**
- * The events of a query after a position, those that are there and those that come. The browser
- * connects again by itself, from where it was; `ended` is called where the server wants that no
- * more: its log is another one.
+ * Subscribes to the matching events after a position. The browser reconnects by itself and continues
+ * after the last event. `ended` is called if the server refuses that because its log was cleared.
  */
 export function follow(query, after, { event, live, lost, ended }) {
   const parameters = { query: JSON.stringify(query), after };
+  // EventSource can't set headers.
   if (token) parameters.token = token;
   const source = new EventSource(`/dcb/subscribe?${new URLSearchParams(parameters)}`);
   source.addEventListener('open', live);

@@ -1,4 +1,4 @@
-// The courses with their seats, and enrolling by hand.
+// The courses with their seats, and the form to enroll a student.
 
 import { post, Refusal } from './api.js';
 import { byId, counted, drawSeats, element } from './dom.js';
@@ -6,16 +6,16 @@ import { tagValue } from './log.js';
 
 const form = byId('enroll');
 const { student: studentField, course: courseField } = form.elements;
-const told = byId('enrolled');
+const message = byId('enrolled');
 const offerButton = byId('offer');
-/** The most courses, and students, that the page takes from the log. */
-const MOST = 100;
+/** Maximum number of courses, and of students, that the page takes from an event. */
+const MAX_ENTRIES = 100;
 
-/** By id: the course or student, and where it is shown. */
+/** By id: the course or student with its elements. */
 const courses = new Map();
 const students = new Map();
 
-/** Shows what GET /demo/state answers. */
+/** Shows the response of GET /demo/state. */
 export function showBoard(state) {
   const chosen = [studentField.value, courseField.value];
   courses.clear();
@@ -27,15 +27,15 @@ export function showBoard(state) {
   studentField.replaceChildren(...Array.from(students.values(), ({ option }) => option));
   if (students.has(chosen[0])) studentField.value = chosen[0];
   if (courses.has(chosen[1])) courseField.value = chosen[1];
-  for (const own of courses.values()) drawCourse(own);
-  for (const own of students.values()) drawStudent(own);
+  for (const course of courses.values()) drawCourse(course);
+  for (const student of students.values()) drawStudent(student);
   const none = courses.size === 0;
   byId('no-courses').hidden = !none;
   form.hidden = none;
   offerButton.classList.toggle('primary', none);
 }
 
-/** Takes in an event of the log. */
+/** Applies an event of the log. */
 export function applyToBoard(event) {
   if (event.type === 'DemoStarted' && event.tags.includes('demo:page')) {
     showBoard(started(event.data));
@@ -51,23 +51,24 @@ export function applyToBoard(event) {
   }
 }
 
-const areTexts = (...texts) => texts.every((text) => typeof text === 'string');
+const areStrings = (...values) => values.every((value) => typeof value === 'string');
 const isCount = (number) => Number.isInteger(number) && number >= 0;
-const isCourse = (own) => areTexts(own.id, own.name, own.category) && isCount(own.capacity);
-const isStudent = (own) => areTexts(own.id, own.name) && isCount(own.maxCourses);
+const isCourse = ({ id, name, category, capacity }) =>
+  areStrings(id, name, category) && isCount(capacity);
+const isStudent = ({ id, name, maxCourses }) => areStrings(id, name) && isCount(maxCourses);
 
-/** The board that an event begins. Anybody may append one: what can't be read is none. */
+/** The board from a DemoStarted event. Any client can append one; an unreadable one is empty. */
 function started(data) {
   try {
     const { courses, students } = JSON.parse(data);
     if (courses.every(isCourse) && students.every(isStudent)) {
       return {
-        courses: courses.slice(0, MOST).map((course) => ({ ...course, taken: 0 })),
-        students: students.slice(0, MOST).map((student) => ({ ...student, courses: [] })),
+        courses: courses.slice(0, MAX_ENTRIES).map((course) => ({ ...course, taken: 0 })),
+        students: students.slice(0, MAX_ENTRIES).map((student) => ({ ...student, courses: [] })),
       };
     }
   } catch {
-    // It is not JSON, or not of this shape.
+    // Not JSON, or another shape.
   }
   return { courses: [], students: [] };
 }
@@ -95,15 +96,15 @@ function drawStudent({ name, maxCourses, courses, option }) {
   option.textContent = `${name} (${courses.length} of ${counted(maxCourses, 'course')})`;
 }
 
-/** What a refusal says, in the names of the page. */
+/** Explains an error with the names that the page shows. */
 function explain(refusal, student, course) {
   switch (refusal.code) {
     case 'COURSE_FULL':
-      return `${course.name} is full: ${student.name} gets no seat.`;
+      return `${course.name} is full. ${student.name} did not get a seat.`;
     case 'ALREADY_ENROLLED':
-      return `${student.name} has a seat in ${course.name} already.`;
+      return `${student.name} already has a seat in ${course.name}.`;
     case 'TOO_MANY_COURSES':
-      return `${student.name} takes ${counted(student.maxCourses, 'course')}, the most allowed.`;
+      return `${student.name} already takes the maximum of ${counted(student.maxCourses, 'course')}.`;
     default:
       return `Not enrolled: ${refusal.message}.`;
   }
@@ -113,27 +114,27 @@ form.addEventListener('submit', async (submitted) => {
   submitted.preventDefault();
   const student = students.get(studentField.value);
   const course = courses.get(courseField.value);
-  told.textContent = '';
-  told.className = '';
+  message.textContent = '';
+  message.className = '';
   try {
     const seat = await post('/demo/enroll', { student: student.id, course: course.id });
-    const tries = seat.attempts === 1 ? '' : `, decided ${seat.attempts} times`;
-    told.textContent = `${student.name} has a seat in ${course.name}: event ${seat.position}${tries}.`;
-    told.className = 'good';
+    const tries = seat.attempts === 1 ? '' : `, after ${seat.attempts} attempts`;
+    message.textContent = `${student.name} has a seat in ${course.name} (event ${seat.position}${tries}).`;
+    message.className = 'good';
   } catch (failed) {
-    told.textContent =
+    message.textContent =
       failed instanceof Refusal ? explain(failed, student, course) : 'The server does not answer.';
-    told.className = 'bad';
+    message.className = 'bad';
   }
 });
 
 offerButton.addEventListener('click', async () => {
-  told.textContent = '';
-  told.className = '';
+  message.textContent = '';
+  message.className = '';
   try {
     await post('/demo/courses');
   } catch (failed) {
-    told.textContent = `No courses: ${failed.message}.`;
-    told.className = 'bad';
+    message.textContent = `No courses were offered: ${failed.message}.`;
+    message.className = 'bad';
   }
 });

@@ -17,13 +17,13 @@ const figures = CHARTS.map((chart) => {
   return { ...chart, drawing, legend };
 });
 
-/** Draws now and then, while the page is looked at. */
+/** Draws the charts periodically while the page is visible. */
 export function keepDrawing() {
-  const again = async () => {
+  const update = async () => {
     if (!document.hidden) await Promise.all(figures.map(show));
-    setTimeout(again, EVERY_MS);
+    setTimeout(update, EVERY_MS);
   };
-  again();
+  update();
 }
 
 async function show(figure) {
@@ -42,7 +42,7 @@ async function show(figure) {
   }
 }
 
-/** Numbers from what Prometheus' interface answers; what is no number is left out. */
+/** The points of a Prometheus response. Values such as NaN are left out. */
 const points = (values) =>
   values.map(([time, text]) => [time, Number(text)]).filter(([, value]) => Number.isFinite(value));
 
@@ -56,7 +56,7 @@ function draw({ title, unit, drawing, legend }, lines, { start, end }) {
   const y = (value) => HEIGHT - MARGIN.bottom - (value / top) * (HEIGHT - MARGIN.top - MARGIN.bottom);
   const latest = lines.map(({ name, points }) => {
     const value = points.at(-1)?.[1];
-    return `${name} ${value === undefined ? 'none' : shortened(value) + unit}`;
+    return `${name} ${value === undefined ? 'no data' : shortened(value) + unit}`;
   });
   const label = `${title}, the last two minutes. Now: ${latest.join(', ')}.`;
   const across = { x1: MARGIN.left, x2: width - MARGIN.right };
@@ -80,7 +80,7 @@ function draw({ title, unit, drawing, legend }, lines, { start, end }) {
   );
 }
 
-/** A line through the points, broken where some are missing. */
+/** A line through the points, with gaps at missing points. */
 function path(points, x, y) {
   return points
     .map(([time, value], index) => {
@@ -90,11 +90,11 @@ function path(points, x, y) {
     .join('');
 }
 
-/** From 0 in even steps of 1, 2 or 5 to the first at or above `highest`. */
+/** Four ticks from 0 in equal steps of 1, 2 or 5 times a power of ten. The last is at least `highest`. */
 function ticksTo(highest) {
   const rough = (highest || 1) / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((own) => own >= rough);
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
   return [0, 1, 2, 3].map((count) => count * step);
 }
 

@@ -1,20 +1,20 @@
-// The event log: the newest events that match, bounded in the document.
+// The event log: the newest matching events. The document holds a limited number.
 
 import { byId, counted, element } from './dom.js';
 
-/** The most events that are shown. */
-export const SHOWN = 100;
-/** The most types, and tags, that the fields offer. */
-const OFFERED = 50;
-/** How often the list may change; a flood of events is drawn in gulps. */
+/** Maximum number of shown events. */
+export const MAX_SHOWN = 100;
+/** Maximum number of types, and of tags, that the fields suggest. */
+const MAX_SUGGESTED = 50;
+/** Minimum time between two updates of the list. Many events in a short time are drawn together. */
 const DRAW_EVERY_MS = 200;
 
 const list = byId('log');
 const form = byId('filter');
 const pauseButton = byId('pause');
-const offered = { types: new Set(), tags: new Set() };
+const suggested = { types: new Set(), tags: new Set() };
 
-/** What is shown and what waits to be, newest last. */
+/** The shown events and those that are not drawn yet, newest last. */
 let shown = [];
 let total = 0;
 let drawing = null;
@@ -23,22 +23,22 @@ let drawing = null;
 export const tagValue = (event, key) =>
   event.tags.find((tag) => tag.startsWith(`${key}:`))?.slice(key.length + 1);
 
-/** What is asked for, as an item of a query; null is all events. */
+/** The filter as an item of a query; null for all events. */
 export function chosenItem() {
   const type = form.elements.type.value.trim();
   const tags = form.elements.tags.value.split(',').map((tag) => tag.trim()).filter(Boolean);
   return type || tags.length ? { types: type ? [type] : [], tags } : null;
 }
 
-/** Begins with these events, newest first. */
+/** Replaces the list with these events, newest first. */
 export function showEvents(events) {
   shown = events.toReversed();
   total = shown.length;
-  shown.forEach(offer);
+  shown.forEach(suggest);
   draw();
 }
 
-/** Takes in an event of the log, if it is one of those asked for. */
+/** Applies an event of the log if it matches the filter. */
 export function applyToLog(event) {
   const item = chosenItem();
   const matches =
@@ -48,19 +48,20 @@ export function applyToLog(event) {
   if (!matches) return;
   shown.push(event);
   total += 1;
-  if (shown.length > 2 * SHOWN) shown = shown.slice(-SHOWN);
-  offer(event);
+  // Trimmed only now and then, so that most events cost no copy.
+  if (shown.length > 2 * MAX_SHOWN) shown = shown.slice(-MAX_SHOWN);
+  suggest(event);
   drawing ??= setTimeout(draw, DRAW_EVERY_MS);
 }
 
-/** Calls back with each change of what is asked for. */
+/** Calls `changed` whenever the filter changes. */
 export function onFilter(changed) {
   form.addEventListener('submit', (submitted) => {
     submitted.preventDefault();
     changed();
   });
   form.addEventListener('change', changed);
-  // The fields are empty only after the event.
+  // The fields are cleared only after this event.
   form.addEventListener('reset', () => setTimeout(changed));
 }
 
@@ -69,18 +70,19 @@ const isPaused = () => pauseButton.getAttribute('aria-pressed') === 'true';
 function draw() {
   drawing = null;
   if (isPaused()) return;
-  shown = shown.slice(-SHOWN);
-  const there = new Map(Array.from(list.children, (row) => [row.dataset.position, row]));
+  shown = shown.slice(-MAX_SHOWN);
+  // Existing rows stay, so that an opened one is not closed.
+  const rows = new Map(Array.from(list.children, (row) => [row.dataset.position, row]));
   list.replaceChildren(
-    ...shown.toReversed().map((event) => there.get(String(event.position)) ?? row(event)),
+    ...shown.toReversed().map((event) => rows.get(String(event.position)) ?? row(event)),
   );
-  byId('log-count').textContent = total > SHOWN
-    ? `the newest ${SHOWN} of ${counted(total, 'event')} since the page looked`
+  byId('log-count').textContent = total > MAX_SHOWN
+    ? `the newest ${MAX_SHOWN} of ${counted(total, 'event')} since the page was opened`
     : counted(total, 'event');
 }
 
 function row(event) {
-  const made = element(
+  const created = element(
     'li',
     { value: event.position },
     element('span', { className: 'position' }, String(event.position)),
@@ -93,14 +95,14 @@ function row(event) {
       element('pre', {}, indented(event.data)),
     ),
   );
-  made.dataset.position = event.position;
-  return made;
+  created.dataset.position = event.position;
+  return created;
 }
 
-/** By mouse only: the fields do the same, and the list has too many of these to tab through. */
+/** Not in the tab order: the list has too many of them, and the fields do the same. */
 function filterButton(field, text) {
   const button = element('button', { type: 'button', tabIndex: -1, className: field }, text);
-  button.title = `Only events with ${text}`;
+  button.title = `Show only events with ${text}`;
   button.dataset.field = field;
   return button;
 }
@@ -113,12 +115,12 @@ function indented(data) {
   }
 }
 
-function offer(event) {
-  const news = [['types', [event.type]], ['tags', event.tags]];
-  for (const [kind, texts] of news) {
+function suggest(event) {
+  const candidates = [['types', [event.type]], ['tags', event.tags]];
+  for (const [kind, texts] of candidates) {
     for (const text of texts) {
-      if (offered[kind].has(text) || offered[kind].size >= OFFERED) continue;
-      offered[kind].add(text);
+      if (suggested[kind].has(text) || suggested[kind].size >= MAX_SUGGESTED) continue;
+      suggested[kind].add(text);
       byId(kind).append(element('option', { value: text }));
     }
   }

@@ -1,54 +1,54 @@
-// The page: reads what there is, then follows the log.
+// The page: reads the current state, then follows the log.
 
 import { follow, get, newest } from './api.js';
 import { applyToBoard, showBoard } from './board.js';
 import { keepDrawing } from './charts.js';
 import { byId } from './dom.js';
-import { applyToLog, chosenItem, onFilter, SHOWN, showEvents } from './log.js';
+import { applyToLog, chosenItem, onFilter, MAX_SHOWN, showEvents } from './log.js';
 import { applyToRush } from './rush.js';
 
-/** What the board and the rush need, whatever the log is filtered by. */
-const OWN = { types: ['DemoStarted', 'CourseOffered', 'EnrollmentCompleted'], tags: [] };
-const AGAIN_MS = 2000;
-const LOST = 'connection lost, trying again';
+/** The events that board and rush need, independent of the log's filter. */
+const PAGE_EVENTS = { types: ['DemoStarted', 'CourseOffered', 'EnrollmentCompleted'], tags: [] };
+const RETRY_MS = 2000;
+const LOST = 'connection lost, retrying';
 
-/** Up to where the board has taken in the log; null before it is there. */
+/** The last position that the board includes; null before the board is loaded. */
 let position = null;
 let stream = null;
-/** Counts beginnings: what was asked for before the last one is of no use. */
-let turn = 0;
-let again = null;
+/** Number of the current session. Responses to requests of earlier sessions are dropped. */
+let session = 0;
+let retry = null;
 
-/** Reads everything anew and follows the log from there. */
+/** Reads the current state and follows the log from there. */
 async function begin() {
-  const own = stop();
+  const current = stop();
   try {
     const state = await get('/demo/state');
-    if (own !== turn) return;
+    if (current !== session) return;
     position = state.position;
     showBoard(state);
-    await followFiltered(own);
+    await followFiltered(current);
   } catch (failed) {
-    if (own === turn) explain(failed);
+    if (current === session) explain(failed);
   }
 }
 
-/** Shows the newest events of what is asked for, and follows the log from where the board is. */
-async function followFiltered(own) {
+/** Shows the newest events that match the filter, and follows the log from the board's position. */
+async function followFiltered(current) {
   const item = chosenItem();
-  const events = await newest({ items: item ? [item] : [] }, position, SHOWN);
-  if (own !== turn) return;
+  const events = await newest({ items: item ? [item] : [] }, position, MAX_SHOWN);
+  if (current !== session) return;
   showEvents(events);
   byId('notice').hidden = true;
-  stream = follow({ items: item ? [OWN, item] : [] }, position, {
-    event: take,
-    live: () => tell('live', 'live'),
-    lost: () => tell('lost', LOST),
+  stream = follow({ items: item ? [PAGE_EVENTS, item] : [] }, position, {
+    event: apply,
+    live: () => showStatus('live', 'live'),
+    lost: () => showStatus('lost', LOST),
     ended: beginAgain,
   });
 }
 
-function take(event) {
+function apply(event) {
   position = event.position;
   applyToBoard(event);
   applyToRush(event);
@@ -58,12 +58,12 @@ function take(event) {
 function stop() {
   stream?.close();
   stream = null;
-  clearTimeout(again);
-  turn += 1;
-  return turn;
+  clearTimeout(retry);
+  session += 1;
+  return session;
 }
 
-function tell(state, text) {
+function showStatus(state, text) {
   const status = byId('status');
   if (status.textContent === text) return;
   status.dataset.state = state;
@@ -71,31 +71,31 @@ function tell(state, text) {
 }
 
 function beginAgain() {
-  tell('lost', LOST);
-  again = setTimeout(begin, AGAIN_MS);
+  showStatus('lost', LOST);
+  retry = setTimeout(begin, RETRY_MS);
 }
 
 function explain(failed) {
   const notice = byId('notice');
   if (failed.status === 401) {
-    notice.textContent = 'This server asks for a token: open this page as /?token=… with yours.';
+    notice.textContent = 'This server requires a token: open this page as /?token=<your token>.';
   } else if (failed.status === 403) {
-    notice.textContent = `This page is not for you: ${failed.message}.`;
+    notice.textContent = `Access denied: ${failed.message}.`;
   } else if (failed.status === 400) {
-    notice.textContent = `The log can't be filtered so: ${failed.message}.`;
+    notice.textContent = `Invalid filter: ${failed.message}.`;
   } else {
     return beginAgain();
   }
   notice.hidden = false;
-  tell('lost', 'not connected');
+  showStatus('lost', 'not connected');
 }
 
 onFilter(() => {
   if (position === null) return begin();
-  const own = stop();
-  followFiltered(own).catch((failed) => own === turn && explain(failed));
+  const current = stop();
+  followFiltered(current).catch((failed) => current === session && explain(failed));
 });
-// A page that nobody looks at holds no connection: a browser has few for one server.
+// A hidden page holds no connection: browsers allow only a few per server.
 document.addEventListener('visibilitychange', () => (document.hidden ? stop() : begin()));
 begin();
 keepDrawing();

@@ -1,4 +1,4 @@
-// What the charts show, by the names of the server's own series.
+// The charts and their queries over the server's own series.
 
 const slowest = (metric) => `1000 * max(${metric}{job="registrar"})`;
 

@@ -1,26 +1,26 @@
-// The rush: two courses fill at once, as their events arrive; then the server's account of it.
+// The rush: shows how two courses fill as their events arrive, then the server's result.
 
 import { post, Refusal } from './api.js';
 import { byId, counted, drawSeats, element } from './dom.js';
 import { tagValue } from './log.js';
 
 const form = byId('rush');
-const told = byId('rushed');
+const message = byId('rushed');
 
 /** The two courses of the last rush. */
 const sides = new Map(
   ['dcb', 'naive'].map((kind) => {
-    const place = byId(kind);
+    const side = byId(kind);
     const parts = {
-      seats: place.querySelector('.seats'),
-      verdict: place.querySelector('.verdict'),
-      numbers: place.querySelector('dl'),
+      seats: side.querySelector('.seats'),
+      verdict: side.querySelector('.verdict'),
+      numbers: side.querySelector('dl'),
     };
     return [kind, { course: null, capacity: 0, taken: 0, isOver: false, ...parts }];
   }),
 );
 
-/** Takes in an event of the log. */
+/** Applies an event of the log. */
 export function applyToRush(event) {
   const course = tagValue(event, 'course_id');
   if (event.type === 'CourseOffered' && tagValue(event, 'category') === 'Rush') {
@@ -28,14 +28,14 @@ export function applyToRush(event) {
     const capacity = seatsOf(event);
     if (side && capacity && side.course !== course) begin(side, course, capacity);
   } else if (event.type === 'EnrollmentCompleted') {
-    const side = [...sides.values()].find((own) => own.course === course);
+    const side = [...sides.values()].find((side) => side.course === course);
     if (!side || side.isOver) return;
     side.taken += 1;
     draw(side);
   }
 }
 
-/** The seats of an offer. Anybody may append one: of what can't be read there are none. */
+/** The seats of an offer. Any client can append one; an unreadable one has no seats. */
 function seatsOf(offer) {
   try {
     const { capacity } = JSON.parse(offer.data);
@@ -55,8 +55,8 @@ function draw({ capacity, taken, seats, verdict }) {
   drawSeats(seats, capacity, taken);
   const over = taken - capacity;
   verdict.textContent =
-    `${counted(taken, 'winner')} for ${counted(capacity, 'seat')}` +
-    (over > 0 ? `: oversold by ${over}` : '');
+    `${counted(taken, 'student')} enrolled for ${counted(capacity, 'seat')}` +
+    (over > 0 ? `: overbooked by ${over}` : '');
   verdict.className = over > 0 ? 'verdict bad' : 'verdict';
 }
 
@@ -67,9 +67,9 @@ function finish(kind, seats, { course, enrolled, refused, appends, conflicts, du
   draw(side);
   if (enrolled === seats) side.verdict.classList.add('good');
   const rows = [
-    ['Refused: no seat left', refused],
-    ['Attempts to append', appends],
-    ['Conflicts, each decided again', conflicts],
+    ['Rejected: course full', refused],
+    ['Attempted appends', appends],
+    ['Conflicts, each retried', conflicts],
     ['Time', `${Math.round(durationMs)} ms`],
   ];
   side.numbers.replaceChildren(
@@ -88,8 +88,8 @@ function summary({ students, seats, dcb, naive }) {
   const over = naive.enrolled - seats;
   return (
     `${counted(students, 'student')}, ${counted(seats, 'seat')}. ` +
-    `With the condition ${counted(dcb.enrolled, 'winner')}; ` +
-    `naive ${counted(naive.enrolled, 'winner')}${over > 0 ? `, oversold by ${over}` : ''}.`
+    `With the condition: ${dcb.enrolled} enrolled. ` +
+    `Without: ${naive.enrolled} enrolled${over > 0 ? `, overbooked by ${over}` : ''}.`
   );
 }
 
@@ -97,19 +97,19 @@ form.addEventListener('submit', async (submitted) => {
   submitted.preventDefault();
   if (form.ariaBusy === 'true') return;
   const { students, seats } = form.elements;
-  const asked = { students: students.valueAsNumber, seats: seats.valueAsNumber };
+  const size = { students: students.valueAsNumber, seats: seats.valueAsNumber };
   form.ariaBusy = 'true';
-  told.className = '';
-  told.textContent = 'They race …';
+  message.className = '';
+  message.textContent = 'The rush is running …';
   try {
-    const rush = await post('/demo/rush', asked);
+    const rush = await post('/demo/rush', size);
     finish('dcb', rush.seats, rush.dcb);
     finish('naive', rush.seats, rush.naive);
-    told.textContent = summary(rush);
+    message.textContent = summary(rush);
   } catch (failed) {
-    told.className = 'bad';
-    told.textContent =
-      failed instanceof Refusal ? `No rush: ${failed.message}.` : 'The server does not answer.';
+    message.className = 'bad';
+    message.textContent =
+      failed instanceof Refusal ? `The rush did not run: ${failed.message}.` : 'The server does not answer.';
   } finally {
     form.ariaBusy = 'false';
   }

@@ -1,4 +1,4 @@
-//! Tokens: who reaches what.
+//! Authentication: which token may do what.
 
 mod namespaces;
 mod sites;
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::support::rpc::rpc;
 use crate::support::{Answer, Client};
 
-const ADMIN: &str = "the administration's";
-/// That of `default`.
+const ADMIN: &str = "the admin token";
+/// The token of `default`.
 const TOKEN: &str =
     "ns_ZGVmYXVsdA_0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -29,14 +29,17 @@ fn settings(folder: &Path) -> Settings {
 }
 
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder")
+    tempfile::tempdir().expect("the folder exists")
 }
 
-/// Makes a namespace; its token.
+/// Creates a namespace and returns its token.
 async fn create(client: &Client, name: &str) -> String {
     let made = rpc(client, ADMIN, json!(["ns.create", name])).await.ok();
     assert_eq!(made["namespace"], name);
-    made["token"].as_str().expect("a token").to_owned()
+    made["token"]
+        .as_str()
+        .expect("the token is a string")
+        .to_owned()
 }
 
 async fn write(client: &Client, token: &str, data: Value) -> Answer {
@@ -47,11 +50,11 @@ async fn write(client: &Client, token: &str, data: Value) -> Answer {
 /// The data of all messages.
 async fn read(client: &Client, token: &str) -> Vec<Value> {
     let rows = rpc(client, token, json!(["stream.get", "a-1"])).await.ok();
-    let rows = rows.as_array().expect("rows").iter();
+    let rows = rows.as_array().expect("the rows are an array").iter();
     rows.map(|row| row[4].clone()).collect()
 }
 
-/// The token of this secret and namespace.
+/// A token with this encoded namespace and a secret of one repeated digit.
 fn token_of(encoded: &str, digit: char) -> String {
     format!("ns_{encoded}_{}", digit.to_string().repeat(64))
 }

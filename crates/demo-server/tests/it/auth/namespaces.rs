@@ -1,4 +1,4 @@
-//! Namespaces: who makes and deletes them, and what lasts.
+//! Creating, deleting and keeping namespaces.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use super::{ADMIN, TOKEN, create, folder, read, settings, token_of, write};
 use crate::support::Client;
 use crate::support::rpc::{assert_invalid, assert_refused, rpc};
 
-/// In the other server any token that was good could delete any namespace.
+/// A valid namespace token must not be enough to delete other namespaces.
 #[tokio::test]
-async fn only_the_administration_makes_lists_and_deletes_namespaces() {
+async fn only_the_admin_token_creates_lists_and_deletes_namespaces() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     let one = create(&client, "one").await;
@@ -31,24 +31,24 @@ async fn only_the_administration_makes_lists_and_deletes_namespaces() {
             assert_refused(&answer, 403, "AUTH_UNAUTHORIZED");
         }
     }
-    let own = rpc(&client, &one, json!(["ns.info", "one"])).await.ok();
-    assert_eq!(own["namespace"], "one");
+    let info = rpc(&client, &one, json!(["ns.info", "one"])).await.ok();
+    assert_eq!(info["namespace"], "one");
     let list = rpc(&client, ADMIN, json!(["ns.list"])).await.ok();
     let names: Vec<_> = list
         .as_array()
-        .expect("a list")
+        .expect("it is an array")
         .iter()
-        .map(|own| &own["namespace"])
+        .map(|entry| &entry["namespace"])
         .collect();
     assert_eq!(names, ["default", "one", "two"]);
-    // It has none of its own.
+    // The admin token belongs to no namespace.
     let answer = write(&client, ADMIN, json!(0)).await;
     assert_refused(&answer, 403, "AUTH_UNAUTHORIZED");
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_namespace_lives_from_its_creation_to_its_deletion() {
+async fn namespace_is_usable_from_creation_to_deletion() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     let given = token_of("dGVuYW50", 'a');
@@ -57,7 +57,7 @@ async fn a_namespace_lives_from_its_creation_to_its_deletion() {
         .await
         .ok();
     assert_eq!(made["token"], given);
-    let created = made["createdAt"].as_str().expect("a time");
+    let created = made["createdAt"].as_str().expect("the time is a string");
     assert!(created.ends_with('Z'));
     let again = rpc(&client, ADMIN, json!(["ns.create", "tenant"])).await;
     assert_refused(&again, 409, "NAMESPACE_EXISTS");
@@ -102,7 +102,7 @@ async fn a_namespace_lives_from_its_creation_to_its_deletion() {
     for call in [json!(["ns.delete", "tenant"]), json!(["ns.info", "tenant"])] {
         assert_refused(&rpc(&client, ADMIN, call).await, 404, "NAMESPACE_NOT_FOUND");
     }
-    // Made again it is empty, and the old token stays dead.
+    // A namespace that is created again is empty, and its old token stays invalid.
     let new = create(&client, "tenant").await;
     assert_refused(
         &write(&client, &given, json!(3)).await,
@@ -117,9 +117,9 @@ async fn a_namespace_lives_from_its_creation_to_its_deletion() {
     client.stop().await;
 }
 
-/// The other server joined a namespace's name unchecked into a path.
+/// A namespace name must never be joined unchecked into a path.
 #[tokio::test]
-async fn no_name_of_a_namespace_leads_out_of_the_folder() {
+async fn namespace_names_never_lead_out_of_the_data_folder() {
     let folder = folder();
     let inner = folder.path().join("data");
     let client = Client::with(settings(&inner)).await;
@@ -147,8 +147,10 @@ async fn no_name_of_a_namespace_leads_out_of_the_folder() {
         assert_eq!(read(&client, &token).await, [json!(number)], "{name}");
     }
     let entries = |path: &Path| -> Vec<String> {
-        let entries = std::fs::read_dir(path).expect("a folder");
-        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+        let entries = std::fs::read_dir(path).expect("the folder exists");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("the entry is readable").file_name()
+        };
         entries
             .map(|entry| name(entry).to_string_lossy().into_owned())
             .collect()
@@ -167,7 +169,7 @@ async fn no_name_of_a_namespace_leads_out_of_the_folder() {
 }
 
 #[tokio::test]
-async fn namespaces_and_tokens_survive_a_restart_and_are_kept_as_hashes() {
+async fn namespaces_survive_a_restart_and_tokens_are_stored_as_hashes() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     let token = create(&client, "tenant").await;
@@ -175,7 +177,7 @@ async fn namespaces_and_tokens_survive_a_restart_and_are_kept_as_hashes() {
     write(&client, TOKEN, json!(2)).await.ok();
     client.stop().await;
 
-    // Without the tokens among the settings: that of `default` was kept when it was made.
+    // Without `--token`, the stored token of `default` still works.
     let client = Client::with(Settings {
         token: None,
         ..settings(folder.path())
@@ -186,7 +188,7 @@ async fn namespaces_and_tokens_survive_a_restart_and_are_kept_as_hashes() {
     assert_eq!(read(&client, TOKEN).await, [json!(2)]);
     client.stop().await;
 
-    // One that is given takes its place.
+    // A token in the settings replaces the stored one.
     let other = token_of("ZGVmYXVsdA", '1');
     let client = Client::with(Settings {
         token: Some(other.clone()),
@@ -201,22 +203,27 @@ async fn namespaces_and_tokens_survive_a_restart_and_are_kept_as_hashes() {
     assert_eq!(read(&client, &other).await, [json!(2)]);
     client.stop().await;
 
-    let secrets = [&token, TOKEN, ADMIN, &other]
-        .map(|token| token.rsplit('_').next().expect("a part").to_owned());
+    let secrets = [&token, TOKEN, ADMIN, &other].map(|token| {
+        token
+            .rsplit('_')
+            .next()
+            .expect("the token has a secret")
+            .to_owned()
+    });
     let mut folders = vec![folder.path().to_owned()];
     while let Some(path) = folders.pop() {
-        for entry in std::fs::read_dir(&path).expect("a folder") {
-            let path = entry.expect("an entry").path();
+        for entry in std::fs::read_dir(&path).expect("the folder exists") {
+            let path = entry.expect("the entry is readable").path();
             if path.is_dir() {
                 folders.push(path);
                 continue;
             }
-            let content = std::fs::read(&path).expect("a file");
+            let content = std::fs::read(&path).expect("the file is readable");
             for secret in &secrets {
                 let found = content
                     .windows(secret.len())
                     .any(|part| part == secret.as_bytes());
-                assert!(!found, "{} has a token", path.display());
+                assert!(!found, "{} contains a token", path.display());
             }
         }
     }

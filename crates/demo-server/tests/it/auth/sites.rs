@@ -1,4 +1,4 @@
-//! What a browser asks for in the name of another site's page.
+//! Requests that a browser sends for another site's page.
 
 use axum::http::{Method, header};
 use demo_server::Settings;
@@ -16,7 +16,7 @@ const PATHS: [&str; 5] = [
     "/rpc",
 ];
 
-/// Posts with these headers, to a path that asks for no token.
+/// Posts with these headers.
 async fn post(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
     let mut request = client.request(Method::POST, path);
     for (name, value) in headers {
@@ -26,7 +26,7 @@ async fn post(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn the_page_of_another_site_writes_nothing() {
+async fn page_of_another_site_cannot_write() {
     let client = Client::start().await;
     for path in PATHS {
         for headers in [
@@ -43,7 +43,7 @@ async fn the_page_of_another_site_writes_nothing() {
             &[][..],
             &[("origin", "OWN")],
             &[("sec-fetch-site", "none")],
-            // Behind a proxy that has another name.
+            // A proxy with another name in front of the server.
             &[
                 ("sec-fetch-site", "same-origin"),
                 ("origin", "https://proxy.example"),
@@ -58,10 +58,10 @@ async fn the_page_of_another_site_writes_nothing() {
     client.stop().await;
 }
 
-/// A name of somebody else's may be given the address of this computer: a page that has it then
-/// reads what it asks for.
+/// Another site can point its own name at this computer (DNS rebinding). Its page then has the same
+/// origin as this server and could read the responses.
 #[tokio::test]
-async fn who_comes_by_a_name_of_somebody_elses_reads_nothing() {
+async fn foreign_host_name_cannot_read() {
     let client = Client::start().await;
     let get = async |path: &str, host: &str| {
         let request = client.request(Method::GET, path);
@@ -99,9 +99,9 @@ async fn who_comes_by_a_name_of_somebody_elses_reads_nothing() {
     client.stop().await;
 }
 
-/// No page of another site has the token.
+/// A page of another site does not know the token.
 #[tokio::test]
-async fn where_a_token_is_asked_for_a_server_has_any_name() {
+async fn any_host_name_works_if_tokens_are_required() {
     let settings = Settings {
         require_token: true,
         token: Some(TOKEN.to_owned()),

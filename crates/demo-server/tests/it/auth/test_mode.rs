@@ -1,4 +1,4 @@
-//! A server for tests, which asks for no token.
+//! Test mode, which requires no token.
 
 use axum::http::StatusCode;
 use demo_server::Settings;
@@ -9,20 +9,20 @@ use crate::support::rpc::{assert_refused, rpc};
 use crate::support::{Answer, Client};
 
 #[tokio::test]
-async fn test_mode_asks_for_no_token_and_answers_one() {
+async fn test_mode_requires_no_token_and_returns_one() {
     let client = Client::start().await;
     let answer = write(&client, "", json!(1)).await;
     answer.ok();
     let token = answer.headers["x-eventodb-token"]
         .to_str()
-        .expect("text")
+        .expect("it is UTF-8")
         .to_owned();
     assert!(token.starts_with("ns_ZGVmYXVsdA_"), "{token}");
     assert_eq!(read(&client, &token).await, [json!(1)]);
-    // That of `default` administers, as who brings none does.
+    // The token of `default` has admin rights, like a caller without a token.
     rpc(&client, &token, json!(["ns.list"])).await.ok();
     rpc(&client, "", json!(["ns.create", "tenant"])).await.ok();
-    // One that is brought counts.
+    // A token that a caller sends is checked.
     assert_refused(
         &write(&client, "x", json!(2)).await,
         401,
@@ -38,29 +38,29 @@ async fn test_mode_asks_for_no_token_and_answers_one() {
 }
 
 #[tokio::test]
-async fn in_test_mode_a_namespace_is_made_on_first_use() {
+async fn test_mode_creates_a_namespace_on_first_use() {
     let settings = Settings {
         token: Some(TOKEN.to_owned()),
         ..Settings::in_memory()
     };
     let client = Client::with(settings).await;
-    let own = token_of("dGVuYW50", '7');
-    let writes = (0..8).map(|number| write(&client, &own, json!(number)));
+    let tenant = token_of("dGVuYW50", '7');
+    let writes = (0..8).map(|number| write(&client, &tenant, json!(number)));
     let answers = futures_util::future::join_all(writes).await;
     let is_answered = |answer: &&Answer| {
         answer
             .headers
             .get("x-eventodb-token")
-            .is_some_and(|token| token == own.as_str())
+            .is_some_and(|token| token == tenant.as_str())
     };
     assert!(answers.iter().filter(is_answered).count() >= 1);
     answers
         .iter()
         .for_each(|answer| assert_eq!(answer.status, StatusCode::OK));
-    assert_eq!(read(&client, &own).await.len(), 8);
-    // It does not administer, T does.
+    assert_eq!(read(&client, &tenant).await.len(), 8);
+    // The new token has no admin rights; the token of `default` has.
     assert_refused(
-        &rpc(&client, &own, json!(["ns.delete", "default"])).await,
+        &rpc(&client, &tenant, json!(["ns.delete", "default"])).await,
         403,
         "AUTH_UNAUTHORIZED",
     );
@@ -68,7 +68,7 @@ async fn in_test_mode_a_namespace_is_made_on_first_use() {
         .await
         .ok();
     assert_eq!(deleted["messagesDeleted"], 8);
-    // `default` too is made again.
+    // `default` is created again too.
     write(&client, "", json!(1)).await.ok();
     rpc(&client, TOKEN, json!(["ns.delete", "default"]))
         .await
@@ -77,21 +77,21 @@ async fn in_test_mode_a_namespace_is_made_on_first_use() {
     client.stop().await;
 }
 
-/// Who listens for others in test mode with --require-token means it.
+/// A test server that listens for others must not be open to them.
 #[tokio::test]
-async fn test_mode_does_not_take_back_that_a_token_is_asked_for() {
+async fn require_token_applies_in_test_mode() {
     let settings = Settings {
         require_token: true,
         token: Some(TOKEN.to_owned()),
         ..Settings::in_memory()
     };
     let client = Client::with_token(settings, TOKEN).await;
-    assert!(client.greeting().contains("administration token"));
+    assert!(client.greeting().contains("admin token"));
     let list = async |token: &str| rpc(&client, token, json!(["ns.list"])).await;
     assert_refused(&list("").await, 401, "AUTH_REQUIRED");
     let unknown = token_of("dGVuYW50", '7');
     assert_refused(&list(&unknown).await, 403, "AUTH_UNAUTHORIZED");
-    // T still administers.
+    // The token of `default` still has admin rights.
     list(TOKEN).await.ok();
     client.stop().await;
 }

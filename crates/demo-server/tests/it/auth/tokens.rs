@@ -1,4 +1,4 @@
-//! Which token reaches what, and what a call without one is answered.
+//! Access by token, and requests without one.
 
 use axum::http::{Method, header};
 use demo_server::{OpenError, Server, Settings};
@@ -10,7 +10,7 @@ use crate::support::Client;
 use crate::support::rpc::{Events, assert_refused, rpc};
 
 #[tokio::test]
-async fn messages_ask_for_a_token() {
+async fn message_paths_require_a_token() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     for (method, path) in [
@@ -32,7 +32,7 @@ async fn messages_ask_for_a_token() {
                 .header(header::AUTHORIZATION, format!("Bearer {bad}"));
             assert_refused(&client.send(bad, "[]").await, 401, "AUTH_INVALID_TOKEN");
         }
-        // Another token of a namespace that is there, and one of a namespace that is not.
+        // A wrong token of an existing namespace, and a token of a missing namespace.
         for other in [token_of("ZGVmYXVsdA", '1'), token_of("bm9uZQ", '0')] {
             let request = client.request(method.clone(), path);
             let request = request.header(header::AUTHORIZATION, format!("Bearer {other}"));
@@ -45,13 +45,13 @@ async fn messages_ask_for_a_token() {
             );
         }
     }
-    // Everything else does not.
+    // Other paths require no token.
     client.get("/version").await.ok();
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_token_comes_in_the_header_or_in_the_address() {
+async fn token_is_read_from_header_or_url() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     let body = r#"["stream.version","a-1"]"#;
@@ -81,7 +81,7 @@ async fn a_token_comes_in_the_header_or_in_the_address() {
 }
 
 #[tokio::test]
-async fn a_token_reaches_its_own_namespace_alone() {
+async fn token_opens_only_its_own_namespace() {
     let folder = folder();
     let client = Client::with(settings(folder.path())).await;
     let one = create(&client, "one").await;
@@ -92,16 +92,16 @@ async fn a_token_reaches_its_own_namespace_alone() {
     for (token, data) in [(TOKEN, 0), (&*one, 1), (&*two, 2)] {
         assert_eq!(read(&client, token).await, [json!(data)]);
     }
-    // The secret of one with the name of the other.
-    let (_, secret) = one.rsplit_once('_').expect("a secret");
-    let (name, _) = two.rsplit_once('_').expect("a secret");
+    // The name of one namespace with the secret of the other.
+    let (_, secret) = one.rsplit_once('_').expect("the token has a secret");
+    let (name, _) = two.rsplit_once('_').expect("the token has a secret");
     let mixed = write(&client, &format!("{name}_{secret}"), json!(3)).await;
     assert_refused(&mixed, 403, "AUTH_UNAUTHORIZED");
     client.stop().await;
 }
 
 #[tokio::test]
-async fn tokens_that_are_made_are_shown_once() {
+async fn generated_tokens_are_shown_once() {
     let folder = folder();
     let settings = Settings {
         token: None,
@@ -109,17 +109,17 @@ async fn tokens_that_are_made_are_shown_once() {
         ..settings(folder.path())
     };
     let client = Client::with(settings.clone()).await;
-    let shown = |greeting: &str, what: &str| {
-        let line = greeting.lines().find(|line| line.starts_with(what))?;
+    let shown = |greeting: &str, label: &str| {
+        let line = greeting.lines().find(|line| line.starts_with(label))?;
         line.rsplit_once(": ").map(|(_, token)| token.to_owned())
     };
     let greeting = client.greeting();
-    let own = shown(&greeting, "token of the namespace default").expect("a token");
-    let admin = shown(&greeting, "administration token").expect("a token");
-    write(&client, &own, json!(1)).await.ok();
+    let default = shown(&greeting, "token of the namespace default").expect("it is shown");
+    let admin = shown(&greeting, "admin token").expect("it is shown");
+    write(&client, &default, json!(1)).await.ok();
     rpc(&client, &admin, json!(["ns.list"])).await.ok();
     assert_refused(
-        &rpc(&client, &own, json!(["ns.list"])).await,
+        &rpc(&client, &default, json!(["ns.list"])).await,
         403,
         "AUTH_UNAUTHORIZED",
     );
@@ -128,22 +128,22 @@ async fn tokens_that_are_made_are_shown_once() {
     let client = Client::with(settings).await;
     let greeting = client.greeting();
     assert_eq!(shown(&greeting, "token of the namespace default"), None);
-    let new = shown(&greeting, "administration token").expect("a token");
-    assert_eq!(read(&client, &own).await, [json!(1)]);
+    let new = shown(&greeting, "admin token").expect("it is shown");
+    assert_eq!(read(&client, &default).await, [json!(1)]);
     rpc(&client, &new, json!(["ns.list"])).await.ok();
     let old = rpc(&client, &admin, json!(["ns.list"])).await;
     assert_refused(&old, 401, "AUTH_INVALID_TOKEN");
     client.stop().await;
 }
 
-/// It is shown by a server that runs, or not made.
+/// A token that is made by a failed start would never be shown.
 #[tokio::test]
-async fn a_start_that_fails_makes_no_token() {
+async fn failed_start_makes_no_token() {
     let folder = folder();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let settings = Settings {
         token: None,
-        port: taken.local_addr().expect("an address").port(),
+        port: taken.local_addr().expect("the address is known").port(),
         ..settings(folder.path())
     };
     let refused = Server::start(settings.clone()).await.err();
@@ -161,13 +161,16 @@ async fn a_start_that_fails_makes_no_token() {
     client.stop().await;
 }
 
-/// Each of them finds no namespace `default`, and one makes it.
+/// All servers find no namespace `default`; only one creates it.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_servers_that_start_at_once_none_shows_a_token_that_opens_nothing() {
+async fn servers_started_together_show_only_the_token_that_works() {
     let server = local_postgres::shared_with(Durability::Relaxed).await;
-    let server = server.expect("a PostgreSQL");
+    let server = server.expect("PostgreSQL starts");
     for _ in 0..3 {
-        let database = server.create_database("tokens").await.expect("a database");
+        let database = server
+            .create_database("tokens")
+            .await
+            .expect("the database is created");
         let folders = [folder(), folder(), folder(), folder()];
         let clients = folders.each_ref().map(|folder| {
             Client::with(Settings {
@@ -193,7 +196,7 @@ async fn of_servers_that_start_at_once_none_shows_a_token_that_opens_nothing() {
 }
 
 #[tokio::test]
-async fn the_token_of_default_may_be_any_text_but_that_of_another_namespace() {
+async fn token_of_default_may_be_any_text_except_another_namespace_s_token() {
     let folder = folder();
     let with = |token: &str| Settings {
         token: Some(token.to_owned()),
@@ -203,12 +206,15 @@ async fn the_token_of_default_may_be_any_text_but_that_of_another_namespace() {
     write(&client, "any text", json!(1)).await.ok();
     client.stop().await;
     for token in ["", &token_of("dGVuYW50", '0')] {
-        let refused = Server::start(with(token)).await.err().expect("a refusal");
+        let refused = Server::start(with(token))
+            .await
+            .err()
+            .expect("the start fails");
         assert!(!refused.to_string().contains(&"0".repeat(16)), "{refused}");
     }
 }
 
-/// The status of an answer, whatever is described.
+/// The status of a response, without the check against the OpenAPI document.
 async fn status(client: &Client, path: &str, token: &str) -> u16 {
     let mut request = client.request(Method::GET, path);
     if !token.is_empty() {
@@ -218,7 +224,7 @@ async fn status(client: &Client, path: &str, token: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn everything_may_ask_for_a_token() {
+async fn require_token_applies_to_all_paths_except_health_and_page_files() {
     let folder = folder();
     let settings = Settings {
         require_token: true,
@@ -229,7 +235,7 @@ async fn everything_may_ask_for_a_token() {
     for open in ["/health", "/dcb/health", "/series/health"] {
         assert_eq!(status(&client, open, "").await, 200, "{open}");
     }
-    // The page's own files are open too, wherever they are.
+    // The page's own files are open too.
     for open in ["/", "/page/main.js"] {
         assert_ne!(status(&client, open, "").await, 401, "{open}");
     }
@@ -249,7 +255,7 @@ async fn everything_may_ask_for_a_token() {
         assert_eq!(status(&client, closed, "").await, 401, "{closed}");
         assert_eq!(status(&client, closed, &wrong).await, 403, "{closed}");
     }
-    // What is no namespace's own is not for every namespace.
+    // Paths of the server as a whole are not open to every namespace.
     for path in ["/openapi.json", "/nowhere", "/docs/"] {
         assert_eq!(status(&client, path, &tenant).await, 403, "{path}");
     }
@@ -263,9 +269,9 @@ async fn everything_may_ask_for_a_token() {
     client.stop().await;
 }
 
-/// Every operation that asks says so: the client checks that a status is described.
+/// The client checks that the OpenAPI document lists the status.
 #[tokio::test]
-async fn who_is_refused_finds_it_described() {
+async fn documented_operations_list_401_and_403() {
     let folder = folder();
     let settings = Settings {
         require_token: true,
@@ -277,12 +283,19 @@ async fn who_is_refused_finds_it_described() {
         .get(&format!("/openapi.json?token={TOKEN}"))
         .await
         .ok();
-    for (template, item) in document["paths"].as_object().expect("paths") {
+    for (template, item) in document["paths"]
+        .as_object()
+        .expect("the document has paths")
+    {
         let path = template.replace(['{', '}'], "");
         let is_open = matches!(&*path, "/" | "/page/file") || path.ends_with("/health");
         let is_of_namespaces = ["/rpc", "/subscribe", "/import", "/version"].contains(&&*path);
-        for method in item.as_object().expect("operations").keys() {
-            let method: Method = method.to_uppercase().parse().expect("a method");
+        for method in item
+            .as_object()
+            .expect("the operations are an object")
+            .keys()
+        {
+            let method: Method = method.to_uppercase().parse().expect("the method is valid");
             let request = || client.request(method.clone(), &path);
             if is_open {
                 let status = client.send(request(), "").await.status;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{append, append_many, event, positions, query, read};
 use crate::support::Client;
 
-/// Appends under a condition; whether it failed.
+/// Appends with a condition. Returns whether the condition failed.
 async fn fails(client: &Client, condition: Value) -> bool {
     let body = json!({ "events": event("Tried", &["tried"], 0), "condition": condition });
     let answer = client.post("/dcb/append", &body).await.ok();
@@ -14,11 +14,11 @@ async fn fails(client: &Client, condition: Value) -> bool {
     );
     answer["appendConditionFailed"]
         .as_bool()
-        .expect("a verdict")
+        .expect("appendConditionFailed is a boolean")
 }
 
 #[tokio::test]
-async fn one_event_and_several_are_appended_in_order() {
+async fn one_or_several_events_are_appended_in_order() {
     let client = Client::start().await;
     append(&client, event("One", &["k:v"], 1)).await;
     append(
@@ -39,7 +39,7 @@ async fn one_event_and_several_are_appended_in_order() {
 }
 
 #[tokio::test]
-async fn data_and_tags_come_back_as_they_were_given() {
+async fn data_and_tags_are_returned_unchanged() {
     let client = Client::start().await;
     let texts = [
         "{\"b\": 1, \"a\": 12345678901234567890, \"a\": 2}",
@@ -64,7 +64,7 @@ async fn data_and_tags_come_back_as_they_were_given() {
 }
 
 #[tokio::test]
-async fn a_failed_condition_is_an_answer_and_writes_nothing() {
+async fn failed_condition_is_answered_with_200_and_writes_nothing() {
     let client = Client::start().await;
     let taken = json!({ "failIfEventsMatch": query(&["Tried"], &["tried"]) });
     assert!(!fails(&client, taken.clone()).await);
@@ -74,7 +74,7 @@ async fn a_failed_condition_is_an_answer_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn after_is_exclusive_and_a_number_or_a_string() {
+async fn after_is_exclusive_and_may_be_a_number_or_a_string() {
     let client = Client::start().await;
     append_many(&client, 2).await;
     let condition =
@@ -88,7 +88,7 @@ async fn after_is_exclusive_and_a_number_or_a_string() {
 }
 
 #[tokio::test]
-async fn no_items_means_every_event() {
+async fn query_without_items_matches_every_event() {
     let client = Client::start().await;
     append_many(&client, 1).await;
     for all in [
@@ -110,7 +110,7 @@ async fn no_items_means_every_event() {
 }
 
 #[tokio::test]
-async fn each_item_of_a_condition_is_enforced() {
+async fn every_item_of_a_condition_is_checked() {
     let client = Client::start().await;
     append(&client, event("Second", &["b"], 0)).await;
     let items = json!({ "items": [{ "types": ["First"], "tags": ["a"] }, { "tags": ["b"] }] });
@@ -119,7 +119,7 @@ async fn each_item_of_a_condition_is_enforced() {
 }
 
 #[tokio::test]
-async fn an_after_beyond_the_head_is_never_taken_for_nothing_changed() {
+async fn after_beyond_the_head_is_a_conflict() {
     let client = Client::start().await;
     append_many(&client, 3).await;
     let condition = json!({ "failIfEventsMatch": query(&["Absent"], &[]), "after": 4 });
@@ -134,7 +134,7 @@ async fn an_after_beyond_the_head_is_never_taken_for_nothing_changed() {
 }
 
 #[tokio::test]
-async fn the_isolation_header_changes_nothing() {
+async fn isolation_header_is_ignored() {
     let client = Client::start().await;
     let body =
         json!({ "events": event("Tried", &[], 0), "condition": { "failIfEventsMatch": {} } });
@@ -147,9 +147,9 @@ async fn the_isolation_header_changes_nothing() {
     client.stop().await;
 }
 
-/// Of callers at once with one condition, one wins, through all layers of the server.
+/// Many concurrent appends with the same condition, through all layers of the server.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_many_callers_wins_a_condition() {
+async fn exactly_one_of_many_concurrent_conditions_holds() {
     let client = Client::start().await;
     for round in 0..10 {
         let tag = format!("seat:{round}");

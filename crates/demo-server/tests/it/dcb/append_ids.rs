@@ -1,4 +1,4 @@
-//! Appends that are sent again.
+//! Repeated appends.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn with_id(mut event: Value, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_append_with_ids_can_be_sent_again() {
+async fn append_with_ids_is_idempotent() {
     let client = Client::start().await;
     for (number, id) in [
         "01234567-89ab-7def-8123-456789abcdef",
@@ -27,7 +27,8 @@ async fn an_append_with_ids_can_be_sent_again() {
             with_id(event("First", &[&tag], 1), id),
             with_id(event("Second", &[&tag], 2), &format!("{id} 2")),
         ]);
-        // The condition excludes the events themselves: it is not evaluated again.
+        // The condition matches the appended events themselves. A repeated append does not check
+        // it.
         let condition = json!({ "failIfEventsMatch": query(&[], &[&tag]) });
         let body = json!({ "events": events, "condition": condition });
         for _ in 0..2 {
@@ -43,7 +44,7 @@ async fn an_append_with_ids_can_be_sent_again() {
 }
 
 #[tokio::test]
-async fn an_id_with_other_content_is_refused() {
+async fn reused_id_with_other_content_is_a_conflict() {
     let client = Client::start().await;
     append(&client, with_id(event("One", &[], 1), "order-1")).await;
     let fresh = event("One", &[], 1);
@@ -70,7 +71,7 @@ async fn an_id_with_other_content_is_refused() {
 }
 
 #[tokio::test]
-async fn an_empty_id_is_none() {
+async fn empty_id_counts_as_no_id() {
     let client = Client::start().await;
     for _ in 0..2 {
         append(&client, with_id(event("One", &[], 1), "")).await;

@@ -6,7 +6,7 @@ use super::{append_many, event, positions, query};
 use crate::support::Client;
 
 #[tokio::test]
-async fn it_empties_the_log() {
+async fn cleanup_deletes_all_events() {
     let client = Client::start().await;
     append_many(&client, 3).await;
     let answer = client.post("/dcb/cleanup", &Value::Null).await;
@@ -25,7 +25,7 @@ async fn it_empties_the_log() {
 }
 
 #[tokio::test]
-async fn it_needs_no_body() {
+async fn cleanup_needs_no_body() {
     let client = Client::start().await;
     append_many(&client, 1).await;
     client.post_bytes("/dcb/cleanup", "").await.ok();
@@ -34,7 +34,7 @@ async fn it_needs_no_body() {
 }
 
 #[tokio::test]
-async fn it_needs_leave() {
+async fn cleanup_needs_allow_cleanup() {
     let folder = tempfile::tempdir().unwrap();
     let settings = |allow_cleanup| Settings {
         test_mode: false,
@@ -57,7 +57,7 @@ async fn it_needs_leave() {
 }
 
 #[tokio::test]
-async fn looking_at_it_empties_nothing() {
+async fn get_cleanup_deletes_nothing() {
     let client = Client::start().await;
     append_many(&client, 1).await;
     let request = client.request(Method::GET, "/dcb/cleanup");

@@ -1,4 +1,4 @@
-//! What no client should send.
+//! Malformed requests.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{assert_invalid, encoded, event, positions};
 use crate::support::Client;
 
 #[tokio::test]
-async fn what_is_no_json_is_400() {
+async fn malformed_json_is_400() {
     let client = Client::start().await;
     for path in ["/dcb/append", "/dcb/read", "/dcb/project"] {
         for body in [
@@ -34,7 +34,7 @@ async fn what_is_no_json_is_400() {
 }
 
 #[tokio::test]
-async fn a_wrong_field_is_named() {
+async fn invalid_field_is_named() {
     let client = Client::start().await;
     let good = event("T", &["a"], 0);
     let with = |name: &str, value: Value| {
@@ -116,7 +116,7 @@ async fn a_wrong_field_is_named() {
 }
 
 #[tokio::test]
-async fn the_cost_of_a_query_is_bounded() {
+async fn query_and_append_costs_are_limited() {
     let client = Client::start().await;
     let names = |count: usize| (0..count).map(|name| name.to_string()).collect::<Vec<_>>();
     let items = |count: usize| json!({ "items": vec![json!({ "types": ["T"] }); count] });
@@ -145,7 +145,7 @@ async fn the_cost_of_a_query_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_wrong_parameter_is_named() {
+async fn invalid_parameter_is_named() {
     let client = Client::start().await;
     for (name, value) in [
         ("query", "%7B"),
@@ -167,7 +167,7 @@ async fn a_wrong_parameter_is_named() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_405_and_an_unknown_path_404() {
+async fn wrong_method_is_405_and_unknown_path_is_404() {
     let client = Client::start().await;
     for (method, path) in [
         (Method::GET, "/dcb/append"),
@@ -191,7 +191,7 @@ async fn a_wrong_method_is_405_and_an_unknown_path_404() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_413() {
+async fn body_above_the_limit_is_413() {
     let client = Client::start().await;
     for path in ["/dcb/append", "/dcb/read", "/dcb/project", "/dcb/cleanup"] {
         let answer = client.post_bytes(path, vec![b' '; (16 << 20) + 1]).await;

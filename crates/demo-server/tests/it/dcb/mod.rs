@@ -1,4 +1,4 @@
-//! The events interface, as its clients see it.
+//! The events interface.
 
 mod append;
 mod append_ids;
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client};
 
-/// An event of this type with these tags; its data tells its number.
+/// An event of this type with these tags. Its data contains the number.
 fn event(event_type: &str, tags: &[&str], number: usize) -> Value {
     json!({ "type": event_type, "data": format!("{{\"n\": {number}}}"), "tags": tags })
 }
 
-/// The query of one item.
+/// A query with one item.
 fn query(types: &[&str], tags: &[&str]) -> Value {
     json!({ "items": [{ "types": types, "tags": tags }] })
 }
@@ -34,7 +34,7 @@ async fn append(client: &Client, events: Value) {
     assert_eq!(answer.ok()["appendConditionFailed"], false, "{answer:?}");
 }
 
-/// So many events of type `Counted`, all tagged `all`, those of even number `even` too.
+/// Appends `count` events of type `Counted`, tagged `all`; events with an even number also `even`.
 async fn append_many(client: &Client, count: usize) {
     for start in (0..count).step_by(1000) {
         let events = (start..count.min(start + 1000)).map(|number| {
@@ -57,17 +57,17 @@ async fn read(client: &Client, query: &Value, options: &Value) -> Vec<Value> {
         encoded(options)
     );
     let answer = client.get(&path).await.ok();
-    answer.as_array().expect("an array").clone()
+    answer.as_array().expect("it is an array").clone()
 }
 
-/// The positions of what [`read`] gives.
+/// The positions of the events from [`read`].
 async fn positions(client: &Client, query: &Value, options: &Value) -> Vec<u64> {
     let events = read(client, query, options).await;
-    let position = |event: &Value| event["position"].as_u64().expect("a number");
+    let position = |event: &Value| event["position"].as_u64().expect("it is a number");
     events.iter().map(position).collect()
 }
 
-/// JSON as a URL takes it.
+/// JSON, percent-encoded for a URL.
 fn encoded(json: &Value) -> String {
     let percent = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
@@ -76,7 +76,7 @@ fn encoded(json: &Value) -> String {
     json.to_string().bytes().map(percent).collect()
 }
 
-/// An answer of 400 that names the field.
+/// Asserts a 400 that names the field.
 #[track_caller]
 fn assert_invalid(answer: &Answer, field: &str) {
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text());

@@ -1,19 +1,22 @@
-//! The same on PostgreSQL, from end to end.
+//! The events interface on PostgreSQL, end to end.
 
 use axum::http::Method;
 use demo_server::Settings;
+use local_postgres::Durability;
 use serde_json::{Value, json};
 
 use super::{append, append_many, event, positions, query};
 use crate::support::Client;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_interface_stands_on_postgresql() {
-    let server = local_postgres::shared().await.expect("a PostgreSQL");
+async fn events_interface_works_on_postgres() {
+    let server = local_postgres::shared_with(Durability::Relaxed)
+        .await
+        .expect("PostgreSQL starts");
     let database = server
         .create_database("dcb_interface")
         .await
-        .expect("a database");
+        .expect("the database is created");
     let settings = Settings {
         database_url: Some(database.url().to_owned()),
         ..Settings::in_memory()
@@ -41,7 +44,7 @@ async fn the_interface_stands_on_postgresql() {
     });
     let decide = async || client.post("/dcb/append", &body).await;
     assert_eq!(decide().await.ok()["appendConditionFailed"], true);
-    // Clients that take nothing hold none of the store's connections, of which there are fewer.
+    // Clients that read nothing must hold no connection: there are more of them than connections.
     let large = json!({ "type": "Large", "data": "x".repeat(1_000_000) });
     for _ in 0..10 {
         append(&client, json!([large])).await;

@@ -19,7 +19,7 @@ async fn project(client: &Client, projectors: Value, after: Value) -> Value {
 }
 
 #[tokio::test]
-async fn states_count_or_echo() {
+async fn state_is_the_count_or_the_initial_state() {
     let client = Client::start().await;
     append_many(&client, 5).await;
     let initial = json!({ "users": 0, "n": 1.50, "list": [null, "x"] });
@@ -39,7 +39,7 @@ async fn states_count_or_echo() {
 }
 
 #[tokio::test]
-async fn the_condition_protects_what_was_read() {
+async fn append_condition_detects_events_after_the_projection() {
     let client = Client::start().await;
     let even = projector("even", &query(&["Counted"], &["even"]), &json!(0));
     let odd = projector("odd", &query(&["Odd"], &[]), &json!(0));
@@ -59,7 +59,7 @@ async fn the_condition_protects_what_was_read() {
 }
 
 #[tokio::test]
-async fn the_boundary_is_the_union_of_the_queries() {
+async fn append_condition_is_the_union_of_the_queries() {
     let client = Client::start().await;
     let one = projector("one", &query(&["A"], &["x"]), &json!(0));
     let two = projector("two", &query(&[], &["y"]), &json!(0));
@@ -68,7 +68,7 @@ async fn the_boundary_is_the_union_of_the_queries() {
     let condition = json!({ "failIfEventsMatch": { "items": items } });
     assert_eq!(
         answer["appendCondition"], condition,
-        "of an empty log there is no after"
+        "the condition of an empty log has no after"
     );
     let all = projector("all", &json!({}), &json!(0));
     let answer = project(&client, json!([one, all]), Value::Null).await;
@@ -93,7 +93,7 @@ async fn after_is_exclusive_and_may_be_beyond_the_head() {
         }
         let beyond = project(&client, projectors, json!("1000")).await;
         assert_eq!(beyond["states"]["all"], "none");
-        // Who has seen another log is refused, not taken for one who has seen this one.
+        // A caller with a position from another log gets an error. Its append must not succeed.
         let condition = beyond["appendCondition"].clone();
         let body = json!({ "events": event("Decided", &[], 0), "condition": condition });
         let refused = client.post("/dcb/append", &body).await;
@@ -104,7 +104,7 @@ async fn after_is_exclusive_and_may_be_beyond_the_head() {
 }
 
 #[tokio::test]
-async fn projectors_are_bounded_and_named_once() {
+async fn projectors_are_limited_and_have_unique_ids() {
     let client = Client::start().await;
     let post = async |projectors: Value| {
         client

@@ -13,12 +13,14 @@ async fn count(client: &Client, query: Value, options: Value) -> (u64, Value) {
         answer["durationInMicroseconds"].as_u64() >= Some(1),
         "{answer}"
     );
-    let number = answer["numberOfMatchingEvents"].as_u64().expect("a number");
+    let number = answer["numberOfMatchingEvents"]
+        .as_u64()
+        .expect("it is a number");
     (number, answer["checkpointEventId"].clone())
 }
 
 #[tokio::test]
-async fn it_counts_and_tells_the_last() {
+async fn read_returns_count_and_last_position() {
     let client = Client::start().await;
     let none = (0, Value::Null);
     assert_eq!(count(&client, json!({}), Value::Null).await, none);
@@ -39,7 +41,7 @@ async fn it_counts_and_tells_the_last() {
 }
 
 #[tokio::test]
-async fn absent_is_not_null() {
+async fn missing_checkpoint_is_left_out() {
     let client = Client::start().await;
     let answer = client.post("/dcb/read", &json!({ "query": {} })).await;
     assert!(
@@ -51,7 +53,7 @@ async fn absent_is_not_null() {
 }
 
 #[tokio::test]
-async fn from_is_inclusive_in_either_direction() {
+async fn from_is_inclusive_in_both_directions() {
     let client = Client::start().await;
     append_many(&client, 7).await;
     for from in [json!(3), json!("3")] {
@@ -73,10 +75,10 @@ async fn from_is_inclusive_in_either_direction() {
     client.stop().await;
 }
 
-/// Each append has two events, and nobody sees one without the other: the count and the checkpoint
-/// are of one moment.
+/// Each append writes two events. A read sees both or none, and its count and checkpoint belong to
+/// the same snapshot.
 #[tokio::test(flavor = "multi_thread")]
-async fn count_and_checkpoint_are_of_one_snapshot() {
+async fn count_and_checkpoint_come_from_one_snapshot() {
     let client = Client::start().await;
     let appending = async {
         for _ in 0..50 {

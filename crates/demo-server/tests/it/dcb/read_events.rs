@@ -9,7 +9,7 @@ use super::{append, append_many, positions, query, read};
 use crate::support::Client;
 
 #[tokio::test]
-async fn options_select_as_said() {
+async fn options_select_events() {
     let client = Client::start().await;
     append_many(&client, 6).await;
     let all = json!({});
@@ -48,7 +48,7 @@ async fn options_select_as_said() {
 }
 
 #[tokio::test]
-async fn without_parameters_it_is_the_log() {
+async fn read_without_parameters_returns_all_events() {
     let client = Client::start().await;
     assert_eq!(client.get("/dcb/read").await.text(), "[]");
     append_many(&client, 2).await;
@@ -61,9 +61,9 @@ async fn without_parameters_it_is_the_log() {
     client.stop().await;
 }
 
-/// Longer than a chunk by number, and by size.
+/// More events and more bytes than fit into one chunk.
 #[tokio::test]
-async fn a_long_answer_is_whole_and_in_order() {
+async fn long_response_is_complete_and_in_order() {
     let client = Client::start().await;
     append_many(&client, 1500).await;
     let large = "x".repeat(100_000);
@@ -91,14 +91,14 @@ async fn a_long_answer_is_whole_and_in_order() {
     client.stop().await;
 }
 
-/// What is appended while the answer is on its way is not in it.
+/// Events that are appended while the response is sent are not part of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_is_one_snapshot() {
+async fn response_is_one_snapshot() {
     let client = Client::start().await;
     let large = "x".repeat(500_000);
-    let of_pair = || json!({ "type": "Large", "data": large, "tags": [] });
+    let large_event = || json!({ "type": "Large", "data": large, "tags": [] });
     for _ in 0..16 {
-        append(&client, json!([of_pair(), of_pair()])).await;
+        append(&client, json!([large_event(), large_event()])).await;
     }
     let request = client.request(Method::GET, "/dcb/read");
     let mut answer = client.open(request).await.into_body();
@@ -119,9 +119,9 @@ async fn an_answer_is_one_snapshot() {
     client.stop().await;
 }
 
-/// A client that reads nothing holds no connection to the store, and a place that is bounded.
+/// A client that reads nothing holds no connection to the store, only a slot.
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_on_their_way_are_bounded_and_keep_nobody_from_reading() {
+async fn unread_responses_are_limited_and_block_no_other_reads() {
     let settings = Settings {
         max_subscriptions: 12,
         ..Settings::in_memory()
@@ -143,7 +143,7 @@ async fn answers_on_their_way_are_bounded_and_keep_nobody_from_reading() {
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(refused.json()["code"], "OVERLOADED");
     assert_eq!(refused.headers["retry-after"], "1");
-    // What is answered in one piece needs no place.
+    // A response in one piece needs no slot.
     assert_eq!(
         positions(&client, &json!({}), &json!({ "limit": 1 })).await,
         [1]

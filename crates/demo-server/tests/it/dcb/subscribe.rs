@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{append, append_many, assert_invalid, encoded, event, query};
 use crate::support::Client;
 
-/// A subscription, frame by frame.
+/// A subscription, read frame by frame.
 struct Stream {
     body: Incoming,
     read: String,
@@ -29,7 +29,7 @@ impl Stream {
         }
     }
 
-    /// The lines of the next event; `None` at the end.
+    /// The lines of the next event, or `None` at the end.
     async fn next(&mut self) -> Option<Vec<String>> {
         loop {
             if let Some((frame, rest)) = self.read.split_once("\n\n") {
@@ -40,16 +40,16 @@ impl Stream {
                 }
                 continue;
             }
-            let frame = self.body.frame().await?.expect("a frame");
-            let data = frame.into_data().expect("data");
+            let frame = self.body.frame().await?.expect("the frame arrives");
+            let data = frame.into_data().expect("the frame has data");
             self.read
-                .push_str(std::str::from_utf8(&data).expect("text"));
+                .push_str(std::str::from_utf8(&data).expect("it is UTF-8"));
         }
     }
 
-    /// The next event, whose form is checked.
+    /// Reads the next event and checks its form.
     async fn event(&mut self) -> Value {
-        let frame = self.next().await.expect("the stream goes on");
+        let frame = self.next().await.expect("the stream continues");
         let [id, name, data] = &frame[..] else {
             panic!("{frame:?}");
         };
@@ -69,7 +69,7 @@ impl Stream {
 }
 
 #[tokio::test]
-async fn it_sends_what_is_there_then_what_comes() {
+async fn subscription_sends_existing_events_then_new_ones() {
     let client = Client::start().await;
     append_many(&client, 2).await;
     let mut all = Stream::open(&client, "/dcb/subscribe", None).await;
@@ -92,7 +92,7 @@ async fn it_sends_what_is_there_then_what_comes() {
 }
 
 #[tokio::test]
-async fn more_than_a_batch_comes_whole_and_in_order() {
+async fn more_events_than_a_batch_arrive_in_order() {
     let client = Client::start().await;
     append_many(&client, 500).await;
     let mut stream = Stream::open(&client, "/dcb/subscribe", None).await;
@@ -102,18 +102,18 @@ async fn more_than_a_batch_comes_whole_and_in_order() {
 }
 
 #[tokio::test]
-async fn it_resumes_after_the_last_event_seen() {
+async fn subscription_resumes_after_the_last_seen_event() {
     let client = Client::start().await;
     append_many(&client, 5).await;
     let mut after = Stream::open(&client, "/dcb/subscribe?after=3", None).await;
     assert_eq!(after.positions().await, [4, 5]);
     let mut resumed = Stream::open(&client, "/dcb/subscribe?after=1", Some("4")).await;
     assert_eq!(resumed.positions().await, [5]);
-    // Who has seen none yet may say so.
+    // An empty header means that the client has not seen any event.
     let mut first = Stream::open(&client, "/dcb/subscribe?after=3", Some("")).await;
     assert_eq!(first.positions().await, [4, 5]);
-    let mut anew = Stream::open(&client, "/dcb/subscribe?after=0", None).await;
-    assert_eq!(anew.positions().await, [1, 2, 3, 4, 5]);
+    let mut from_start = Stream::open(&client, "/dcb/subscribe?after=0", None).await;
+    assert_eq!(from_start.positions().await, [1, 2, 3, 4, 5]);
     let mut at_head = Stream::open(&client, "/dcb/subscribe?after=5", None).await;
     append_many(&client, 1).await;
     assert_eq!(at_head.positions().await, [6]);
@@ -121,7 +121,7 @@ async fn it_resumes_after_the_last_event_seen() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_subscribed_to_is_refused_before_the_stream() {
+async fn invalid_subscription_gets_an_error_status() {
     let client = Client::start().await;
     append_many(&client, 2).await;
     let beyond = client.get("/dcb/subscribe?after=3").await;
@@ -137,13 +137,16 @@ async fn what_can_not_be_subscribed_to_is_refused_before_the_stream() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_emptied_ends_it_with_an_error() {
+async fn clearing_the_log_ends_the_subscription_with_an_error() {
     let client = Client::start().await;
     append_many(&client, 2).await;
     let mut stream = Stream::open(&client, "/dcb/subscribe", None).await;
     assert_eq!(stream.positions().await, [1, 2]);
     client.post("/dcb/cleanup", &Value::Null).await.ok();
-    let frame = stream.next().await.expect("a last word");
+    let frame = stream
+        .next()
+        .await
+        .expect("the subscription ends with an error event");
     assert_eq!(frame[0], "event: error");
     assert!(frame[1].contains("AFTER_BEYOND_HEAD"), "{frame:?}");
     assert_eq!(stream.next().await, None);
@@ -151,7 +154,7 @@ async fn a_log_that_is_emptied_ends_it_with_an_error() {
 }
 
 #[tokio::test]
-async fn subscriptions_are_bounded_and_a_place_is_given_back() {
+async fn subscriptions_are_limited_and_a_closed_one_frees_its_slot() {
     let settings = Settings {
         max_subscriptions: 2,
         ..Settings::in_memory()
@@ -165,7 +168,7 @@ async fn subscriptions_are_bounded_and_a_place_is_given_back() {
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(refused.headers["retry-after"], "1");
     drop(streams.pop());
-    // The server notices that a client has gone when it next writes to it, or at once.
+    // The server may notice only at its next write that the client is gone.
     loop {
         append(&client, event("Tick", &[], 0)).await;
         let request = client.request(Method::GET, "/dcb/subscribe");
@@ -179,7 +182,7 @@ async fn subscriptions_are_bounded_and_a_place_is_given_back() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_server_ends_it() {
+async fn stopping_the_server_ends_subscriptions() {
     let client = Client::start().await;
     append_many(&client, 1).await;
     let mut stream = Stream::open(&client, "/dcb/subscribe", None).await;
@@ -188,9 +191,9 @@ async fn the_end_of_the_server_ends_it() {
     assert_eq!(ended, None);
 }
 
-/// Every subscriber gets every event once and in order, however they come.
+/// Appends and subscriptions run concurrently.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_misses_anything_under_load() {
+async fn every_subscriber_gets_every_event_under_load() {
     let client = Client::start().await;
     let mut streams = Vec::new();
     for _ in 0..5 {

@@ -16,7 +16,7 @@ fn counts(data: &Value) -> [usize; 3] {
 }
 
 #[tokio::test]
-async fn every_path_gives_the_dataset_asked_for() {
+async fn every_path_returns_the_requested_dataset() {
     let client = Client::start().await;
     for path in PATHS {
         for size in ["", "?size=tiny"] {
@@ -40,7 +40,7 @@ async fn fields_have_the_names_that_scripts_expect() {
     let names = |list: &str| -> Vec<String> {
         data[list][0]
             .as_object()
-            .expect("an object")
+            .expect("it is an object")
             .keys()
             .cloned()
             .collect()
@@ -66,17 +66,20 @@ async fn fields_have_the_names_that_scripts_expect() {
     );
     assert_eq!(data["courses"][0]["ID"], "course-0");
     assert_eq!(data["students"][9]["ID"], "student-9");
-    let grades = data["enrollments"].as_array().expect("a list").iter();
+    let grades = data["enrollments"]
+        .as_array()
+        .expect("it is an array")
+        .iter();
     let grades: Vec<&str> = grades
-        .map(|own| own["Grade"].as_str().expect("a text"))
+        .map(|entry| entry["Grade"].as_str().expect("the grade is a string"))
         .collect();
     assert!(grades.iter().all(|grade| grade.len() <= 1), "{grades:?}");
     client.stop().await;
 }
 
-/// Asked for by many at once while it is not made yet.
+/// Many concurrent requests, before the dataset is generated.
 #[tokio::test(flavor = "multi_thread")]
-async fn small_is_the_large_one_of_that_server() {
+async fn small_is_the_dataset_with_1000_courses() {
     let client = Client::start().await;
     let asking = (0..8).map(|_| client.get("/dcb/read-test-data?size=small"));
     let answers = futures_util::future::join_all(asking).await;
@@ -88,7 +91,7 @@ async fn small_is_the_large_one_of_that_server() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_it_is_told_so() {
+async fn known_etag_is_answered_with_304() {
     let client = Client::start().await;
     let first = client.get("/dcb/benchmark-data?size=tiny").await;
     let etag = first.headers["etag"].to_str().unwrap().to_owned();

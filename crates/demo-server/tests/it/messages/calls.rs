@@ -4,7 +4,7 @@ use crate::support::Client;
 use crate::support::rpc::{assert_refused, call, rpc, write};
 
 #[tokio::test]
-async fn a_message_comes_back_byte_for_byte() {
+async fn message_is_returned_byte_for_byte() {
     let client = Client::start().await;
     let body = r#"["stream.write","account-1",{"type":"Op\u0065ned","data":{"b":1.10,  "a":"\u0041", "b":2},"metadata":{"z":1e400}}]"#;
     let written = client.post_bytes("/rpc", body).await;
@@ -16,15 +16,15 @@ async fn a_message_comes_back_byte_for_byte() {
     let wanted = r#","Opened",0,1,{"b":1.10,  "a":"\u0041", "b":2},{"z":1e400},""#;
     assert!(text.contains(wanted), "{text}");
     let rows: Vec<Vec<Box<serde_json::value::RawValue>>> =
-        serde_json::from_str(&text).expect("rows");
-    let time: String = serde_json::from_str(rows[0][6].get()).expect("a time");
+        serde_json::from_str(&text).expect("the rows are JSON");
+    let time: String = serde_json::from_str(rows[0][6].get()).expect("the time is a string");
     assert!(time.ends_with('Z'), "{time}");
-    time.parse::<jiff::Timestamp>().expect("a time in UTC");
+    time.parse::<jiff::Timestamp>().expect("the time is in UTC");
     client.stop().await;
 }
 
 #[tokio::test]
-async fn rows_have_the_fields_of_the_interface_in_their_order() {
+async fn rows_have_the_documented_fields_in_order() {
     let client = Client::start().await;
     let id = "12345678-1234-1234-1234-123456789abc";
     let message = json!({ "type": "Opened", "data": {}, "metadata": null });
@@ -49,7 +49,7 @@ async fn rows_have_the_fields_of_the_interface_in_their_order() {
 }
 
 #[tokio::test]
-async fn of_a_stream_that_does_not_exist_there_is_nothing() {
+async fn missing_stream_is_empty() {
     let client = Client::start().await;
     assert_eq!(call(&client, json!(["stream.get", "a-1"])).await, json!([]));
     assert_eq!(
@@ -67,10 +67,10 @@ async fn of_a_stream_that_does_not_exist_there_is_nothing() {
 }
 
 #[tokio::test]
-async fn the_last_message_may_be_asked_for_by_type() {
+async fn last_returns_the_last_message_of_a_type() {
     let client = Client::start().await;
-    for (own, number) in [("One", 1), ("Two", 2), ("One", 3)] {
-        let message = json!({ "type": own, "data": number });
+    for (message_type, number) in [("One", 1), ("Two", 2), ("One", 3)] {
+        let message = json!({ "type": message_type, "data": number });
         call(&client, json!(["stream.write", "a-1", message])).await;
     }
     let last = call(&client, json!(["stream.last", "a-1", { "type": "Two" }])).await;
@@ -82,17 +82,17 @@ async fn the_last_message_may_be_asked_for_by_type() {
 }
 
 #[tokio::test]
-async fn reads_begin_where_they_are_told_to() {
+async fn reads_start_at_the_given_position() {
     let client = Client::start().await;
-    // Of a-1 the positions 0 to 9 are the global positions 1, 3, 5 …
+    // The positions 0 to 9 in a-1 are the global positions 1, 3, 5 and so on.
     for number in 0..10 {
         write(&client, "a-1", number).await;
         write(&client, "b-1", number).await;
     }
     let numbers = async |options: Value| {
         let rows = call(&client, json!(["stream.get", "a-1", options])).await;
-        let rows = rows.as_array().expect("rows").iter();
-        rows.map(|row| row[4].as_u64().expect("a number"))
+        let rows = rows.as_array().expect("the rows are an array").iter();
+        rows.map(|row| row[4].as_u64().expect("it is a number"))
             .collect::<Vec<_>>()
     };
     assert_eq!(numbers(json!({ "position": 8 })).await, [8, 9]);
@@ -120,7 +120,7 @@ async fn reads_begin_where_they_are_told_to() {
 }
 
 #[tokio::test]
-async fn a_stream_is_written_only_where_it_is_expected_to_be() {
+async fn wrong_expected_version_is_a_conflict() {
     let client = Client::start().await;
     let message = json!({ "type": "T", "data": {} });
     let write = async |expected: i64| {
@@ -140,9 +140,9 @@ async fn a_stream_is_written_only_where_it_is_expected_to_be() {
     client.stop().await;
 }
 
-/// The other server took an id twice, in one of its engines.
+/// No engine may store an id twice.
 #[tokio::test]
-async fn an_id_stands_for_one_message() {
+async fn repeated_id_returns_the_first_position_or_conflicts() {
     let client = Client::start().await;
     let id = "0193a0b4-0c00-7000-8000-000000000001";
     let write = async |stream: &str, data: Value| {
@@ -169,37 +169,37 @@ async fn an_id_stands_for_one_message() {
     client.stop().await;
 }
 
-/// The other server panicked at -1 in one of its engines.
+/// -1 is a valid size and must not overflow.
 #[tokio::test]
-async fn all_messages_may_be_asked_for_and_come_in_pages_as_they_are_taken() {
+async fn batch_size_limits_rows_and_minus_one_returns_all() {
     let client = Client::start().await;
-    // So large that the answer is not sent whole.
+    // The result is too large to be sent as a whole.
     let filling = "x".repeat(2000);
     for number in 0..1500 {
         let message = json!({ "type": "T", "data": [number, filling] });
         call(&client, json!(["stream.write", "a-1", message])).await;
     }
-    for (method, of) in [
+    for (method, name) in [
         ("stream.get", "a-1"),
         ("category.get", "a"),
         ("category.get", ""),
     ] {
         let column = if method == "stream.get" { 4 } else { 5 };
         for (size, count) in [(-1, 1500), (10_000, 1500), (0, 1000), (1, 1), (777, 777)] {
-            let call = json!([method, of, { "batchSize": size }]);
+            let call = json!([method, name, { "batchSize": size }]);
             let rows = rpc(&client, "", call).await.ok();
-            let rows = rows.as_array().expect("rows");
+            let rows = rows.as_array().expect("the rows are an array");
             let numbers: Vec<_> = rows.iter().map(|row| row[column][0].clone()).collect();
             assert_eq!(numbers, (0..count).map(Value::from).collect::<Vec<_>>());
         }
-        let rows = call(&client, json!([method, of])).await;
+        let rows = call(&client, json!([method, name])).await;
         assert_eq!(rows.as_array().map(Vec::len), Some(1000));
     }
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_group_shares_out_a_category_by_its_cardinal_ids() {
+async fn consumer_group_partitions_a_category_by_cardinal_id() {
     let client = Client::start().await;
     for number in 0..60 {
         write(&client, &format!("a-{}+{number}", number % 20), number).await;
@@ -208,15 +208,18 @@ async fn a_group_shares_out_a_category_by_its_cardinal_ids() {
     for member in 0..3 {
         let group = json!({ "consumerGroup": { "member": member, "size": 3 } });
         let rows = call(&client, json!(["category.get", "a", group])).await;
-        let rows = rows.as_array().expect("rows").clone();
+        let rows = rows.as_array().expect("the rows are an array").clone();
         assert!(!rows.is_empty());
-        // What has one cardinal id is one member's.
+        // All messages with one cardinal id belong to one member.
         let ids = rows
             .iter()
-            .map(|row| row[5].as_u64().expect("a number") % 20);
+            .map(|row| row[5].as_u64().expect("it is a number") % 20);
         let ids: std::collections::BTreeSet<_> = ids.collect();
         assert_eq!(rows.len(), ids.len() * 3);
-        seen.extend(rows.iter().map(|row| row[5].as_u64().expect("a number")));
+        seen.extend(
+            rows.iter()
+                .map(|row| row[5].as_u64().expect("it is a number")),
+        );
     }
     seen.sort_unstable();
     assert_eq!(seen, (0..60).collect::<Vec<_>>());
@@ -224,7 +227,7 @@ async fn a_group_shares_out_a_category_by_its_cardinal_ids() {
 }
 
 #[tokio::test]
-async fn correlation_asks_for_what_was_written_in_answer_to_a_category() {
+async fn correlation_selects_messages_by_their_metadata() {
     let client = Client::start().await;
     for (number, origin) in [(1, "transfer-7"), (2, "transfers-7"), (3, "transfer-8+1")] {
         let metadata = json!({ "correlationStreamName": origin });
@@ -248,9 +251,14 @@ async fn streams_and_categories_are_listed_by_name() {
     }
     let names = async |options: Value| {
         let streams = call(&client, json!(["ns.streams", options])).await;
-        let streams = streams.as_array().expect("streams").iter();
+        let streams = streams.as_array().expect("the streams are an array").iter();
         streams
-            .map(|own| own["stream"].as_str().expect("a name").to_owned())
+            .map(|entry| {
+                entry["stream"]
+                    .as_str()
+                    .expect("the name is a string")
+                    .to_owned()
+            })
             .collect::<Vec<_>>()
     };
     let all = ["account-1", "account-2", "order-1", "user-1"];
@@ -264,7 +272,9 @@ async fn streams_and_categories_are_listed_by_name() {
     );
     let streams = call(&client, json!(["ns.streams"])).await;
     assert_eq!(streams[0]["version"], 1);
-    let active = streams[0]["lastActivity"].as_str().expect("a time");
+    let active = streams[0]["lastActivity"]
+        .as_str()
+        .expect("the time is a string");
     assert!(active.ends_with('Z'), "{active}");
     let categories = call(&client, json!(["ns.categories"])).await;
     assert_eq!(
@@ -279,7 +289,7 @@ async fn streams_and_categories_are_listed_by_name() {
 }
 
 #[tokio::test]
-async fn the_server_tells_its_version_and_how_it_is() {
+async fn version_and_health_are_reported() {
     let client = Client::start().await;
     let version = call(&client, json!(["sys.version"])).await;
     assert_eq!(

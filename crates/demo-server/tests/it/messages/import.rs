@@ -12,8 +12,7 @@ use uuid::Uuid;
 use crate::support::rpc::{assert_invalid, assert_refused, call, write};
 use crate::support::{Answer, Client};
 
-/// The line of a message of the stream `a-1`, with this global position and the one before as its
-/// position.
+/// The line of a message in the stream `a-1` with this global position; its position is one less.
 fn line(number: u64) -> String {
     let line = json!({
         "id": Uuid::from_u128(number.into()),
@@ -34,18 +33,20 @@ fn lines(numbers: impl IntoIterator<Item = u64>) -> String {
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).expect("it is written");
-    encoder.finish().expect("it is finished")
+    encoder
+        .write_all(text.as_bytes())
+        .expect("compression succeeds");
+    encoder.finish().expect("compression succeeds")
 }
 
-/// The data of the events.
+/// The data of all events in the response.
 fn events(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.headers[header::CONTENT_TYPE], "text/event-stream");
     let text = answer.text();
     let data = text.split_terminator("\n\n").map(|event| {
-        let data = event.strip_prefix("data: ").expect("data");
-        serde_json::from_str(data).expect("JSON")
+        let data = event.strip_prefix("data: ").expect("the frame has data");
+        serde_json::from_str(data).expect("it is JSON")
     });
     data.collect()
 }
@@ -55,7 +56,7 @@ async fn import(client: &Client, query: &str, body: impl Into<bytes::Bytes>) -> 
 }
 
 #[tokio::test]
-async fn messages_are_stored_as_they_were_recorded() {
+async fn imported_messages_keep_all_their_fields() {
     let client = Client::start().await;
     let events = events(
         &import(
@@ -65,7 +66,7 @@ async fn messages_are_stored_as_they_were_recorded() {
         )
         .await,
     );
-    let done = events.last().expect("an end");
+    let done = events.last().expect("the response has a last event");
     assert_eq!(
         (&done["done"], &done["imported"], &done["skipped"]),
         (&json!(true), &json!(2), &json!(0))
@@ -80,7 +81,7 @@ async fn messages_are_stored_as_they_were_recorded() {
     let row = json!([id, "a-1", "T", 2, 3, { "number": 3 }, null, "2026-01-15T10:30:00.000001Z"]);
     assert_eq!(rows[0], row);
     assert_eq!(rows.as_array().map(Vec::len), Some(2));
-    // What is written then comes after them.
+    // Later messages come after the imported ones.
     let written = write(&client, "a-1", 5).await;
     assert_eq!(written["position"], 4);
     assert!(written["globalPosition"].as_u64() > Some(4));
@@ -88,7 +89,7 @@ async fn messages_are_stored_as_they_were_recorded() {
 }
 
 #[tokio::test]
-async fn nothing_may_be_imported() {
+async fn empty_import_succeeds() {
     let client = Client::start().await;
     for body in ["", "\n\n", "  \n"] {
         let events = events(&import(&client, "", body).await);
@@ -99,9 +100,9 @@ async fn nothing_may_be_imported() {
 }
 
 #[tokio::test]
-async fn a_long_import_is_streamed_and_tells_how_far_it_is() {
+async fn long_import_is_streamed_and_reports_progress() {
     const MESSAGES: u64 = 20_000;
-    // Far less than the body has: imports are not held in memory.
+    // Much less than the size of the body: an import is not held in memory.
     let settings = Settings {
         max_body_bytes: 4000,
         ..Settings::in_memory()
@@ -117,12 +118,12 @@ async fn a_long_import_is_streamed_and_tells_how_far_it_is() {
             import(&client, "", text).await
         };
         let events = events(&answer);
-        let (done, progress) = events.split_last().expect("an end");
+        let (done, progress) = events.split_last().expect("the response has a last event");
         assert_eq!(done["imported"], MESSAGES, "{done}");
         assert!(progress.len() > 1, "{progress:?}");
         let mut before = 0;
         for part in progress {
-            let imported = part["imported"].as_u64().expect("a count");
+            let imported = part["imported"].as_u64().expect("the count is present");
             assert!(imported > before && imported < MESSAGES);
             assert_eq!(part["gpos"], imported);
             before = imported;
@@ -136,7 +137,7 @@ async fn a_long_import_is_streamed_and_tells_how_far_it_is() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_has_messages_is_imported_into_only_by_force() {
+async fn import_into_a_namespace_with_messages_needs_force() {
     let client = Client::start().await;
     events(&import(&client, "", lines(1..=3)).await);
     let refused = import(&client, "", lines(4..=5)).await;
@@ -144,9 +145,9 @@ async fn a_namespace_that_has_messages_is_imported_into_only_by_force() {
     let refused = import(&client, "?force=false", lines(4..=5)).await;
     assert_refused(&refused, 409, "NAMESPACE_NOT_EMPTY");
     assert_eq!(call(&client, json!(["stream.version", "a-1"])).await, 2);
-    // What is there is skipped.
+    // Messages that are already stored are skipped.
     let events = events(&import(&client, "?force=true", lines(2..=5)).await);
-    let done = events.last().expect("an end");
+    let done = events.last().expect("the response has a last event");
     assert_eq!(
         (&done["imported"], &done["skipped"]),
         (&json!(2), &json!(2))
@@ -156,7 +157,7 @@ async fn a_namespace_that_has_messages_is_imported_into_only_by_force() {
 }
 
 #[tokio::test]
-async fn what_does_not_continue_the_namespace_is_refused() {
+async fn import_with_a_gap_or_changed_messages_is_a_conflict() {
     let client = Client::start().await;
     events(&import(&client, "", lines(1..=3)).await);
     let gap = line(5);
@@ -178,7 +179,7 @@ async fn what_does_not_continue_the_namespace_is_refused() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_is_named() {
+async fn malformed_line_is_named() {
     let client = Client::start().await;
     for (bad, number) in [
         ("{}\n".to_owned(), 1),
@@ -191,18 +192,18 @@ async fn a_line_that_is_no_message_is_named() {
         assert_eq!(refused.json()["error"]["details"]["line"], number);
     }
     assert_eq!(call(&client, json!(["category.get", ""])).await, json!([]));
-    // Once something is stored, the answer has begun.
+    // After the first part is stored, the error is an event of the response.
     const GOOD: u64 = 20_000;
     let body = lines(1..=GOOD) + "no message\n";
     let events = events(&import(&client, "", body).await);
-    let last = events.last().expect("an end");
+    let last = events.last().expect("the response has a last event");
     assert_eq!(last["error"], "INVALID_REQUEST", "{last}");
     assert_eq!(last["line"], GOOD + 1, "{last}");
     client.stop().await;
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused() {
+async fn unreadable_body_is_rejected() {
     let settings = Settings {
         max_body_bytes: 1000,
         ..Settings::in_memory()
@@ -221,7 +222,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
         ),
         (encoded("gzip", line(1).into()).await, "gzip"),
         (encoded("gzip", compressed[..20].to_vec()).await, "gzip"),
-        // Compressed twice.
+        // Small when compressed, but with a line above the limit.
         (
             encoded("gzip", gzip(&"x".repeat(2000))).await,
             "more than 1000 bytes",
@@ -234,7 +235,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
         assert_refused(&answer, 400, "INVALID_REQUEST");
         assert!(answer.text().contains(reason), "{}", answer.text());
     }
-    // Names of encodings are the same in capitals.
+    // Names of encodings are case-insensitive.
     let answer = encoded("GZIP", line(1).into()).await;
     assert_refused(&answer, 400, "INVALID_REQUEST");
     let answer = encoded("br", line(1).into()).await;
@@ -244,21 +245,28 @@ async fn bodies_that_cannot_be_read_are_refused() {
     client.stop().await;
 }
 
-/// Each import that sends nothing holds a place until it is given up.
+/// An import that sends nothing holds its slot until the body times out.
 #[tokio::test]
-async fn imports_at_once_are_bounded_and_those_that_stall_are_given_up() {
+async fn imports_are_limited_and_stalled_ones_time_out() {
     let settings = Settings {
         body_timeout_s: 2,
         ..Settings::in_memory()
     };
     let client = Client::with(settings).await;
     let address = client.url("");
-    let address = address.strip_prefix("http://").expect("an address");
+    let address = address
+        .strip_prefix("http://")
+        .expect("the address is known");
     let mut stalled = Vec::new();
     for _ in 0..4 {
-        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let mut stream = TcpStream::connect(address)
+            .await
+            .expect("the server accepts the connection");
         let head = "POST /import HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.expect("it is sent");
+        stream
+            .write_all(head.as_bytes())
+            .await
+            .expect("the bytes are sent");
         stalled.push(stream);
     }
     let refused = loop {
@@ -271,7 +279,7 @@ async fn imports_at_once_are_bounded_and_those_that_stall_are_given_up() {
     assert_eq!(refused.headers[header::RETRY_AFTER], "1");
     for mut stream in stalled {
         let mut answer = vec![0; 4096];
-        let read = stream.read(&mut answer).await.expect("an answer");
+        let read = stream.read(&mut answer).await.expect("the server answers");
         let answer = String::from_utf8_lossy(&answer[..read]);
         assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
         assert!(answer.contains("BODY_TIMEOUT"), "{answer}");

@@ -1,4 +1,4 @@
-//! What is refused, and which field is named.
+//! Invalid calls. Errors name the field.
 
 use axum::http::{Method, header};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::support::Client;
 use crate::support::rpc::{assert_invalid, assert_refused, rpc};
 
 #[tokio::test]
-async fn bad_arguments_are_named() {
+async fn invalid_argument_is_named() {
     let client = Client::start().await;
     let good = json!({ "type": "T", "data": 1 });
     let long = "x".repeat(1025);
@@ -139,7 +139,7 @@ async fn bad_arguments_are_named() {
         assert_invalid(&answer, field);
         assert!(!answer.text().contains("secret"));
     }
-    // Nothing of it was written.
+    // No case has written anything.
     let head = rpc(&client, "", json!(["category.get", ""])).await.ok();
     assert_eq!(head, json!([]));
     client.stop().await;
@@ -150,7 +150,7 @@ fn group(group: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn json_that_is_too_deep_or_has_a_member_twice_is_refused() {
+async fn json_with_deep_nesting_or_duplicate_members_is_rejected() {
     let client = Client::start().await;
     let write = async |message: &str| {
         let body = format!(r#"["stream.write","a-1",{message}]"#);
@@ -167,7 +167,7 @@ async fn json_that_is_too_deep_or_has_a_member_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_call_is_refused() {
+async fn body_that_is_not_a_call_is_rejected() {
     let client = Client::start().await;
     for body in [
         "",
@@ -191,7 +191,7 @@ async fn a_body_that_is_no_call_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_is_not_found() {
+async fn unknown_method_is_not_found() {
     let client = Client::start().await;
     for method in ["", "stream", "stream.drop", "STREAM.GET"] {
         let answer = rpc(&client, "", json!([method, "a-1"])).await;
@@ -201,7 +201,7 @@ async fn an_unknown_method_is_not_found() {
 }
 
 #[tokio::test]
-async fn other_methods_of_http_are_refused_and_the_right_one_named() {
+async fn wrong_http_method_is_405_and_allowed_methods_are_named() {
     let client = Client::start().await;
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         let answer = client.send(client.request(method, "/rpc"), "").await;
@@ -214,7 +214,7 @@ async fn other_methods_of_http_are_refused_and_the_right_one_named() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn body_above_the_limit_is_413() {
     let settings = demo_server::Settings {
         max_body_bytes: 1000,
         ..demo_server::Settings::in_memory()

@@ -1,4 +1,4 @@
-//! The main flow, with the messages on PostgreSQL.
+//! The messages interface on PostgreSQL, end to end.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,11 +12,14 @@ use crate::support::Client;
 use crate::support::rpc::{Events, assert_invalid, assert_refused, rpc};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_on_postgres() {
+async fn messages_interface_works_on_postgres() {
     let server = local_postgres::shared_with(Durability::Relaxed);
-    let server = server.await.expect("a PostgreSQL");
-    let database = server.create_database("demo").await.expect("a database");
-    let folder = tempfile::tempdir().expect("a folder");
+    let server = server.await.expect("PostgreSQL starts");
+    let database = server
+        .create_database("demo")
+        .await
+        .expect("the database is created");
+    let folder = tempfile::tempdir().expect("the folder exists");
     let settings = Settings {
         test_mode: false,
         database_url: Some(database.url().to_owned()),
@@ -31,7 +34,10 @@ async fn messages_on_postgres() {
         json!(["ns.create", "../tenant", { "description": "one" }]),
     );
     let made = made.await.ok();
-    let token = made["token"].as_str().expect("a token").to_owned();
+    let token = made["token"]
+        .as_str()
+        .expect("the token is a string")
+        .to_owned();
     write_and_read(&client, &token).await;
     subscribe(&client, &token).await;
     client.stop().await;
@@ -53,9 +59,9 @@ async fn messages_on_postgres() {
         .ok();
     let names: Vec<&Value> = list
         .as_array()
-        .expect("a list")
+        .expect("it is an array")
         .iter()
-        .map(|own| &own["namespace"])
+        .map(|entry| &entry["namespace"])
         .collect();
     assert_eq!(names, ["../tenant", "default"]);
     let deleted = rpc(&client, "administration", json!(["ns.delete", "../tenant"]))
@@ -67,13 +73,17 @@ async fn messages_on_postgres() {
     client.stop().await;
 }
 
-/// Two servers on one database: what one deletes or makes again is soon so at the other.
+/// Two servers share a database. Each soon sees the namespaces that the other deletes or creates
+/// again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_another_server_deletes_is_gone_with_its_token() {
+async fn namespace_deleted_by_another_server_stops_accepting_its_token() {
     let server = local_postgres::shared_with(Durability::Relaxed);
-    let server = server.await.expect("a PostgreSQL");
-    let database = server.create_database("demo").await.expect("a database");
-    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let server = server.await.expect("PostgreSQL starts");
+    let database = server
+        .create_database("demo")
+        .await
+        .expect("the database is created");
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("the folder exists"));
     let start = async |folder: &Path| {
         Client::with(Settings {
             test_mode: false,
@@ -89,7 +99,10 @@ async fn a_namespace_that_another_server_deletes_is_gone_with_its_token() {
     let administer = async |call: Value| rpc(&one, "administration", call).await.ok();
     let create = async || {
         let made = administer(json!(["ns.create", "tenant"])).await;
-        made["token"].as_str().expect("a token").to_owned()
+        made["token"]
+            .as_str()
+            .expect("the token is a string")
+            .to_owned()
     };
     let write = async |token: &str| {
         let message = json!({ "type": "T", "data": 1 });
@@ -119,7 +132,7 @@ async fn a_namespace_that_another_server_deletes_is_gone_with_its_token() {
     two.stop().await;
 }
 
-/// What comes within some seconds.
+/// Repeats an attempt for up to 10 seconds, until it returns a value.
 async fn soon<T>(attempt: impl AsyncFn() -> Option<T>) -> T {
     for _ in 0..100 {
         if let Some(found) = attempt().await {
@@ -127,7 +140,7 @@ async fn soon<T>(attempt: impl AsyncFn() -> Option<T>) -> T {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("it does not come");
+    panic!("no value in 10 seconds");
 }
 
 async fn write_and_read(client: &Client, token: &str) {
@@ -171,7 +184,7 @@ async fn write_and_read(client: &Client, token: &str) {
     .await
     .ok();
     assert_eq!(rows.as_array().map(Vec::len), Some(3));
-    // What jsonb can't store is the client's mistake.
+    // jsonb can't store this character, which is the client's error.
     let message = r#"["stream.write","a-1",{"type":"T","data":"\u0000"}]"#;
     let request = client.request(Method::POST, &format!("/rpc?token={token}"));
     assert_invalid(&client.send(request, message).await, "data");

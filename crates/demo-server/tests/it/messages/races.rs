@@ -7,7 +7,7 @@ use crate::support::Client;
 use crate::support::rpc::{assert_refused, call, rpc, write};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_expect_the_same_version_one_wins() {
+async fn one_of_many_writes_with_the_same_expected_version_succeeds() {
     const RACERS: usize = 16;
     const ROUNDS: i64 = 30;
     let client = Arc::new(Client::start().await);
@@ -26,7 +26,9 @@ async fn of_those_who_expect_the_same_version_one_wins() {
             })
         });
         let answers = join_all(racers).await.into_iter();
-        let answers: Vec<_> = answers.map(|answer| answer.expect("no panic")).collect();
+        let answers: Vec<_> = answers
+            .map(|answer| answer.expect("the task does not panic"))
+            .collect();
         let (won, lost): (Vec<_>, Vec<_>) = answers
             .iter()
             .partition(|answer| answer.status.is_success());
@@ -43,7 +45,7 @@ async fn of_those_who_expect_the_same_version_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_writes_at_once_gets_positions_without_gap() {
+async fn concurrent_writes_get_positions_without_gaps() {
     let client = Arc::new(Client::start().await);
     let writers = (0..8).map(|writer| {
         let client = Arc::clone(&client);
@@ -51,13 +53,19 @@ async fn who_writes_at_once_gets_positions_without_gap() {
             let mut positions = Vec::new();
             for _ in 0..50 {
                 let written = write(&client, "a-1", writer).await;
-                positions.push(written["position"].as_u64().expect("a position"));
+                positions.push(
+                    written["position"]
+                        .as_u64()
+                        .expect("the position is a number"),
+                );
             }
             positions
         })
     });
     let positions = join_all(writers).await.into_iter();
-    let mut positions: Vec<_> = positions.flat_map(|own| own.expect("no panic")).collect();
+    let mut positions: Vec<_> = positions
+        .flat_map(|written| written.expect("the task does not panic"))
+        .collect();
     positions.sort_unstable();
     assert_eq!(positions, (0..400).collect::<Vec<_>>());
 }

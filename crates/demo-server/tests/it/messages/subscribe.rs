@@ -10,16 +10,16 @@ use tokio::time::{sleep, timeout};
 use crate::support::Client;
 use crate::support::rpc::{Events, assert_invalid, assert_refused, call, write};
 
-/// Longer than anything takes; a test waits that long only to fail.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Much longer than any step takes. Only a failing test waits this long.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn positions(pokes: &[Value], field: &str) -> Vec<u64> {
-    let position = |poke: &Value| poke[field].as_u64().expect("a position");
+    let position = |poke: &Value| poke[field].as_u64().expect("the position is a number");
     pokes.iter().map(position).collect()
 }
 
 #[tokio::test]
-async fn what_was_there_and_what_comes_is_told_once_and_in_order() {
+async fn existing_and_new_messages_are_sent_once_and_in_order() {
     let client = Client::start().await;
     write(&client, "a-1", 0).await;
     write(&client, "b-1", 0).await;
@@ -42,7 +42,7 @@ async fn what_was_there_and_what_comes_is_told_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_subscription_begins_at_its_position() {
+async fn subscription_starts_at_its_position() {
     let client = Client::start().await;
     for number in 0..5 {
         write(&client, "a-1", number).await;
@@ -53,7 +53,7 @@ async fn a_subscription_begins_at_its_position() {
         ("stream=a-1&position=5", "position", 5),
         ("category=a&position=4", "globalPosition", 4),
         ("all=true&position=6", "globalPosition", 6),
-        // A parameter that is empty is none.
+        // Empty parameters count as missing.
         (
             "stream=&category=a&all=&position=&consumer=&size=",
             "globalPosition",
@@ -62,15 +62,17 @@ async fn a_subscription_begins_at_its_position() {
     ] {
         let mut events = Events::subscribe(&client, query).await;
         write(&client, "a-1", 0).await;
-        let pokes = timeout(PATIENCE, events.pokes(1)).await.expect("a poke");
+        let pokes = timeout(LIMIT, events.pokes(1))
+            .await
+            .expect("a poke arrives in time");
         assert_eq!(positions(&pokes, field), [first], "{query}");
     }
     client.stop().await;
 }
 
-/// The other server read what was there, and then listened: what came between was lost.
+/// Messages between the first read and the first hint must not be lost.
 #[tokio::test(flavor = "multi_thread")]
-async fn under_load_nothing_is_lost_between_what_was_there_and_what_comes() {
+async fn subscribers_under_load_get_every_message() {
     const WRITERS: usize = 4;
     const EACH: usize = 300;
     let client = Arc::new(Client::start().await);
@@ -93,22 +95,24 @@ async fn under_load_nothing_is_lost_between_what_was_there_and_what_comes() {
         sleep(Duration::from_millis(5)).await;
     }
     for writer in writers {
-        writer.await.expect("no panic");
+        writer.await.expect("the task does not panic");
     }
     let expected: Vec<u64> = (1..=(WRITERS * EACH) as u64).collect();
     for reader in readers {
-        let pokes = timeout(PATIENCE, reader).await.expect("all pokes");
-        let pokes = pokes.expect("no panic");
+        let pokes = timeout(LIMIT, reader)
+            .await
+            .expect("all pokes arrive in time");
+        let pokes = pokes.expect("the task does not panic");
         assert_eq!(positions(&pokes, "globalPosition"), expected);
     }
 }
 
-/// The other server dropped pokes that a subscriber did not take in time.
+/// Pokes must not be dropped if the subscriber does not read them in time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_subscriber_gets_every_poke() {
+async fn slow_subscriber_gets_every_poke() {
     const MESSAGES: usize = 20_000;
     let client = Client::start().await;
-    // More than sockets buffer: a poke has over a kilobyte.
+    // More than the sockets buffer: each poke has over a kilobyte.
     let stream = format!("a-{}", "x".repeat(1000));
     let mut events = Events::subscribe(&client, &format!("stream={stream}")).await;
     let time = "2026-01-15T10:30:00Z";
@@ -128,17 +132,17 @@ async fn a_slow_subscriber_gets_every_poke() {
         imported.text()
     );
     write(&client, &stream, 0).await;
-    // It reads nothing until all is written.
-    let pokes = timeout(PATIENCE, events.pokes(MESSAGES + 1)).await;
-    let pokes = pokes.expect("all pokes");
+    // The client reads nothing until all messages are written.
+    let pokes = timeout(LIMIT, events.pokes(MESSAGES + 1)).await;
+    let pokes = pokes.expect("all pokes arrive in time");
     let expected: Vec<u64> = (0..=MESSAGES as u64).collect();
     assert_eq!(positions(&pokes, "position"), expected);
     client.stop().await;
 }
 
-/// The other server shared live messages out by another hash than those that were there.
+/// Existing and new messages must be partitioned by the same hash.
 #[tokio::test]
-async fn a_group_shares_out_live_messages_as_it_does_those_that_were_there() {
+async fn consumer_group_partitions_new_messages_like_existing_ones() {
     let client = Client::start().await;
     let mut members = Vec::new();
     for member in 0..3 {
@@ -152,9 +156,9 @@ async fn a_group_shares_out_live_messages_as_it_does_those_that_were_there() {
     for (member, events) in members.iter_mut().enumerate() {
         let group = json!({ "consumerGroup": { "member": member, "size": 3 } });
         let rows = call(&client, json!(["category.get", "a", group])).await;
-        let rows = rows.as_array().expect("rows");
-        let pokes = timeout(PATIENCE, events.pokes(rows.len())).await;
-        let pokes = pokes.expect("its pokes");
+        let rows = rows.as_array().expect("the rows are an array");
+        let pokes = timeout(LIMIT, events.pokes(rows.len())).await;
+        let pokes = pokes.expect("the member's pokes arrive in time");
         for (row, poke) in rows.iter().zip(&pokes) {
             assert_eq!(
                 (&row[1], &row[4]),
@@ -162,7 +166,7 @@ async fn a_group_shares_out_live_messages_as_it_does_those_that_were_there() {
             );
             seen.insert(poke["globalPosition"].as_u64());
         }
-        // A subscription that begins now finds the same.
+        // A later subscription gets the same messages.
         let query = format!("category=a&consumer={member}&size=3");
         let mut later = Events::subscribe(&client, &query).await;
         assert_eq!(later.pokes(rows.len()).await, pokes);
@@ -172,7 +176,7 @@ async fn a_group_shares_out_live_messages_as_it_does_those_that_were_there() {
 }
 
 #[tokio::test]
-async fn bad_parameters_are_named() {
+async fn invalid_parameter_is_named() {
     let client = Client::start().await;
     for (query, field) in [
         ("stream=a", "stream"),
@@ -207,7 +211,7 @@ async fn bad_parameters_are_named() {
 }
 
 #[tokio::test]
-async fn subscriptions_are_counted_and_bounded() {
+async fn subscriptions_are_counted_and_limited() {
     let settings = Settings {
         max_subscriptions: 1,
         ..Settings::in_memory()
@@ -222,28 +226,32 @@ async fn subscriptions_are_counted_and_bounded() {
     assert_refused(&refused, 503, "OVERLOADED");
     assert_eq!(refused.headers[header::RETRY_AFTER], "1");
     drop(only);
-    // Its place is free once the server has seen that it is gone.
+    // The slot is free once the server notices that the client is gone.
     let freed = async {
         while call(&client, json!(["sys.health"])).await["connections"] != 0 {
             write(&client, "a-1", 0).await;
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, freed).await.expect("the place is free");
+    timeout(LIMIT, freed)
+        .await
+        .expect("the slot is freed in time");
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_subscription_ends_with_its_namespace() {
+async fn deleting_a_namespace_ends_its_subscriptions() {
     let client = Client::start().await;
     let made = call(&client, json!(["ns.create", "tenant"])).await;
-    let token = made["token"].as_str().expect("a token");
+    let token = made["token"].as_str().expect("the token is a string");
     let query = format!("/subscribe?all=true&token={token}");
     let response = client.open(client.request(Method::GET, &query)).await;
     let mut events = Events::of(response);
     call(&client, json!(["ns.delete", "tenant"])).await;
-    let end = timeout(PATIENCE, events.next()).await.expect("an end");
-    let (name, error) = end.expect("an event");
+    let end = timeout(LIMIT, events.next())
+        .await
+        .expect("the subscription ends in time");
+    let (name, error) = end.expect("the last event is an error");
     assert_eq!(
         (name.as_str(), &error["code"]),
         ("error", &json!("NAMESPACE_NOT_FOUND"))
@@ -253,7 +261,7 @@ async fn a_subscription_ends_with_its_namespace() {
 }
 
 #[tokio::test]
-async fn subscriptions_end_with_the_server() {
+async fn stopping_the_server_ends_subscriptions() {
     let client = Client::start().await;
     let mut events = Events::subscribe(&client, "all=true").await;
     write(&client, "a-1", 0).await;

@@ -1,4 +1,4 @@
-//! Bodies that are too large, on each path that takes one.
+//! Bodies above the size limit, on each path that takes a body.
 
 use axum::http::StatusCode;
 use demo_server::Settings;
@@ -6,7 +6,7 @@ use demo_server::Settings;
 use crate::support::Client;
 
 #[tokio::test]
-async fn a_body_beyond_the_bound_is_refused_in_the_form_of_its_interface() {
+async fn body_above_the_limit_is_413_in_the_form_of_its_interface() {
     let client = Client::with(Settings {
         max_body_bytes: 1000,
         ..Settings::in_memory()

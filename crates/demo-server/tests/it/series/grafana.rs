@@ -1,4 +1,4 @@
-//! The calls of Grafana's Prometheus data source, in the order in which it makes them.
+//! The calls of Grafana's Prometheus data source, in its order.
 
 use axum::http::{Method, header};
 use serde_json::{Value, json};
@@ -12,20 +12,22 @@ async fn post(client: &Client, path: &str, form: &'static str) -> Value {
 }
 
 #[tokio::test]
-async fn a_data_source_is_added_browsed_and_drawn() {
+async fn grafana_data_source_can_be_added_browsed_and_drawn() {
     let client = Client::start().await;
     let points: Vec<Value> = (0..10)
-        .map(|at| {
-            let timestamp = (1_700_000_000 + at * 15) * 1000_i64;
-            json!({"metric": "requests_total", "tags": {"job": "web"}, "timestamp": timestamp, "value": at * 30})
+        .map(|step| {
+            let timestamp = (1_700_000_000 + step * 15) * 1000_i64;
+            json!({"metric": "requests_total", "tags": {"job": "web"}, "timestamp": timestamp, "value": step * 30})
         })
         .collect();
     client.post("/series/write", &json!(points)).await.ok();
 
-    // Save and test.
+    // The button "Save & test".
     let built = client.get("/api/v1/status/buildinfo").await.ok();
     assert_eq!(built["status"], "success");
-    let version = built["data"]["version"].as_str().expect("a version");
+    let version = built["data"]["version"]
+        .as_str()
+        .expect("the version is a string");
     let parts: Vec<u32> = version
         .split('.')
         .map_while(|part| part.parse().ok())
@@ -72,7 +74,7 @@ async fn a_data_source_is_added_browsed_and_drawn() {
     let drawn = &drawn["data"]["result"][0];
     assert_eq!(drawn["metric"], json!({"job": "web"}));
     assert_eq!(drawn["values"].as_array().map(Vec::len), Some(5));
-    // 90 in 45 of 60 seconds: Prometheus' arithmetic misses the 2 by the same last digit.
+    // 90 in 45 of 60 seconds. Prometheus' arithmetic misses 2 by the same last digit.
     let rate = (90.0 * (60.0 / 45.0 / 60.0)).to_string();
     assert_eq!(drawn["values"][0], json!([1_700_000_060, rate]));
     client.stop().await;

@@ -11,8 +11,8 @@ use crate::support::{Answer, Client};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text).expect("compressed");
-    encoder.finish().expect("compressed")
+    encoder.write_all(text).expect("compression succeeds");
+    encoder.finish().expect("compression succeeds")
 }
 
 async fn send(client: &Client, path: &str, encoding: &str, body: Vec<u8>) -> Answer {
@@ -27,7 +27,7 @@ async fn points(client: &Client, metric: &str) -> Value {
 }
 
 #[tokio::test]
-async fn fields_are_points_by_either_path() {
+async fn fields_become_points_on_both_paths() {
     let client = Client::start().await;
     for (path, time) in [
         ("/write?db=any", "1700000000000000000"),
@@ -47,7 +47,7 @@ async fn fields_are_points_by_either_path() {
     }
     for (metric, value) in [("cpu_usage", 1.5), ("cpu_cores", 4.0), ("cpu_up", 1.0)] {
         let points = points(&client, metric).await;
-        let points = points.as_array().expect("points");
+        let points = points.as_array().expect("the points are an array");
         assert_eq!(points.len(), 4);
         for point in points {
             assert_eq!(point["timestamp"], 1_700_000_000_000_i64);
@@ -61,7 +61,7 @@ async fn fields_are_points_by_either_path() {
 }
 
 #[tokio::test]
-async fn a_line_without_a_time_is_of_now() {
+async fn line_without_a_time_gets_the_current_time() {
     let client = Client::start().await;
     client.post_bytes("/write", "cpu usage=1").await;
     let points = points(&client, "cpu_usage").await;
@@ -70,14 +70,14 @@ async fn a_line_without_a_time_is_of_now() {
 }
 
 #[tokio::test]
-async fn lines_that_can_be_read_are_written_and_the_others_named() {
+async fn valid_lines_are_written_and_invalid_ones_named() {
     let client = Client::start().await;
     let lines = "cpu usage=1 1\nnonsense\ncpu name=\"text\" 2\ncpu usage=3 3";
     let answer = client.post_bytes("/write", lines).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let answer = answer.json();
     assert_eq!(answer["code"], "PARTIAL_WRITE");
-    let message = answer["error"].as_str().expect("a message");
+    let message = answer["error"].as_str().expect("the message is a string");
     assert!(message.starts_with("partial write: line 2: "), "{message}");
     assert!(message.contains("; line 3: "), "{message}");
     assert!(message.ends_with(" dropped=2"), "{message}");
@@ -100,7 +100,7 @@ async fn lines_that_can_be_read_are_written_and_the_others_named() {
 }
 
 #[tokio::test]
-async fn a_wrong_precision_is_named() {
+async fn invalid_precision_is_named() {
     let client = Client::start().await;
     for path in ["/write?precision=weeks", "/api/v2/write?precision=weeks"] {
         let answer = client.post_bytes(path, "cpu usage=1 1").await;
@@ -111,10 +111,10 @@ async fn a_wrong_precision_is_named() {
 }
 
 #[tokio::test]
-async fn bodies_may_be_compressed() {
+async fn compressed_bodies_are_accepted() {
     let client = Client::start().await;
     let lines: String = (0..5_000)
-        .map(|at| format!("cpu usage={at} {at}\n"))
+        .map(|number| format!("cpu usage={number} {number}\n"))
         .collect();
     let path = "/api/v2/write?precision=ms";
     let answer = send(&client, path, "gzip", gzip(lines.as_bytes())).await;
@@ -135,9 +135,9 @@ async fn bodies_may_be_compressed() {
     client.stop().await;
 }
 
-/// 100 MB of zeros are 100 kB of gzip.
+/// 100 MB of line feeds compress to about 100 kB.
 #[tokio::test]
-async fn a_body_that_grows_beyond_the_bound_is_refused() {
+async fn body_that_decompresses_beyond_the_limit_is_413() {
     let client = Client::start().await;
     let bomb = gzip(&vec![b'\n'; 100 << 20]);
     assert!(bomb.len() < 1 << 20);

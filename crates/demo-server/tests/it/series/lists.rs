@@ -23,11 +23,11 @@ async fn data(client: &Client, path: &str) -> Value {
     answer["data"].clone()
 }
 
-/// Only the series of the test: the server has its own.
+/// Excludes the server's own series.
 const ONLY: &str = "match[]=old&match[]=new";
 
 #[tokio::test]
-async fn series_are_listed_by_selectors() {
+async fn series_are_listed_by_selector_and_range() {
     let client = filled().await;
     let old = json!({"__name__": "old", "host": "a"});
     let b = json!({"__name__": "new", "host": "b", "dc": "x"});
@@ -59,7 +59,7 @@ async fn series_are_listed_by_selectors() {
 }
 
 #[tokio::test]
-async fn names_and_values_of_labels_are_listed() {
+async fn label_names_and_values_are_listed() {
     let client = filled().await;
     for (path, found) in [
         (
@@ -88,12 +88,17 @@ async fn names_and_values_of_labels_are_listed() {
         assert_eq!(data(&client, &path).await, found, "{path}");
     }
     let names = data(&client, "/api/v1/labels").await;
-    assert!(names.as_array().expect("names").contains(&json!("dc")));
+    assert!(
+        names
+            .as_array()
+            .expect("the names are an array")
+            .contains(&json!("dc"))
+    );
     client.stop().await;
 }
 
 #[tokio::test]
-async fn a_limit_cuts_a_list_and_says_so() {
+async fn limit_truncates_a_list_with_a_warning() {
     let client = filled().await;
     let cut = client
         .get(&format!("/api/v1/label/host/values?{ONLY}&limit=2"))
@@ -111,7 +116,7 @@ async fn a_limit_cuts_a_list_and_says_so() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_are_bad_data() {
+async fn invalid_parameters_are_bad_data() {
     let client = filled().await;
     for path in [
         "/api/v1/series",

@@ -34,7 +34,7 @@ fn result(answer: &Answer) -> Value {
 }
 
 #[tokio::test]
-async fn a_time_is_unix_seconds_or_rfc_3339() {
+async fn time_is_unix_seconds_or_rfc_3339() {
     let client = filled().await;
     for (time, shown) in [
         ("1700000060", json!(1_700_000_060)),
@@ -56,7 +56,7 @@ async fn a_time_is_unix_seconds_or_rfc_3339() {
 }
 
 #[tokio::test]
-async fn a_form_says_the_same_as_a_url() {
+async fn form_and_url_parameters_are_equivalent() {
     let client = filled().await;
     let by_url = client
         .get("/api/v1/query_range?query=sum(up)&start=1700000000&end=1700000120&step=1m")
@@ -81,7 +81,7 @@ async fn a_form_says_the_same_as_a_url() {
 }
 
 #[tokio::test]
-async fn a_limit_cuts_series_and_says_so() {
+async fn limit_truncates_series_with_a_warning() {
     let client = filled().await;
     let path = "/api/v1/query?query=up&time=1700000000&limit=";
     let cut = client.get(&format!("{path}1")).await.ok();
@@ -96,7 +96,7 @@ async fn a_limit_cuts_series_and_says_so() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_are_bad_data_and_named() {
+async fn invalid_parameters_are_bad_data_and_named() {
     let client = filled().await;
     let range = |rest: &str| format!("/api/v1/query_range?query=up&{rest}");
     for (path, name) in [
@@ -122,7 +122,7 @@ async fn wrong_parameters_are_bad_data_and_named() {
         let answer = answer.json();
         assert_eq!(answer["status"], "error");
         assert_eq!(answer["errorType"], "bad_data");
-        let message = answer["error"].as_str().expect("a message");
+        let message = answer["error"].as_str().expect("the message is a string");
         assert!(message.contains(name), "{path}: {message}");
     }
     assert_eq!(
@@ -133,7 +133,7 @@ async fn wrong_parameters_are_bad_data_and_named() {
 }
 
 #[tokio::test]
-async fn queries_that_can_t_be_read_or_evaluated_are_told_apart() {
+async fn parse_errors_are_400_and_evaluation_errors_422() {
     let client = filled().await;
     for query in ["up%7B", "sum(", "rate(up)", "nope(up)", "%7B%7D"] {
         let answer = client.get(&format!("/api/v1/query?query={query}")).await;
@@ -147,9 +147,9 @@ async fn queries_that_can_t_be_read_or_evaluated_are_told_apart() {
     client.stop().await;
 }
 
-/// A sub-query of 864,000 steps, with a ms to answer it.
+/// A subquery with 864,000 steps and a time limit of 1 ms.
 #[tokio::test]
-async fn a_query_that_takes_too_long_is_a_timeout() {
+async fn slow_query_is_a_timeout() {
     let client = filled().await;
     let costly = "query=sum_over_time((up%2Bup)[10d:1s])&time=1700003600&timeout=1ms";
     let answer = form(&client, "/api/v1/query", costly).await;
@@ -163,9 +163,9 @@ async fn a_query_that_takes_too_long_is_a_timeout() {
     client.stop().await;
 }
 
-/// Beyond ten million samples.
+/// Reads more than ten million samples.
 #[tokio::test]
-async fn a_query_that_costs_too_much_is_refused() {
+async fn query_above_the_sample_limit_is_rejected() {
     let client = filled().await;
     let costly = "query=sum_over_time((up%2Bup)[365d:1s])&time=1700003600";
     let answer = form(&client, "/api/v1/query", costly).await;

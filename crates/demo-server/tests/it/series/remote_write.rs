@@ -67,10 +67,10 @@ fn body(request: &WriteRequest) -> Vec<u8> {
     let message = request.encode_to_vec();
     snap::raw::Encoder::new()
         .compress_vec(&message)
-        .expect("compressed")
+        .expect("compression succeeds")
 }
 
-/// As Prometheus sends it.
+/// Sends a body with Prometheus' headers.
 async fn send(client: &Client, body: Vec<u8>) -> Answer {
     let request = client
         .request(Method::POST, "/api/v1/write")
@@ -91,7 +91,7 @@ async fn samples_and_metadata_are_written() {
             ),
             series(
                 &[("__name__", "load")],
-                (0..10_000).map(|at| (at * 1000, 0.5)),
+                (0..10_000).map(|second| (second * 1000, 0.5)),
             ),
         ],
         metadata: vec![MetricMetadata {
@@ -123,7 +123,7 @@ async fn samples_and_metadata_are_written() {
 }
 
 #[tokio::test]
-async fn a_small_request_is_written_too() {
+async fn small_request_is_written() {
     let client = Client::start().await;
     let request = WriteRequest {
         timeseries: vec![series(&[("__name__", "up")], [(1000, 1.0)])],
@@ -138,9 +138,9 @@ async fn a_small_request_is_written_too() {
     client.stop().await;
 }
 
-/// A sender sends again after 5xx and not after 4xx.
+/// Prometheus resends after 5xx and not after 4xx.
 #[tokio::test]
-async fn samples_that_can_t_be_written_are_a_400() {
+async fn invalid_samples_are_400() {
     let client = Client::start().await;
     let request = WriteRequest {
         timeseries: vec![
@@ -156,7 +156,7 @@ async fn samples_that_can_t_be_written_are_a_400() {
         (&answer["status"], &answer["errorType"]),
         (&json!("error"), &json!("bad_data"))
     );
-    let message = answer["error"].as_str().expect("a message");
+    let message = answer["error"].as_str().expect("the message is a string");
     assert!(
         message.starts_with("partial write: sample 1: "),
         "{message}"
@@ -167,11 +167,11 @@ async fn samples_that_can_t_be_written_are_a_400() {
 }
 
 #[tokio::test]
-async fn what_is_no_remote_write_is_refused() {
+async fn body_or_header_of_another_protocol_is_rejected() {
     let client = Client::start().await;
     let message = snap::raw::Encoder::new()
         .compress_vec(b"no message")
-        .expect("compressed");
+        .expect("compression succeeds");
     for body in [b"nothing of the kind".to_vec(), message, Vec::new()] {
         let answer = send(&client, body).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text());
@@ -193,9 +193,9 @@ async fn what_is_no_remote_write_is_refused() {
     client.stop().await;
 }
 
-/// Six bytes that say that they decompress to 1 GiB.
+/// Six bytes that claim to decompress to 1 GiB.
 #[tokio::test]
-async fn a_claim_of_a_gibibyte_is_refused() {
+async fn claimed_size_of_a_gibibyte_is_413() {
     let client = Client::start().await;
     let bomb = vec![0x80, 0x80, 0x80, 0x80, 0x04, 0x00];
     let answer = send(&client, bomb).await;

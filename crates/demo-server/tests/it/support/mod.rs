@@ -1,4 +1,4 @@
-//! A server in this process, and a client that holds every answer against the description.
+//! A server in this process, and a client that checks every response against the OpenAPI document.
 
 pub(crate) mod rpc;
 
@@ -12,14 +12,14 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-/// A server on a free port, and a client for it. [`Client::stop`] ends it in order.
+/// A server on a free port and a client for it. [`Client::stop`] shuts the server down.
 pub(crate) struct Client {
     server: Server,
     http: hyper_util::client::legacy::Client<HttpConnector, Full<Bytes>>,
     document: Value,
 }
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -37,7 +37,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON of an answer of 200.
+    /// The JSON body of a 200.
     #[track_caller]
     pub(crate) fn ok(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text());
@@ -46,7 +46,7 @@ impl Answer {
 }
 
 impl Client {
-    /// In memory, in test mode.
+    /// Starts a server in memory, in test mode.
     pub(crate) async fn start() -> Self {
         Self::with(Settings::in_memory()).await
     }
@@ -55,7 +55,7 @@ impl Client {
         Self::with_token(settings, "").await
     }
 
-    /// With the token that the description asks for, where everything does.
+    /// With a token for the OpenAPI document, if the settings require one.
     pub(crate) async fn with_token(settings: Settings, token: &str) -> Self {
         let server = Server::start(settings).await.expect("the server starts");
         let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
@@ -70,7 +70,7 @@ impl Client {
         client
     }
 
-    /// What the server shows who started it.
+    /// The text that the server prints after its start.
     pub(crate) fn greeting(&self) -> String {
         self.server.greeting()
     }
@@ -79,7 +79,7 @@ impl Client {
         format!("http://{}{path}", self.server.address())
     }
 
-    /// The head of a request, for [`Client::send`] or [`Client::open`].
+    /// The head of a request for [`Client::send`] or [`Client::open`].
     pub(crate) fn request(&self, method: Method, path: &str) -> Builder {
         Request::builder().method(method).uri(self.url(path))
     }
@@ -100,29 +100,39 @@ impl Client {
         self.send(self.request(Method::POST, path), body).await
     }
 
-    /// Sends a request, and checks that the description has its path, method and status.
+    /// Sends a request, and checks that the OpenAPI document has its path, method and status.
     pub(crate) async fn send(&self, request: Builder, body: impl Into<Bytes>) -> Answer {
         let request = request.body(Full::new(body.into()));
-        let asked = request.as_ref().expect("a request");
-        let (method, path) = (asked.method().clone(), asked.uri().path().to_owned());
+        let sent = request.as_ref().expect("the request is valid");
+        let (method, path) = (sent.method().clone(), sent.uri().path().to_owned());
         let answer = self.exchange(request).await;
         self.check_documented(&method, &path, answer.status);
         answer
     }
 
-    /// Sends a request whose answer does not end: its head and its body, frame by frame.
+    /// Sends a request with an endless response. Returns its head, and its body frame by frame.
     pub(crate) async fn open(&self, request: Builder) -> axum::http::Response<Incoming> {
-        let request = request.body(Full::default()).expect("a request");
-        self.http.request(request).await.expect("an answer")
+        let request = request.body(Full::default()).expect("the request is valid");
+        self.http
+            .request(request)
+            .await
+            .expect("the server answers")
     }
 
     async fn exchange(&self, request: axum::http::Result<Request<Full<Bytes>>>) -> Answer {
-        let response = self.http.request(request.expect("a request")).await;
-        let (head, body) = response.expect("an answer").into_parts();
+        let response = self
+            .http
+            .request(request.expect("the request is valid"))
+            .await;
+        let (head, body) = response.expect("the server answers").into_parts();
         Answer {
             status: head.status,
             headers: head.headers,
-            body: body.collect().await.expect("a body").to_bytes(),
+            body: body
+                .collect()
+                .await
+                .expect("the body is complete")
+                .to_bytes(),
         }
     }
 
@@ -131,9 +141,11 @@ impl Client {
     }
 
     fn check_documented(&self, method: &Method, path: &str, status: StatusCode) {
-        let paths = self.document["paths"].as_object().expect("paths");
+        let paths = self.document["paths"]
+            .as_object()
+            .expect("the document has paths");
         let Some((template, item)) = paths.iter().find(|(template, _)| fits(template, path)) else {
-            assert_eq!(status, StatusCode::NOT_FOUND, "{path} is not described");
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path} is not documented");
             return;
         };
         let method = method.as_str().to_lowercase();
@@ -141,25 +153,33 @@ impl Client {
             assert_eq!(
                 status,
                 StatusCode::METHOD_NOT_ALLOWED,
-                "{method} {template} is not described"
+                "{method} {template} is not documented"
             );
             return;
         };
         assert!(
             operation["responses"].get(status.as_str()).is_some(),
-            "{method} {template} answers {status}, which is not described"
+            "{method} {template} answers {status}, which is not documented"
         );
     }
 }
 
-/// Whether a path is one of a template: `/label/{name}/values`.
+/// Whether a path fits a template such as `/label/{name}/values`.
 fn fits(template: &str, path: &str) -> bool {
     let (mut template, mut path) = (template.split('/'), path.split('/'));
     loop {
         match (template.next(), path.next()) {
             (None, None) => return true,
-            (Some(part), Some(own)) if part == own || part.starts_with('{') => {}
+            (Some(part), Some(segment)) if part == segment || part.starts_with('{') => {}
             _ => return false,
         }
+    }
+}
+
+/// The size of a test: `small`, or `large` if `REGISTRAR_EFFORT` is set.
+pub(crate) fn size(small: usize, large: usize) -> usize {
+    match std::env::var_os("REGISTRAR_EFFORT") {
+        Some(_) => large,
+        None => small,
     }
 }

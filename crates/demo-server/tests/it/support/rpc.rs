@@ -1,4 +1,4 @@
-//! Calls of the messages interface, and the events that it sends.
+//! Calls and subscriptions of the messages interface.
 
 use axum::http::{Method, header};
 use axum::response::Response;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client};
 
-/// Calls a method; without a token where it is empty.
+/// Calls a method. An empty token sends none.
 pub(crate) async fn rpc(client: &Client, token: &str, call: Value) -> Answer {
     let mut request = client.request(Method::POST, "/rpc");
     if !token.is_empty() {
@@ -17,7 +17,7 @@ pub(crate) async fn rpc(client: &Client, token: &str, call: Value) -> Answer {
     client.send(request, call.to_string()).await
 }
 
-/// Calls a method in test mode; what it returns.
+/// Calls a method in test mode and returns its result.
 #[track_caller]
 pub(crate) fn call(client: &Client, call: Value) -> impl Future<Output = Value> {
     let caller = std::panic::Location::caller();
@@ -28,7 +28,7 @@ pub(crate) fn call(client: &Client, call: Value) -> impl Future<Output = Value> 
     }
 }
 
-/// Writes a message whose data is this number.
+/// Writes a message with this number as its data.
 pub(crate) async fn write(client: &Client, stream: &str, number: usize) -> Value {
     let message = json!({ "type": "Happened", "data": number });
     call(client, json!(["stream.write", stream, message])).await
@@ -46,17 +46,17 @@ pub(crate) fn assert_refused(answer: &Answer, status: u16, code: &str) {
     );
 }
 
-/// Refused because of this field.
+/// Asserts a 400 that names the field.
 #[track_caller]
 pub(crate) fn assert_invalid(answer: &Answer, field: &str) {
     assert_refused(answer, 400, "INVALID_REQUEST");
     let error = &answer.json()["error"];
     assert_eq!(error["details"]["field"], field, "{error}");
-    let message = error["message"].as_str().expect("a message");
+    let message = error["message"].as_str().expect("the message is a string");
     assert!(message.contains(field), "{message}");
 }
 
-/// Server-sent events as they arrive.
+/// A stream of server-sent events.
 pub(crate) struct Events {
     body: Incoming,
     text: String,
@@ -82,7 +82,7 @@ impl Events {
         }
     }
 
-    /// The name and the data of the next event, `None` at the end. Comments are passed over.
+    /// The name and data of the next event, or `None` at the end. Skips comments.
     pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -97,18 +97,18 @@ impl Events {
                     None => continue,
                 }
             }
-            let frame = self.body.frame().await?.expect("the body goes on");
-            let data = frame.into_data().expect("data");
+            let frame = self.body.frame().await?.expect("the body is not cut off");
+            let data = frame.into_data().expect("the frame has data");
             self.text
-                .push_str(std::str::from_utf8(&data).expect("text"));
+                .push_str(std::str::from_utf8(&data).expect("it is UTF-8"));
         }
     }
 
-    /// The data of the next so many pokes.
+    /// The data of the next `count` pokes.
     pub(crate) async fn pokes(&mut self, count: usize) -> Vec<Value> {
         let mut pokes = Vec::with_capacity(count);
         while pokes.len() < count {
-            let (name, data) = self.next().await.expect("more events");
+            let (name, data) = self.next().await.expect("another event arrives");
             assert_eq!(name, "poke", "{data}");
             pokes.push(data);
         }
