@@ -22,8 +22,8 @@ async fn enroll<S: EventStore>(
         }
         Ok(EnrollmentCompleted::now(student, &course).to_event()?)
     };
-    // Reads both projections at once, decides, and appends only if no event has come since that
-    // either of them would count; otherwise it begins again.
+    // Reads both projections together, decides, and appends only if no event that either counts has
+    // been appended since. After a conflict, it starts again.
     model.decide(store, decide).await?;
     Ok(())
 }

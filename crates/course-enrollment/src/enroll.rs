@@ -5,14 +5,14 @@ use crate::{CourseId, EnrollmentCompleted, Error, StudentId};
 
 /// Gives `student` a seat in `course`.
 ///
-/// However many callers try at once, the course never has more students than seats, the student
-/// never more courses than allowed, and never two seats in one course. Costs one read and one
-/// append where nobody interferes; both are done again after a conflict.
+/// Under any concurrency, a course never has more students than seats, and a student never takes
+/// more courses than allowed or the same course twice. Costs one read and one append without
+/// contention. A conflict repeats both.
 ///
 /// # Errors
 /// [`Error::StudentUnknown`], [`Error::CourseUnknown`], [`Error::AlreadyEnrolled`],
-/// [`Error::CourseFull`], [`Error::TooManyCourses`]: the rules refuse it.
-/// [`Error::Store`]: the store failed, or every attempt met a conflict.
+/// [`Error::CourseFull`] and [`Error::TooManyCourses`] if the rules forbid it; [`Error::Store`] if
+/// the store fails or every attempt meets a conflict.
 pub async fn enroll<S: EventStore>(
     store: &S,
     student: &StudentId,
@@ -28,6 +28,7 @@ pub async fn enroll<S: EventStore>(
     let decide = |(max_courses, courses_taken, capacity, seats_taken, is_enrolled)| {
         let enrollment = Enrollment { student, course };
         enrollment.check_not_enrolled(is_enrolled)?;
+        // The order decides which error a caller gets if several rules forbid the enrollment.
         enrollment.check_student(max_courses, courses_taken)?;
         enrollment.check_course(capacity, seats_taken)?;
         Ok::<Event, Error>(EnrollmentCompleted::now(student, course).to_event()?)
@@ -35,7 +36,7 @@ pub async fn enroll<S: EventStore>(
     model.decide(store, decide).await
 }
 
-/// Who wants a seat where: the subject of the rules.
+/// The student and course that the rules check.
 struct Enrollment<'a> {
     student: &'a StudentId,
     course: &'a CourseId,

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::{CourseId, StudentId};
 
-/// Why an enrollment was refused, or a dataset could not be had.
+/// An enrollment was rejected, or a dataset is not available.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
         /// The course.
         course: CourseId,
     },
-    /// The student was never registered. Register first.
+    /// The student was never registered. Register the student first.
     #[error("student {student} is not registered")]
     StudentUnknown {
         /// The student.
@@ -27,39 +27,40 @@ pub enum Error {
         /// How many seats it has.
         capacity: u32,
     },
-    /// The student has a seat in the course. There is nothing to do.
-    #[error("student {student} is enrolled in course {course}")]
+    /// The student already has a seat in the course. There is nothing to do.
+    #[error("student {student} is already enrolled in course {course}")]
     AlreadyEnrolled {
         /// The student.
         student: StudentId,
         /// The course.
         course: CourseId,
     },
-    /// The student takes as many courses as allowed. Drop the wish, or raise the student's maximum.
-    #[error("student {student} takes {max_courses} courses, the most allowed")]
+    /// The student already takes the maximum number of courses. Choose another student, or raise
+    /// the maximum.
+    #[error("student {student} already takes the maximum of {max_courses} courses")]
     TooManyCourses {
         /// The student.
         student: StudentId,
-        /// How many courses the student may take.
+        /// The student's maximum number of courses.
         max_courses: u32,
     },
-    /// There is no dataset of this name. Use one of [`crate::Dataset::ALL`].
-    #[error("there is no dataset {name}: choose tiny, small, medium or large")]
+    /// No dataset has this name. Use one of [`crate::Dataset::ALL`].
+    #[error("unknown dataset {name}: choose tiny, small, medium or large")]
     DatasetUnknown {
-        /// The name that was asked for.
+        /// The unknown name.
         name: String,
     },
-    /// The file that keeps datasets can't be read or written. Name a folder that can be written in
-    /// `REGISTRAR_CACHE_DIR`, or generate the dataset without a cache.
+    /// The cache file can't be read or written. Set `REGISTRAR_CACHE_DIR` to a writable folder, or
+    /// generate the dataset without a cache.
     #[cfg(feature = "cache")]
     #[error("the dataset cache {} can't be used: {reason}", path.display())]
     Cache {
         /// The file or folder.
         path: PathBuf,
-        /// What the file system or SQLite reported.
+        /// The error of the file system or of SQLite.
         reason: String,
     },
-    /// The store did not do what was asked; its error says what to do.
+    /// The store failed. Its error says what to do.
     #[error(transparent)]
     Store(#[from] dcb_core::Error),
 }

@@ -6,61 +6,61 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CourseId, StudentId};
 
-/// A text of an event. A fixed one costs no allocation.
+/// A string in an event. A literal needs no allocation.
 pub type Text = Cow<'static, str>;
 
-/// A course can be taken from now on. Tags: `course_id`, `category`.
+/// A course was offered. Tags: `course_id`, `category`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseOffered {
     /// The course.
     pub id: CourseId,
-    /// What the course is called.
+    /// Name of the course.
     pub name: Text,
-    /// Who teaches it.
+    /// Name of the teacher.
     pub instructor: Text,
-    /// How many students can enroll.
+    /// Number of seats.
     pub capacity: u32,
-    /// The field it belongs to.
+    /// Field of study.
     pub category: Text,
-    /// How sought after it is, from 0 to 1.
+    /// Demand, from 0 to 1.
     pub popularity: f64,
 }
 
-/// A student may enroll from now on. Tags: `student_id`, `major`.
+/// A student was registered. Tags: `student_id`, `major`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StudentRegistered {
     /// The student.
     pub id: StudentId,
-    /// What the student is called.
+    /// Name of the student.
     pub name: Text,
-    /// Where the student is reached.
+    /// Email address.
     pub email: Text,
-    /// The field that the student graduates in.
+    /// Field of study.
     pub major: Text,
     /// The year of study, from 1.
     pub year: u8,
-    /// How many courses the student may take.
+    /// Maximum number of courses.
     pub max_courses: u32,
 }
 
-/// A student has a seat in a course. Tags: `student_id`, `course_id`.
+/// A student got a seat in a course. Tags: `student_id`, `course_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EnrollmentCompleted {
-    /// Who enrolled.
+    /// The student.
     pub student_id: StudentId,
-    /// In which course.
+    /// The course.
     pub course_id: CourseId,
-    /// When.
+    /// Time of the enrollment.
     pub enrolled_at: Timestamp,
-    /// How the student did; `None` until the course has ended.
+    /// The grade; `None` until the course has ended.
     pub grade: Option<Grade>,
 }
 
-/// How a student did in a course.
+/// A grade in a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the letters are their own explanation")]
+#[expect(missing_docs, reason = "the letters need no explanation")]
 pub enum Grade {
     A,
     B,
@@ -73,10 +73,10 @@ impl CourseOffered {
     /// The type of the event.
     pub const TYPE: &'static str = "CourseOffered";
 
-    /// The event to append.
+    /// Builds the event to append.
     ///
     /// # Errors
-    /// [`dcb_core::Error::Invalid`] where the id or the category can't be a tag.
+    /// [`dcb_core::Error::Invalid`] if the id or the category can't be a tag.
     pub fn to_event(&self) -> Result<Event, dcb_core::Error> {
         Event::builder(Self::TYPE)
             .tag_pair("course_id", &self.id)
@@ -90,10 +90,10 @@ impl StudentRegistered {
     /// The type of the event.
     pub const TYPE: &'static str = "StudentRegistered";
 
-    /// The event to append.
+    /// Builds the event to append.
     ///
     /// # Errors
-    /// [`dcb_core::Error::Invalid`] where the id or the major can't be a tag.
+    /// [`dcb_core::Error::Invalid`] if the id or the major can't be a tag.
     pub fn to_event(&self) -> Result<Event, dcb_core::Error> {
         Event::builder(Self::TYPE)
             .tag_pair("student_id", &self.id)
@@ -107,7 +107,7 @@ impl EnrollmentCompleted {
     /// The type of the event.
     pub const TYPE: &'static str = "EnrollmentCompleted";
 
-    /// `student` enrolls in `course` now, by this machine's clock, without a grade.
+    /// An enrollment at the current time of this machine, without a grade.
     pub fn now(student: &StudentId, course: &CourseId) -> Self {
         Self {
             student_id: student.clone(),
@@ -117,10 +117,10 @@ impl EnrollmentCompleted {
         }
     }
 
-    /// The event to append.
+    /// Builds the event to append.
     ///
     /// # Errors
-    /// [`dcb_core::Error::Invalid`] where one of the ids can't be a tag.
+    /// [`dcb_core::Error::Invalid`] if one of the ids can't be a tag.
     pub fn to_event(&self) -> Result<Event, dcb_core::Error> {
         Event::builder(Self::TYPE)
             .tag_pair("student_id", &self.student_id)

@@ -10,8 +10,8 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// The id with this text. A text that no tag can hold (one with a NUL character, for
-            /// example) is refused where an event or a query is made from it.
+            /// The id with this text. Some texts can't be tags, for example one with a NUL
+            /// character. Building an event or a query from such an id fails.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -31,11 +31,11 @@ macro_rules! id {
 }
 
 id! {
-    /// Which course; the value of the tag `course_id`.
+    /// Id of a course, and value of the tag `course_id`.
     CourseId
 }
 
 id! {
-    /// Which student; the value of the tag `student_id`.
+    /// Id of a student, and value of the tag `student_id`.
     StudentId
 }

@@ -24,7 +24,7 @@ pub use projectors::{
     seats_taken, student_count,
 };
 
-/// The workspace's README, so that its example compiles and runs.
+/// Compiles and runs the example in the workspace's README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct WorkspaceReadme;

@@ -3,23 +3,25 @@ use dcb_core::{Error, Event, EventStore};
 
 use crate::DatasetContent;
 
-/// How far a dataset is loaded.
+/// Progress of loading a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many events are in the store.
+    /// Number of events in the store.
     pub loaded: usize,
-    /// How many there are.
+    /// Number of events in the dataset.
     pub total: usize,
 }
 
-/// Appends the events of a dataset in their order, `batch` in one commit (at least one; stores
-/// take 1,000 unless configured otherwise), and reports after each batch how far it is.
+/// Appends a dataset's events in order and reports progress after each batch. Each batch is one
+/// commit of `batch` events, but at least one; by default stores accept up to 1,000.
 ///
-/// Loading again changes nothing, and loading after an interruption appends what is missing, with
-/// the same batch size or another.
+/// Loading a dataset again changes nothing. After an interruption, loading continues with the
+/// missing events, with any batch size.
 ///
 /// # Errors
-/// What the store met; the batches reported until then are in the store.
+/// [`Error::DuplicateEventId`] if another event has the id of one of the dataset's events;
+/// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails. The
+/// batches reported so far are stored.
 pub async fn load<S: EventStore>(
     content: &DatasetContent,
     store: &S,
@@ -32,6 +34,7 @@ pub async fn load<S: EventStore>(
     while loaded < total {
         let next: Vec<Event> = events.by_ref().take(batch.max(1)).collect();
         loaded += next.len();
+        // Skips the events of an interrupted load. Their ids tell which are stored.
         append_missing(store, next).await?;
         report(Progress { loaded, total });
     }

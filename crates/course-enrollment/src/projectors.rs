@@ -1,20 +1,20 @@
-//! What decisions and reports need to know, each as one projector.
+//! The projectors for decisions and reports.
 //!
-//! A projector over one course or student fails to build, as [`dcb_core::Error::Invalid`], where
-//! its id can't be a tag.
+//! A projector for a course or student fails with [`dcb_core::Error::Invalid`] if its id can't be a
+//! tag.
 
 use dcb_core::{Error, Projector, Query, QueryBuilder};
 
 use crate::{CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegistered};
 
-/// How many seats the course has; `None` while it is not offered.
+/// Number of seats in the course; `None` if it is not offered.
 ///
 /// # Errors
-/// [`Error::Invalid`] where the id can't be a tag.
+/// [`Error::Invalid`] if the id can't be a tag.
 pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Error> {
     let offers = offers().tag_pair("course_id", course).build()?;
     Ok(Projector::new(offers, None, |capacity, event| {
-        // Data that is not an offer offers nothing, so that nobody can enroll on the strength of it.
+        // An unreadable offer counts as none, so no student can enroll because of it.
         *capacity = event
             .json::<CourseOffered>()
             .ok()
@@ -22,10 +22,10 @@ pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Erro
     }))
 }
 
-/// How many students are enrolled in the course.
+/// Number of students in the course.
 ///
 /// # Errors
-/// [`Error::Invalid`] where the id can't be a tag.
+/// [`Error::Invalid`] if the id can't be a tag.
 pub fn seats_taken(course: &CourseId) -> Result<Projector<u64>, Error> {
     Ok(Projector::counter(
         enrollments().tag_pair("course_id", course).build()?,
@@ -35,7 +35,7 @@ pub fn seats_taken(course: &CourseId) -> Result<Projector<u64>, Error> {
 /// Whether the student is enrolled in the course.
 ///
 /// # Errors
-/// [`Error::Invalid`] where one of the ids can't be a tag.
+/// [`Error::Invalid`] if one of the ids can't be a tag.
 pub fn is_enrolled(student: &StudentId, course: &CourseId) -> Result<Projector<bool>, Error> {
     let enrollments = enrollments()
         .tag_pair("student_id", student)
@@ -43,14 +43,14 @@ pub fn is_enrolled(student: &StudentId, course: &CourseId) -> Result<Projector<b
     Ok(Projector::exists(enrollments.build()?))
 }
 
-/// How many courses the student may take; `None` while the student is not registered.
+/// Maximum number of courses of the student; `None` if the student is not registered.
 ///
 /// # Errors
-/// [`Error::Invalid`] where the id can't be a tag.
+/// [`Error::Invalid`] if the id can't be a tag.
 pub fn max_courses(student: &StudentId) -> Result<Projector<Option<u32>>, Error> {
     let registrations = registrations().tag_pair("student_id", student).build()?;
     Ok(Projector::new(registrations, None, |max_courses, event| {
-        // As for an offer: who is not registered readably is not registered.
+        // An unreadable registration counts as none, like an unreadable offer.
         *max_courses = event
             .json::<StudentRegistered>()
             .ok()
@@ -58,27 +58,27 @@ pub fn max_courses(student: &StudentId) -> Result<Projector<Option<u32>>, Error>
     }))
 }
 
-/// How many courses the student is enrolled in.
+/// Number of courses that the student takes.
 ///
 /// # Errors
-/// [`Error::Invalid`] where the id can't be a tag.
+/// [`Error::Invalid`] if the id can't be a tag.
 pub fn courses_taken(student: &StudentId) -> Result<Projector<u64>, Error> {
     Ok(Projector::counter(
         enrollments().tag_pair("student_id", student).build()?,
     ))
 }
 
-/// How many courses are offered.
+/// Number of offered courses.
 pub fn course_count() -> Projector<u64> {
     count(offers())
 }
 
-/// How many students are registered.
+/// Number of registered students.
 pub fn student_count() -> Projector<u64> {
     count(registrations())
 }
 
-/// How many enrollments there are.
+/// Number of enrollments.
 pub fn enrollment_count() -> Projector<u64> {
     count(enrollments())
 }

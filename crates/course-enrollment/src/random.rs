@@ -1,5 +1,6 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine, for ever, so that the
-/// digests of the datasets depend on nothing but this file and the seed.
+/// SplitMix64 (Steele, Lea, Flood 2014). It gives the same numbers on every machine and in every
+/// version, so the datasets' digests depend only on this file and the seed. A random-number crate
+/// may change its output with an upgrade.
 pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -15,17 +16,18 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `bound`, which is at least 1. The bias is at most `bound` / 2^64.
+    /// A number below `bound`, which must be at least 1. The bias is at most `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        // Multiplication instead of a remainder: no division, and less bias.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number of the range, which is not empty.
+    /// A number in the range, which must not be empty.
     pub(crate) fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
         range.start + self.below(range.end - range.start)
     }
 
-    /// One of the choices, of which there is at least one.
+    /// One of the choices, which must not be empty.
     pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }

@@ -1,10 +1,11 @@
-/// Weights that change while indices are drawn in proportion to them: a Fenwick tree, O(log n) for
-/// a draw and for a change.
+/// Weights for drawing indices in proportion to them. A Fenwick tree makes a draw and a change
+/// O(log n).
 ///
-/// Weights are whole numbers, so that a draw is exact and the same on every machine.
+/// Weights are integers, so that draws are exact and the same on every machine.
 pub(crate) struct Weights {
     weights: Vec<u64>,
-    /// `sums[i]` is the sum of the `lowbit(i)` weights that end before index `i`; `sums[0]` is unused.
+    /// `sums[i]` is the sum of the `lowbit(i)` weights that end before index `i`; `sums[0]` is
+    /// unused.
     sums: Vec<u64>,
     total: u64,
 }
@@ -24,7 +25,7 @@ impl Weights {
     }
 
     pub(crate) fn set(&mut self, index: usize, weight: u64) {
-        // Wrapping, because a weight may shrink: the sums themselves never leave the range of u64.
+        // A weight may shrink, so the change may wrap. The sums themselves stay in range.
         let change = weight.wrapping_sub(self.weights[index]);
         self.weights[index] = weight;
         self.total = self.total.wrapping_add(change);
@@ -35,12 +36,13 @@ impl Weights {
         }
     }
 
-    /// The index that `point`, less than the total, falls on when the weights are laid end to end.
-    /// An index of weight 0 is never found.
+    /// The index at `point` if the weights are laid end to end. `point` must be less than the
+    /// total. An index with weight 0 is never returned.
     pub(crate) fn find(&self, mut point: u64) -> usize {
         let mut node = 0;
         let mut step = (self.sums.len() - 1).next_power_of_two();
         while step > 0 {
+            // `<=` skips indices with weight 0.
             if let Some(&sum) = self.sums.get(node + step)
                 && sum <= point
             {
@@ -58,7 +60,7 @@ mod tests {
     use super::Weights;
 
     #[test]
-    fn every_point_falls_on_the_index_whose_span_holds_it() {
+    fn find_returns_the_index_at_every_point() {
         for len in 1..=9 {
             let mut weights = Weights::zero(len);
             for round in 0..3 {

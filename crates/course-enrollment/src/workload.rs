@@ -1,6 +1,6 @@
-//! The events, conditions, queries and projections that one row of a benchmark uses.
+//! The events, conditions, queries and projections of the benchmark rows.
 //!
-//! Courses are all in computer science and students all major in it, as in the published rows:
+//! All courses are in computer science and all students major in it, as in the published rows:
 //! [`course_query`] matches 34 of [`past_events`], [`student_query`] 33.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,14 +16,14 @@ const FIELD: &str = "Computer Science";
 const ENROLLED_AT: Timestamp = Timestamp::constant(1_735_689_600, 123_456_000);
 const VALID: &str = "the ids and texts of a workload are valid";
 
-/// How many events [`past_events`] makes.
+/// Number of events from [`past_events`].
 pub const PAST_EVENTS: usize = 100;
-/// How many events a large append of the published rows has.
+/// Number of events in a large append of the published rows.
 pub const BATCH: usize = 10;
 
-/// Makes events that no other call made: ids are `run` and a number that counts up.
+/// Makes events with unique ids: `run` and a counter.
 ///
-/// `&self` everywhere, and one atomic addition is all that callers share.
+/// All methods take `&self`. Callers share only one atomic counter.
 #[derive(Debug)]
 pub struct Workload {
     run: u64,
@@ -31,7 +31,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A workload whose ids begin with `run`: a number that no other workload of the log has.
+    /// A workload with ids that begin with `run`, which no other workload in the log may use.
     pub fn new(run: u64) -> Self {
         Self {
             run,
@@ -39,29 +39,28 @@ impl Workload {
         }
     }
 
-    /// One event for an append: a course of its own.
+    /// One event to append: a course with a new id.
     pub fn course(&self) -> Event {
         course(self.course_id())
     }
 
-    /// [`BATCH`] events for an append: 4 courses, 3 students and 3 enrollments, by turns.
+    /// [`BATCH`] events to append: 4 courses, 3 students and 3 enrollments, in turns.
     pub fn batch(&self) -> Vec<Event> {
         self.events(BATCH)
     }
 
-    /// `count` events for an append: a course, a student, an enrollment, and so on by turns.
+    /// `count` events to append: a course, a student, an enrollment, and so on.
     pub fn events(&self, count: usize) -> Vec<Event> {
         (0..count).map(|index| self.event(index)).collect()
     }
 
-    /// A condition that nothing in the log meets: any event with a course id of its own and the
-    /// category, whatever its type, however old.
+    /// A condition that no event matches: any event with a new course id and the category.
     pub fn unmet_condition(&self) -> AppendCondition {
         AppendCondition::fail_if(course_boundary(&self.course_id()))
     }
 
-    /// A course, and the condition that it is the first of its id: appended once under the
-    /// condition it is accepted, from then on the condition fails.
+    /// A course, and the condition that no event has its id. The first append with the condition
+    /// succeeds; later ones fail.
     pub fn course_and_condition(&self) -> (Event, AppendCondition) {
         let id = self.course_id();
         let condition = AppendCondition::fail_if(course_boundary(&id));
@@ -85,13 +84,13 @@ impl Workload {
     }
 
     fn number(&self) -> u64 {
-        // Only that numbers differ matters, not in which order threads see them.
+        // Numbers must only differ; their order between threads does not matter.
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 }
 
-/// [`PAST_EVENTS`] events that are in the log before queries and projections are measured: 34
-/// courses, 33 students, 33 enrollments, by turns. Each call makes the same.
+/// The [`PAST_EVENTS`] events in the log before queries and projections are measured: 34 courses,
+/// 33 students and 33 enrollments, in turns. Every call returns the same events.
 pub fn past_events() -> Vec<Event> {
     Workload::new(0).events(PAST_EVENTS)
 }
@@ -112,8 +111,8 @@ pub fn student_query() -> Query {
     students.build().expect(VALID)
 }
 
-/// Three counters that between them take in all of [`past_events`]: courses of the category,
-/// students of the major, enrollments.
+/// Three counters that together cover all of [`past_events`]: courses of the category, students of
+/// the major, enrollments.
 pub fn projectors() -> (Projector<u64>, Projector<u64>, Projector<u64>) {
     (
         Projector::counter(course_query()),
@@ -122,7 +121,7 @@ pub fn projectors() -> (Projector<u64>, Projector<u64>, Projector<u64>) {
     )
 }
 
-/// A projector over one event of [`past_events`], its first course.
+/// A projector that matches one of [`past_events`]: the first course.
 pub fn first_course_projector() -> Projector<u64> {
     let first = Workload::new(0).course_id();
     let offers = Query::builder()

@@ -7,11 +7,11 @@ use course_enrollment::{Dataset, DatasetCache, Error, Progress, load};
 use dcb_core::postgres::{Config, PostgresStore};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How many events are appended by one commit: the most that a store takes by default.
+/// Number of events in a commit: the default maximum of a store.
 const BATCH: usize = 1_000;
 
-/// Loads a dataset of course enrollments into an event store on PostgreSQL. Loading it again
-/// changes nothing; loading after an interruption goes on where it ended.
+/// Loads a course-enrollment dataset into an event store on PostgreSQL. Loading it again changes
+/// nothing. After an interruption, loading continues with the missing events.
 #[derive(Parser)]
 struct Arguments {
     /// tiny, small, medium or large.
@@ -25,10 +25,10 @@ struct Arguments {
         required_unless_present = "list"
     )]
     database_url: Option<String>,
-    /// The schema of the log, if not the default one.
+    /// The schema of the event log, if it is not the default one.
     #[arg(long)]
     schema: Option<String>,
-    /// Print the datasets with their sizes and digests, and do nothing else.
+    /// Print the datasets with their sizes and digests, and exit.
     #[arg(long)]
     list: bool,
 }

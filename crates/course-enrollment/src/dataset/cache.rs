@@ -26,35 +26,35 @@ const INSERT: &str = "
     INSERT INTO datasets (id, config, courses, students, enrollments, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// A folder that keeps each dataset in an SQLite file, as JSON in one row of a table `datasets`.
+/// A folder with datasets. Each is an SQLite file with one row of JSON in the table `datasets`.
 ///
-/// What is read is only believed where its digest is the recorded one: a file that is missing,
-/// damaged or from another version is replaced. A file is written under another name and then
-/// renamed, so any number of processes share a folder; each sees a whole file or none.
+/// A file counts only if its digest is the recorded one. A missing or damaged file, or one from
+/// another version, is replaced. A new file is written under a temporary name and then renamed, so
+/// any number of processes can share a folder: each sees a complete file or none.
 ///
-/// A file is also there for programs that read SQL. Reading and checking one takes longer than
-/// [`Dataset::generate`], which checks nothing and writes nothing.
+/// The files are useful for programs that read SQL. Reading and checking a file takes longer than
+/// [`Dataset::generate`].
 #[derive(Clone, Debug)]
 pub struct DatasetCache {
     folder: PathBuf,
 }
 
 impl DatasetCache {
-    /// The environment variable that names the folder.
+    /// Environment variable with the folder.
     pub const FOLDER_VARIABLE: &'static str = "REGISTRAR_CACHE_DIR";
 
-    /// The cache in this folder, which is created when it is needed.
+    /// The cache in this folder. The folder is created when needed.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// The cache in the folder that [`DatasetCache::FOLDER_VARIABLE`] names, or else in `registrar`
-    /// in the user's cache folder.
+    /// The cache in the folder from [`DatasetCache::FOLDER_VARIABLE`], or in `registrar` in the
+    /// user's cache folder.
     ///
     /// # Errors
-    /// [`Error::Cache`] where there is neither.
+    /// [`Error::Cache`] if neither is known.
     pub fn of_user() -> Result<Self, Error> {
         if let Some(folder) = env::var_os(Self::FOLDER_VARIABLE).filter(|name| !name.is_empty()) {
             return Ok(Self::in_folder(folder));
@@ -63,10 +63,10 @@ impl DatasetCache {
         Ok(Self::in_folder(folders.cache_dir().join("registrar")))
     }
 
-    /// The dataset, from its file where that is sound, else generated and kept there.
+    /// Reads the dataset from its file, or generates and stores it.
     ///
     /// # Errors
-    /// [`Error::Cache`] where the file has to be written and can't be.
+    /// [`Error::Cache`] if the file must be written and can't be.
     pub fn get(&self, dataset: Dataset) -> Result<DatasetContent, Error> {
         if let Some(content) = self.read(dataset) {
             return Ok(content);
@@ -76,12 +76,12 @@ impl DatasetCache {
         Ok(content)
     }
 
-    /// The file that keeps this dataset.
+    /// The file of this dataset.
     pub fn file(&self, dataset: Dataset) -> PathBuf {
         self.folder.join(format!("dataset_{}.sqlite", id(dataset)))
     }
 
-    /// The content of the file, `None` whatever is wrong with it: it will be replaced.
+    /// Reads the file. Any fault gives `None`, and the file is replaced.
     fn read(&self, dataset: Dataset) -> Option<DatasetContent> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(self.file(dataset), flags).ok()?;
@@ -98,24 +98,26 @@ impl DatasetCache {
             enrollments: serde_json::from_str(enrollments).ok()?,
         };
         (content.checked_digest()? == dataset.digest()).then_some(content)
+        // The digest covers types, ids and values, so a changed file never passes for the dataset.
     }
 
     fn write(&self, content: &DatasetContent) -> Result<(), Error> {
         fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let file = self.file(content.dataset);
+        // A unique name: several processes may write the same dataset at once.
         let unfinished = file.with_extension(Uuid::now_v7().to_string());
         let written = write_file(&unfinished, content).map_err(|error| failed(&file, &error));
         let renamed = written
             .and_then(|()| fs::rename(&unfinished, &file).map_err(|error| failed(&file, &error)));
         if renamed.is_err() {
-            // What can't be removed either is a file that nobody reads; the first error says more.
+            // A leftover file is harmless, and the first error says more than a second one.
             let _ = fs::remove_file(&unfinished);
         }
         renamed
     }
 }
 
-/// Without journal or syncs: a file that a crash damages fails its digest, and is written anew.
+/// Needs no journal and no syncs: a file that a crash damages fails its digest and is replaced.
 fn write_file(file: &Path, content: &DatasetContent) -> rusqlite::Result<()> {
     let connection = Connection::open(file)?;
     connection.execute_batch(SCHEMA)?;
@@ -128,6 +130,7 @@ fn write_file(file: &Path, content: &DatasetContent) -> rusqlite::Result<()> {
         Timestamp::now().to_string(),
     ];
     connection.execute(INSERT, row)?;
+    // Dropping the connection would hide an error of the last write.
     connection.close().map_err(|(_, error)| error)
 }
 

@@ -7,8 +7,7 @@ use uuid::Uuid;
 use super::{Dataset, lines};
 use crate::{CourseOffered, EnrollmentCompleted, StudentRegistered};
 
-/// What happened in a dataset: all courses are offered, then all students register, then they
-/// enroll.
+/// The events of a dataset: all courses are offered, then all students register, then they enroll.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetContent {
     pub(super) dataset: Dataset,
@@ -18,7 +17,7 @@ pub struct DatasetContent {
 }
 
 impl DatasetContent {
-    /// The dataset that this is the content of.
+    /// The dataset of this content.
     pub fn dataset(&self) -> Dataset {
         self.dataset
     }
@@ -33,26 +32,26 @@ impl DatasetContent {
         &self.students
     }
 
-    /// The seats that were given, in the order in which they were asked for; not by date.
+    /// The enrollments in the order of the requests, not by date.
     pub fn enrollments(&self) -> &[EnrollmentCompleted] {
         &self.enrollments
     }
 
-    /// How many events there are.
+    /// Number of events.
     pub fn event_count(&self) -> usize {
         self.courses.len() + self.students.len() + self.enrollments.len()
     }
 
-    /// The events in their order, each made when it is asked for.
+    /// The events in order, built one at a time.
     ///
-    /// Their ids follow from the dataset's digest and the place in the order, so that appending
-    /// them again changes nothing, and those of two datasets never meet.
+    /// Their ids depend only on the dataset's digest and the index. Appending the events again
+    /// therefore changes nothing, and two datasets never share an id.
     pub fn events(&self) -> impl Iterator<Item = Event> + Send {
         self.checked_events()
             .map(|event| event.expect("generated names and ids make valid tags"))
     }
 
-    /// The same of content that was read from somewhere, where an error is possible.
+    /// Like [`Self::events`], for content from a file, which may be invalid.
     fn checked_events(&self) -> impl Iterator<Item = Result<Event, dcb_core::Error>> + Send {
         let courses = self.courses.iter().map(CourseOffered::to_event);
         let students = self.students.iter().map(StudentRegistered::to_event);
@@ -65,23 +64,23 @@ impl DatasetContent {
             .map(move |(event, index)| Ok(event?.with_id(ids.at(index))))
     }
 
-    /// Writes every event as one line of JSON; see [`super::write_json_line`].
+    /// Writes each event as one line of JSON; see [`super::write_json_line`].
     ///
     /// # Errors
-    /// What `out` reports.
+    /// The error of a failed write to `out`.
     pub fn write_json_lines(&self, out: &mut impl Write) -> std::io::Result<()> {
         self.events()
             .try_for_each(|event| lines::write_json_line(&event, out))
     }
 
-    /// The SHA-256 of the JSON lines, in hexadecimal, computed anew: [`Dataset::digest`], unless
-    /// somebody changed how datasets are made. Costs about as much as generating them.
+    /// Computes the SHA-256 of the JSON lines, in hexadecimal. It equals [`Dataset::digest`] unless
+    /// the generator has changed. Costs about as much as generating the content.
     pub fn digest(&self) -> String {
         self.checked_digest()
             .expect("generated names and ids make valid tags")
     }
 
-    /// The same of content that was read from somewhere: none where not all of it makes events.
+    /// Like [`Self::digest`], for content from a file. `None` if the content is invalid.
     pub(super) fn checked_digest(&self) -> Option<String> {
         let mut hash = Sha256::new();
         for event in self.checked_events() {
@@ -91,7 +90,7 @@ impl DatasetContent {
     }
 }
 
-/// The ids of a dataset's events: UUIDs of version 8 from half the digest and the index.
+/// The ids of a dataset's events: version 8 UUIDs of half the digest and the index.
 struct EventIds {
     dataset: u64,
 }

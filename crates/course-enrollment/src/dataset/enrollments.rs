@@ -7,35 +7,38 @@ use crate::random::SplitMix64;
 use crate::weights::Weights;
 use crate::{CourseOffered, EnrollmentCompleted, Grade, StudentRegistered};
 
-/// The present of every dataset, a fixed one: 2025-01-01T00:00:00Z.
+/// The fixed present of all datasets: 2025-01-01T00:00:00Z.
 const NOW: Timestamp = Timestamp::constant(1_735_689_600, 0);
-/// The first enrollments, two years ago: 2023-01-01T00:00:00Z.
+/// The time of the first enrollments, two years earlier: 2023-01-01T00:00:00Z.
 const EARLIEST: Timestamp = Timestamp::constant(1_672_531_200, 0);
-/// Who enrolled three months ago or earlier has a grade: 2024-10-01T00:00:00Z.
+/// Enrollments before this time, three months earlier, have a grade: 2024-10-01T00:00:00Z.
 const GRADED_BEFORE: Timestamp = Timestamp::constant(1_727_740_800, 0);
 
 const GRADES: [Grade; 5] = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::F];
 
-/// Lets `asked` students ask for a seat each, and says who was given one.
+/// Simulates `asked` requests for a seat, and returns the granted ones.
 pub(super) fn draw(
     random: &mut SplitMix64,
     courses: &[CourseOffered],
     students: &[StudentRegistered],
     asked: usize,
 ) -> Vec<EnrollmentCompleted> {
-    let mut wishes = Wishes::of(students);
+    let mut requests = Requests::of(students);
     let mut seats = Seats::of(courses);
     let mut given = HashSet::with_capacity(asked);
     let mut enrollments = Vec::with_capacity(asked);
     for _ in 0..asked {
-        let Some(student) = wishes.draw(random) else {
+        let Some(student) = requests.draw(random) else {
             break;
         };
+        // All courses are full, so further requests cannot change anything.
         let Some(course) = seats.draw(random, &students[student].major) else {
             break;
         };
         if given.insert((student, course)) {
-            wishes.take(student);
+            // A repeated request gives no seat, but it has used random numbers: the digests depend
+            // on it.
+            requests.take(student);
             seats.take(course);
             enrollments.push(enrollment(random, &students[student], &courses[course]));
         }
@@ -48,6 +51,7 @@ fn enrollment(
     student: &StudentRegistered,
     course: &CourseOffered,
 ) -> EnrollmentCompleted {
+    // Microseconds: `Timestamp` prints no more digits, so every machine writes the same text.
     let micros = random.within(EARLIEST.as_microsecond() as u64..NOW.as_microsecond() as u64);
     let enrolled_at =
         Timestamp::from_microsecond(micros as i64).expect("between two valid timestamps");
@@ -59,13 +63,13 @@ fn enrollment(
     }
 }
 
-/// How many courses each student may still take; who may take more asks more often.
-struct Wishes {
+/// The number of courses that each student may still take. It is also the student's weight.
+struct Requests {
     left: Vec<u64>,
     weights: Weights,
 }
 
-impl Wishes {
+impl Requests {
     fn of(students: &[StudentRegistered]) -> Self {
         let left: Vec<u64> = students
             .iter()
@@ -78,7 +82,7 @@ impl Wishes {
         Self { left, weights }
     }
 
-    /// Who asks next; `None` where nobody may take another course.
+    /// The next student to ask; `None` if no student may take another course.
     fn draw(&self, random: &mut SplitMix64) -> Option<usize> {
         let total = self.weights.total();
         (total > 0).then(|| self.weights.find(random.below(total)))
@@ -90,14 +94,13 @@ impl Wishes {
     }
 }
 
-/// How many seats each course has left. A course weighs
-/// popularity × (1 + left / capacity), half as much again for students of its own field, and
-/// nothing without a seat left.
+/// The number of free seats in each course. A course has the weight popularity × (1 + free /
+/// capacity), or 0 if it is full. Students of its field prefer it by a factor of 1.5.
 struct Seats<'a> {
     courses: &'a [CourseOffered],
     left: Vec<u64>,
     all: Weights,
-    /// The weights of the courses of one category, at the same indices as in `all`.
+    /// The weights of one category's courses, at the same indices as in `all`.
     of_category: HashMap<&'a str, Weights>,
 }
 
@@ -123,21 +126,21 @@ impl<'a> Seats<'a> {
         seats
     }
 
-    /// The course that a student with this major asks for; `None` where every seat is taken.
+    /// The course that a student with this major asks for; `None` if all courses are full.
     ///
-    /// Half as much again for one's own field: two lots for every course, and a third for those of
-    /// the field.
+    /// The factor of 1.5 without fractions: every course has two lots, and those of the student's
+    /// field a third.
     fn draw(&self, random: &mut SplitMix64, major: &str) -> Option<usize> {
-        let own = self.of_category.get(major);
-        let own_total = own.map_or(0, Weights::total);
-        let total = 2 * self.all.total() + own_total;
+        let field = self.of_category.get(major);
+        let field_total = field.map_or(0, Weights::total);
+        let total = 2 * self.all.total() + field_total;
         if total == 0 {
             return None;
         }
         let point = random.below(total);
-        match own {
-            Some(own) if point < own_total => Some(own.find(point)),
-            _ => Some(self.all.find((point - own_total) / 2)),
+        match field {
+            Some(field) if point < field_total => Some(field.find(point)),
+            _ => Some(self.all.find((point - field_total) / 2)),
         }
     }
 
@@ -146,7 +149,8 @@ impl<'a> Seats<'a> {
         self.weigh(course);
     }
 
-    /// The weight in units of 1 / (1,000 × capacity), which all courses of a dataset share.
+    /// Sets the weight, in units of 1 / (1,000 × capacity). All courses of a dataset share the
+    /// capacity.
     fn weigh(&mut self, index: usize) {
         let course = &self.courses[index];
         let popularity = (course.popularity * POPULARITY_UNITS).round() as u64;

@@ -3,12 +3,13 @@ use super::{Dataset, DatasetContent, enrollments};
 use crate::random::SplitMix64;
 use crate::{CourseId, CourseOffered, StudentId, StudentRegistered};
 
-/// Popularity is drawn in thousandths, so that it is written with three digits at most and weighs
-/// as a whole number.
+/// Popularity is drawn in thousandths. It is written with at most three digits, and weights stay
+/// integers.
 pub(super) const POPULARITY_UNITS: f64 = 1_000.0;
 
 pub(super) fn content(dataset: Dataset) -> DatasetContent {
     let size = dataset.size();
+    // The recorded digests depend on the order of all draws below.
     let mut random = SplitMix64::new(Dataset::SEED);
     let courses: Vec<_> = (0..size.courses)
         .map(|index| course(&mut random, index, size.capacity))
@@ -38,7 +39,7 @@ fn course(random: &mut SplitMix64, index: usize, capacity: u32) -> CourseOffered
     }
 }
 
-/// One course in five is popular, one in five is not.
+/// A fifth of the courses are popular, and a fifth are unpopular.
 fn popularity(random: &mut SplitMix64) -> u64 {
     match random.below(10) {
         0..2 => random.within(700..1_000),
@@ -60,7 +61,7 @@ fn student(random: &mut SplitMix64, index: usize) -> StudentRegistered {
     }
 }
 
-/// The lower years have more students: 40, 30, 20 and 10 of a hundred.
+/// Lower years have more students: 40, 30, 20 and 10 percent.
 fn year(random: &mut SplitMix64) -> u8 {
     match random.below(10) {
         0..4 => 1,

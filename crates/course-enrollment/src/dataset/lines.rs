@@ -4,7 +4,7 @@ use dcb_core::Event;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The one form in which events are written to files and digested.
+/// The form of events in files and digests.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(rename = "type")]
@@ -13,17 +13,19 @@ struct Line<'a> {
     data: &'a RawValue,
 }
 
-/// Writes an event as one line, `{"type":…,"tags":[…],"data":…}`: tags sorted, data byte for byte,
-/// no id.
+/// Writes an event as one line, `{"type":…,"tags":[…],"data":…}`: sorted tags, unchanged data, no
+/// id.
 ///
 /// # Errors
-/// What `out` reports; [`std::io::ErrorKind::InvalidData`] where the data is not JSON.
+/// The error of a failed write to `out`, or [`std::io::ErrorKind::InvalidData`] if the data is not
+/// JSON.
 pub fn write_json_line(event: &Event, out: &mut impl Write) -> std::io::Result<()> {
     let line = Line {
         event_type: event.event_type(),
         tags: event.tags().collect(),
         data: serde_json::from_slice(event.data())?,
     };
+    // One write per line: `out` may be an unbuffered file or a hash.
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');
     out.write_all(&text)

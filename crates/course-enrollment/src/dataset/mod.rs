@@ -17,14 +17,13 @@ use crate::Error;
 
 /// A university of a certain size, the same on every machine and in every run.
 ///
-/// Courses and students are drawn from [`Dataset::SEED`]; students then ask for seats, one after
-/// the other, until as many have asked as [`DatasetSize::enrollments_asked`] says. Who may take
-/// more courses asks more often; sought-after courses with many seats left, and those of the
-/// student's own field, are asked for more often. Asking twice for one course, and asking where
-/// every seat is taken, comes to nothing.
+/// Courses and students are drawn from [`Dataset::SEED`]. Then students ask for seats one after the
+/// other, [`DatasetSize::enrollments_asked`] times. Students who may take more courses ask more
+/// often. Popular courses, courses with many free seats and courses of the student's field are
+/// requested more often. A repeated request and a request for a full course have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dataset {
-    /// 33 events, to look at.
+    /// 33 events, small enough to read.
     Tiny,
     /// 30,359 events.
     Small,
@@ -34,27 +33,27 @@ pub enum Dataset {
     Large,
 }
 
-/// How much there is of everything in a dataset.
+/// The size of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatasetSize {
-    /// How many courses are offered.
+    /// Number of offered courses.
     pub courses: usize,
-    /// How many students are registered.
+    /// Number of registered students.
     pub students: usize,
-    /// How often a seat is asked for; not every one is given.
+    /// Number of requests for a seat. Not all are granted.
     pub enrollments_asked: usize,
-    /// How many seats each course has.
+    /// Number of seats in each course.
     pub capacity: u32,
 }
 
 impl Dataset {
-    /// Every dataset, the smallest first.
+    /// All datasets, from small to large.
     pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
 
-    /// What all random draws begin with.
+    /// Seed of all random draws.
     pub const SEED: u64 = 20_250_101;
 
-    /// The name by which [`Dataset::from_str`] finds it.
+    /// The name, as [`Dataset::from_str`] parses it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tiny => "tiny",
@@ -64,7 +63,7 @@ impl Dataset {
         }
     }
 
-    /// How much there is of everything.
+    /// The size of the dataset.
     pub fn size(self) -> DatasetSize {
         let (courses, students, enrollments_asked, capacity) = match self {
             Self::Tiny => (5, 10, 20, 50),
@@ -80,7 +79,7 @@ impl Dataset {
         }
     }
 
-    /// The SHA-256 of its JSON lines, in hexadecimal, as recorded with this version of the crate.
+    /// The recorded SHA-256 of the JSON lines, in hexadecimal.
     pub fn digest(self) -> &'static str {
         match self {
             Self::Tiny => "509f03fdb987707b5e8438c2a8ae5f8ab470819d63865aaec8c977ab53c5adb8",
@@ -90,9 +89,7 @@ impl Dataset {
         }
     }
 
-    /// Makes the dataset; see [`DatasetContent`] for what it holds.
-    ///
-    /// Time grows with n log n of the events: well under a second for medium.
+    /// Generates the dataset. The time grows with n log n; medium takes well under a second.
     pub fn generate(self) -> DatasetContent {
         generate::content(self)
     }

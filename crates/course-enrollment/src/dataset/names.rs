@@ -1,8 +1,8 @@
-//! The texts that datasets are made of.
+//! The names and texts in datasets.
 
 use crate::random::SplitMix64;
 
-/// The fields of courses, and what courses of each are about.
+/// Categories of courses, and the topics of each.
 pub(super) const CATEGORIES: [(&str, [&str; 4]); 15] = [
     (
         "Computer Science",
@@ -204,7 +204,7 @@ const LAST_NAMES: [&str; 24] = [
     "Zimmermann",
 ];
 
-/// The major that a student of a category's field has: its name, but English for Literature.
+/// The major for a category: the same name, except English for Literature.
 pub(super) fn major_of(category: &'static str) -> &'static str {
     if category == "Literature" {
         "English"

@@ -1,4 +1,4 @@
-//! The cache gives what was recorded, whatever is in its files.
+//! The cache returns the recorded content, also if a file was damaged or changed.
 
 use std::fs;
 
@@ -12,14 +12,14 @@ fn cache() -> (TempDir, DatasetCache) {
 }
 
 fn execute(cache: &DatasetCache, dataset: Dataset, sql: &str) {
-    let connection = rusqlite::Connection::open(cache.file(dataset)).expect("the file is there");
+    let connection = rusqlite::Connection::open(cache.file(dataset)).expect("the file exists");
     connection
         .execute_batch(sql)
         .expect("the statement is valid");
 }
 
 #[test]
-fn a_dataset_is_kept_and_read_again() -> Result<(), Error> {
+fn dataset_is_stored_and_read_again() -> Result<(), Error> {
     let (_folder, cache) = cache();
     let made = cache.get(Dataset::Small)?;
     assert_eq!(made, Dataset::Small.generate());
@@ -31,12 +31,12 @@ fn a_dataset_is_kept_and_read_again() -> Result<(), Error> {
     let now = fs::metadata(cache.file(Dataset::Small))
         .and_then(|file| file.modified())
         .ok();
-    assert_eq!(now, written, "the second call reads only");
+    assert_eq!(now, written, "the second call only reads");
     Ok(())
 }
 
 #[test]
-fn the_row_has_the_documented_id_and_configuration() -> Result<(), Error> {
+fn row_has_the_documented_id_and_configuration() -> Result<(), Error> {
     let (_folder, cache) = cache();
     cache.get(Dataset::Tiny)?;
     let connection = rusqlite::Connection::open(cache.file(Dataset::Tiny)).expect("it was written");
@@ -50,7 +50,7 @@ fn the_row_has_the_documented_id_and_configuration() -> Result<(), Error> {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_replaced() -> Result<(), Error> {
+fn file_that_is_no_database_is_replaced() -> Result<(), Error> {
     let (_folder, cache) = cache();
     cache.get(Dataset::Tiny)?;
     fs::write(cache.file(Dataset::Tiny), "no database at all").expect("the file can be written");
@@ -60,7 +60,7 @@ fn a_file_that_is_no_database_is_replaced() -> Result<(), Error> {
 }
 
 #[test]
-fn a_truncated_file_is_replaced() -> Result<(), Error> {
+fn truncated_file_is_replaced() -> Result<(), Error> {
     let (_folder, cache) = cache();
     cache.get(Dataset::Small)?;
     let file = fs::OpenOptions::new()
@@ -73,7 +73,7 @@ fn a_truncated_file_is_replaced() -> Result<(), Error> {
 }
 
 #[test]
-fn content_that_was_changed_is_not_believed() -> Result<(), Error> {
+fn changed_content_is_replaced() -> Result<(), Error> {
     let (_folder, cache) = cache();
     for change in [
         "UPDATE datasets SET courses = replace(courses, '\"capacity\":50', '\"capacity\":51')",
@@ -95,7 +95,7 @@ fn content_that_was_changed_is_not_believed() -> Result<(), Error> {
 }
 
 #[test]
-fn callers_at_the_same_time_all_get_it_and_leave_one_file() -> Result<(), Error> {
+fn concurrent_callers_get_the_dataset_and_leave_one_file() -> Result<(), Error> {
     let (_folder, cache) = cache();
     let expected = Dataset::Tiny.generate();
     std::thread::scope(|scope| {
@@ -114,7 +114,7 @@ fn callers_at_the_same_time_all_get_it_and_leave_one_file() -> Result<(), Error>
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+fn folder_that_cannot_be_created_is_named_in_the_error() {
     let folder = tempdir().expect("the system has a temporary folder");
     let taken = folder.path().join("taken");
     fs::write(&taken, "a file").expect("the folder is new");

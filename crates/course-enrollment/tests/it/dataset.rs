@@ -1,4 +1,4 @@
-//! The datasets are those that were recorded, and what they are said to be.
+//! The datasets equal the recorded ones and have the documented properties.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,12 +13,12 @@ fn json_lines(content: &DatasetContent) -> Vec<u8> {
     let mut lines = Vec::new();
     content
         .write_json_lines(&mut lines)
-        .expect("a vector takes everything");
+        .expect("writing to memory can't fail");
     lines
 }
 
 #[test]
-fn every_dataset_has_its_recorded_digest_and_count() {
+fn dataset_has_its_recorded_digest_and_count() {
     let counts = [33, 30_359, 60_859, 609_861];
     for (dataset, count) in Dataset::ALL.into_iter().zip(counts) {
         let content = dataset.generate();
@@ -28,37 +28,37 @@ fn every_dataset_has_its_recorded_digest_and_count() {
 }
 
 #[test]
-fn the_committed_file_is_the_tiny_dataset() {
+fn committed_file_is_the_tiny_dataset() {
     let committed = std::fs::read(FIXTURE).expect("the fixture is part of the repository");
     assert_eq!(committed, json_lines(&Dataset::Tiny.generate()));
 }
 
 #[test]
-fn sizes_are_as_asked() {
+fn dataset_has_the_documented_size() {
     for dataset in [Dataset::Tiny, Dataset::Small, Dataset::Medium] {
         let (content, size) = (dataset.generate(), dataset.size());
         assert_eq!(content.courses().len(), size.courses);
         assert_eq!(content.students().len(), size.students);
-        let given = content.enrollments().len();
-        assert!(given <= size.enrollments_asked, "{given}");
-        assert!(given * 10 >= size.enrollments_asked * 8, "{given}");
+        let granted = content.enrollments().len();
+        assert!(granted <= size.enrollments_asked, "{granted}");
+        assert!(granted * 10 >= size.enrollments_asked * 8, "{granted}");
     }
 }
 
 #[test]
-fn enrollments_keep_the_rules() {
+fn enrollments_obey_the_rules() {
     let content = Dataset::Medium.generate();
-    let (mut pairs, mut taken_of) = (HashSet::new(), HashMap::new());
+    let (mut pairs, mut taken_by_id) = (HashSet::new(), HashMap::new());
     for enrollment in content.enrollments() {
         let (student, course) = (
             enrollment.student_id.as_str(),
             enrollment.course_id.as_str(),
         );
         assert!(pairs.insert((student, course)), "{enrollment:?}");
-        *taken_of.entry(student).or_insert(0) += 1;
-        *taken_of.entry(course).or_insert(0) += 1;
+        *taken_by_id.entry(student).or_insert(0) += 1;
+        *taken_by_id.entry(course).or_insert(0) += 1;
     }
-    let taken = |id: &str| taken_of.get(id).copied().unwrap_or(0);
+    let taken = |id: &str| taken_by_id.get(id).copied().unwrap_or(0);
     for course in content.courses() {
         assert!(
             taken(course.id.as_str()) <= course.capacity,
@@ -76,7 +76,7 @@ fn enrollments_keep_the_rules() {
 }
 
 #[test]
-fn popular_courses_and_own_fields_are_preferred() {
+fn popular_courses_and_the_major_are_preferred() {
     let content = Dataset::Medium.generate();
     let course = |id| content.courses().iter().find(|course| &course.id == id);
     let major: HashMap<_, _> = content
@@ -84,20 +84,21 @@ fn popular_courses_and_own_fields_are_preferred() {
         .iter()
         .map(|student| (&student.id, &student.major))
         .collect();
-    let (mut popularity, mut own_field) = (0.0, 0);
+    let (mut popularity, mut same_field) = (0.0, 0);
     for enrollment in content.enrollments().iter().take(5_000) {
-        let course = course(&enrollment.course_id).expect("only offered courses are taken");
+        let course =
+            course(&enrollment.course_id).expect("every enrollment is in an offered course");
         popularity += course.popularity;
-        own_field += usize::from(course.category == *major[&enrollment.student_id]);
+        same_field += usize::from(course.category == *major[&enrollment.student_id]);
     }
-    // Drawn evenly, the popularity would average 0.51 and one in fifteen (333) would be of the own
-    // field; by the weights it is about 0.6 and 1.5 / 15.5 of those that have a category.
+    // An even draw would give an average popularity of 0.51, and one in fifteen (333) in the same
+    // field. The weights give about 0.6, and 1.5 / 15.5 of the enrollments.
     assert!(popularity / 5_000.0 > 0.56, "{popularity}");
-    assert!((400..600).contains(&own_field), "{own_field}");
+    assert!((400..600).contains(&same_field), "{same_field}");
 }
 
 #[test]
-fn events_are_of_realistic_size() {
+fn events_have_a_realistic_size() {
     for dataset in [Dataset::Tiny, Dataset::Small, Dataset::Medium] {
         let content = dataset.generate();
         let mean = json_lines(&content).len() / content.event_count();
@@ -106,12 +107,12 @@ fn events_are_of_realistic_size() {
 }
 
 #[test]
-fn event_ids_are_stable_and_never_meet() {
+fn event_ids_are_stable_and_unique_across_datasets() {
     let ids = |dataset: Dataset| -> Vec<_> {
         dataset
             .generate()
             .events()
-            .map(|event| event.id().expect("each has one"))
+            .map(|event| event.id().expect("every event has an id"))
             .collect()
     };
     assert_eq!(ids(Dataset::Tiny), ids(Dataset::Tiny));
@@ -125,7 +126,7 @@ fn event_ids_are_stable_and_never_meet() {
 }
 
 #[test]
-fn names_find_their_dataset() {
+fn name_is_parsed_as_its_dataset() {
     for dataset in Dataset::ALL {
         assert_eq!(dataset.name().parse::<Dataset>().ok(), Some(dataset));
     }

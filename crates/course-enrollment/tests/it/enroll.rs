@@ -1,4 +1,4 @@
-//! The rules of enrolling hold, also for callers at the same time.
+//! The rules of enrollment, also under concurrency.
 
 use course_enrollment::{
     CourseId, CourseOffered, Error, StudentId, StudentRegistered, course_count, courses_taken,
@@ -28,7 +28,8 @@ fn student(id: &str, max_courses: u32) -> StudentRegistered {
     }
 }
 
-/// A store that offers c1 with 2 seats and c2 with 1; s1 may take 2 courses, s2 and s3 one.
+/// A store with the courses c1 (2 seats) and c2 (1 seat). Student s1 may take 2 courses, s2 and s3
+/// one.
 async fn store() -> Result<MemoryStore, Error> {
     let store = MemoryStore::new();
     let courses = [course("c1", 2).to_event()?, course("c2", 1).to_event()?];
@@ -47,7 +48,7 @@ async fn try_enroll(store: &MemoryStore, student: &str, course: &str) -> Result<
 }
 
 #[tokio::test]
-async fn a_student_gets_a_seat() -> Result<(), Error> {
+async fn student_gets_a_seat() -> Result<(), Error> {
     let store = store().await?;
     try_enroll(&store, "s1", "c1").await?;
     let (s1, c1) = (StudentId::new("s1"), CourseId::new("c1"));
@@ -61,7 +62,7 @@ async fn a_student_gets_a_seat() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn counters_count_everything() -> Result<(), Error> {
+async fn counters_count_courses_students_and_enrollments() -> Result<(), Error> {
     let store = store().await?;
     try_enroll(&store, "s1", "c1").await?;
     let counters = (course_count(), student_count(), enrollment_count());
@@ -70,7 +71,7 @@ async fn counters_count_everything() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn each_rule_refuses_with_its_error() -> Result<(), Error> {
+async fn each_rule_rejects_with_its_error() -> Result<(), Error> {
     let store = store().await?;
     try_enroll(&store, "s1", "c1").await?;
     try_enroll(&store, "s2", "c2").await?;
@@ -102,12 +103,16 @@ async fn each_rule_refuses_with_its_error() -> Result<(), Error> {
         "{too_many:?}"
     );
 
-    assert_eq!(store.head().await?, before, "a refusal writes nothing");
+    assert_eq!(
+        store.head().await?,
+        before,
+        "a rejected enrollment writes nothing"
+    );
     Ok(())
 }
 
 #[tokio::test]
-async fn an_id_that_no_tag_can_hold_is_refused() -> Result<(), Error> {
+async fn id_that_cannot_be_a_tag_is_rejected() -> Result<(), Error> {
     let store = store().await?;
     let refused = try_enroll(&store, "s\0", "c1").await;
     let Err(Error::Store(dcb_core::Error::Invalid { field, .. })) = refused else {
@@ -118,7 +123,7 @@ async fn an_id_that_no_tag_can_hold_is_refused() -> Result<(), Error> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_callers_share_out_the_seats_of_a_course() -> Result<(), Error> {
+async fn hundred_concurrent_callers_get_exactly_the_seats_of_a_course() -> Result<(), Error> {
     const SEATS: u32 = 7;
     let store = MemoryStore::new();
     store.append(course("c1", SEATS).to_event()?).await?;
@@ -127,7 +132,7 @@ async fn a_hundred_callers_share_out_the_seats_of_a_course() -> Result<(), Error
         let (store, student) = (store.clone(), student(&format!("s{number}"), 1));
         callers.spawn(async move {
             store.append(student.to_event()?).await?;
-            // A caller that lost every race asks again, as the error says.
+            // After too many conflicts, the error says to try again.
             loop {
                 let outcome = enroll(&store, &student.id, &CourseId::new("c1")).await;
                 let Err(Error::Store(dcb_core::Error::RetriesExhausted { .. })) = outcome else {

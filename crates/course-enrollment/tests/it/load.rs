@@ -1,4 +1,4 @@
-//! Loading appends every event once, however often it is begun.
+//! Loading appends every event once, even after interruptions.
 
 use course_enrollment::{Dataset, Progress, course_count, enrollment_count, load, student_count};
 use dcb_core::{Error, Event, EventStore, MemoryStore, Query, ReadOptions};
@@ -17,7 +17,7 @@ fn ids(dataset: Dataset) -> Vec<uuid::Uuid> {
 }
 
 #[tokio::test]
-async fn a_dataset_is_loaded_in_order_with_progress() -> Result<(), Error> {
+async fn load_appends_in_order_and_reports_progress() -> Result<(), Error> {
     let store = MemoryStore::new();
     let mut reports = Vec::new();
     let mut note = |progress| reports.push(progress);
@@ -31,7 +31,7 @@ async fn a_dataset_is_loaded_in_order_with_progress() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn loading_again_changes_nothing() -> Result<(), Error> {
+async fn repeated_load_changes_nothing() -> Result<(), Error> {
     let store = MemoryStore::new();
     let content = Dataset::Tiny.generate();
     for batch in [10, 10, 1, 7, 1_000, 0] {
@@ -46,7 +46,7 @@ async fn loading_again_changes_nothing() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn loading_goes_on_after_an_interruption_at_any_event() -> Result<(), Error> {
+async fn load_after_an_interruption_appends_the_missing_events() -> Result<(), Error> {
     let content = Dataset::Tiny.generate();
     for loaded in 1..content.event_count() {
         let store = MemoryStore::new();
@@ -64,7 +64,7 @@ async fn loading_goes_on_after_an_interruption_at_any_event() -> Result<(), Erro
 }
 
 #[tokio::test]
-async fn an_id_that_somebody_else_used_is_an_error() -> Result<(), Error> {
+async fn id_of_another_event_is_an_error() -> Result<(), Error> {
     let store = MemoryStore::new();
     let taken = ids(Dataset::Tiny)[3];
     store

@@ -1,4 +1,4 @@
-//! What the benchmark rows use is what the rows say.
+//! The workload matches the descriptions of the benchmark rows.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn of_type(events: &[Event], event_type: &str) -> usize {
 }
 
 #[test]
-fn a_batch_is_four_courses_three_students_three_enrollments() {
+fn batch_has_four_courses_three_students_and_three_enrollments() {
     let batch = Workload::new(1).batch();
     assert_eq!(batch.len(), BATCH);
     let types = ["CourseOffered", "StudentRegistered", "EnrollmentCompleted"];
@@ -24,21 +24,21 @@ fn a_batch_is_four_courses_three_students_three_enrollments() {
 }
 
 #[test]
-fn no_two_calls_make_the_same_id() {
+fn ids_are_unique_across_calls_and_workloads() {
     let (first, second) = (Workload::new(1), Workload::new(2));
     let events = [&first, &second, &first]
         .map(|workload| workload.events(300))
         .concat();
-    let own = ["course_id", "student_id"];
+    let keys = ["course_id", "student_id"];
     let tags: Vec<_> = events
         .iter()
-        .flat_map(|event| own.iter().filter_map(|key| event.tag_value(key)))
+        .flat_map(|event| keys.iter().filter_map(|key| event.tag_value(key)))
         .collect();
     assert_eq!(tags.iter().collect::<HashSet<_>>().len(), tags.len());
 }
 
 #[tokio::test]
-async fn a_condition_on_a_fresh_course_holds_once() -> Result<(), Error> {
+async fn condition_on_a_new_course_holds_once() -> Result<(), Error> {
     let (store, workload) = (MemoryStore::new(), Workload::new(1));
     store.append(past_events()).await?;
     let (course, condition) = workload.course_and_condition();
@@ -54,7 +54,7 @@ async fn a_condition_on_a_fresh_course_holds_once() -> Result<(), Error> {
 }
 
 #[tokio::test]
-async fn queries_and_projectors_see_what_the_rows_say() -> Result<(), Error> {
+async fn queries_and_projectors_match_the_documented_counts() -> Result<(), Error> {
     let store = MemoryStore::new();
     store.append(past_events()).await?;
     assert_eq!(past_events().len(), PAST_EVENTS);
