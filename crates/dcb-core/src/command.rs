@@ -131,14 +131,14 @@ impl CommandBuilder {
         self.metadata(Event::CORRELATION_ID, id)
     }
 
-    /// Sets the data, any bytes.
+    /// Sets the data to these bytes.
     pub fn data(self, data: impl Into<Vec<u8>>) -> Self {
         Self {
             content: self.content.data(data),
         }
     }
 
-    /// Sets the data to the JSON form of `value`.
+    /// Sets the data to `value` as JSON.
     pub fn json<T: Serialize + ?Sized>(self, value: &T) -> Self {
         Self {
             content: self.content.json(value),

@@ -14,7 +14,7 @@ pub enum Error {
     Invalid {
         /// The field, as a path: `type`, `events[3].tags`, `query.items`.
         field: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: Problem,
     },
     /// An event that the decision did not see matches its condition; nothing was written. Read
@@ -146,7 +146,7 @@ pub enum Error {
     Upcast {
         /// The position of the event.
         position: Position,
-        /// Its type.
+        /// The type of the event.
         event_type: Arc<str>,
         /// The version of its data.
         version: u32,
@@ -160,7 +160,7 @@ pub enum Error {
     VersionTooNew {
         /// The position of the event.
         position: Position,
-        /// Its type.
+        /// The type of the event.
         event_type: Arc<str>,
         /// The version of its data.
         found: u32,
@@ -173,7 +173,7 @@ pub enum Error {
     Import {
         /// The entry: `line 7`, `position 7`.
         entry: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: Arc<str>,
     },
     /// Reading an import or writing an export failed. Fix the cause, then continue after the last
@@ -215,7 +215,7 @@ impl Error {
     }
 }
 
-/// What is wrong with a field.
+/// A problem with a field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

@@ -6,7 +6,7 @@ use futures_core::stream::BoxStream;
 
 use crate::{Error, Position, SequencedEvent};
 
-/// Which part of the log a read covers, and in which order.
+/// The part of the log that a read covers, its direction and its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {

@@ -118,7 +118,7 @@ impl Appended {
     }
 }
 
-/// A log of events with Dynamic Consistency Boundaries.
+/// An event log with Dynamic Consistency Boundaries.
 ///
 /// Positions are dense from 1 and in commit order. Every read sees a prefix of the log and reports
 /// its last position as the head. All methods take `&self`: share a store by reference, clone or

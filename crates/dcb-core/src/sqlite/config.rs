@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::{Limits, ProjectionLimit};
 
-/// When SQLite flushes a commit to the disk.
+/// The time at which SQLite flushes commits to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
     /// At each commit, before it is acknowledged. An acknowledged append survives a power failure.
