@@ -1,4 +1,4 @@
-//! Appending gives dense positions, atomically.
+//! An append is atomic and assigns dense positions.
 
 use std::collections::HashSet;
 use std::time::UNIX_EPOCH;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::fixture::{assert_refused, at, head, log, many, positions, tag, tagged};
 use crate::{AppendCondition, Error, EventStore, Limits, Query};
 
-pub(super) async fn an_empty_log_has_no_head(store: &impl EventStore) {
+pub(super) async fn empty_log_has_no_head(store: &impl EventStore) {
     assert_eq!(store.head().await.unwrap(), None);
     assert_eq!(store.count(&Query::all()).await.unwrap(), 0);
     assert!(!store.exists(&Query::all()).await.unwrap());
@@ -23,7 +23,7 @@ pub(super) async fn positions_are_dense_from_one(store: &impl EventStore) {
     assert_eq!(positions(&log(store).await), [1, 2, 3, 4, 5]);
 }
 
-pub(super) async fn one_append_gets_consecutive_positions_in_order(store: &impl EventStore) {
+pub(super) async fn events_of_one_append_get_consecutive_positions(store: &impl EventStore) {
     store.append(tagged(&["earlier"])).await.unwrap();
     let tags = ["a", "b", "c"];
     let appended = store.append(tags.map(|tag| tagged(&[tag]))).await.unwrap();
@@ -37,7 +37,7 @@ pub(super) async fn one_append_gets_consecutive_positions_in_order(store: &impl 
     }
 }
 
-pub(super) async fn a_refused_append_writes_nothing_and_burns_no_position(store: &impl EventStore) {
+pub(super) async fn refused_append_writes_nothing_and_uses_no_position(store: &impl EventStore) {
     store.append(tagged(&["taken"])).await.unwrap();
     for _ in 0..3 {
         let condition = AppendCondition::fail_if(tag("taken"));
@@ -49,7 +49,7 @@ pub(super) async fn a_refused_append_writes_nothing_and_burns_no_position(store:
     assert_eq!(positions(&log(store).await), [1, 2, 3]);
 }
 
-pub(super) async fn ids_are_made_where_absent_and_kept_where_given(store: &impl EventStore) {
+pub(super) async fn missing_ids_are_generated_and_given_ids_kept(store: &impl EventStore) {
     let given = Uuid::from_u128(7);
     store
         .append([tagged(&[]), tagged(&[]).with_id(given), tagged(&[])])
@@ -64,18 +64,19 @@ pub(super) async fn ids_are_made_where_absent_and_kept_where_given(store: &impl 
     }
 }
 
-pub(super) async fn the_time_of_recording_is_kept_in_whole_microseconds(store: &impl EventStore) {
+pub(super) async fn recorded_at_has_microsecond_precision(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
     let first_read = log(store).await;
     assert_eq!(first_read, log(store).await);
     for event in first_read {
         let since_epoch = event.recorded_at().duration_since(UNIX_EPOCH).unwrap();
+        // PostgreSQL stores microseconds. A finer time would differ between append and read.
         assert_eq!(since_epoch.subsec_nanos() % 1000, 0);
         assert!(!since_epoch.is_zero());
     }
 }
 
-pub(super) async fn the_largest_append_is_stored_whole(store: &impl EventStore) {
+pub(super) async fn append_of_maximum_size_is_stored(store: &impl EventStore) {
     let most = Limits::default().max_events_per_append;
     let appended = store.append(many(most, "a")).await.unwrap();
     assert_eq!(appended.positions().count(), most);

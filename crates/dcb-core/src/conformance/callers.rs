@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Concurrent callers.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::Barrier;
 
 use crate::EventStore;
 
-/// What each of `callers` tasks that begin together came to, in the order of their numbers.
+/// Runs `work` in `callers` tasks that start together. Returns the results in task order.
 pub(super) async fn at_once<S, F, T>(
     store: &Arc<S>,
     callers: usize,

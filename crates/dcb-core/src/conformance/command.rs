@@ -1,4 +1,4 @@
-//! Commands are kept by the same commit as the events that they lead to.
+//! A command is stored by the commit that stores its events.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ fn command(command_type: &str) -> Command {
     command.build().expect("the command is valid")
 }
 
-async fn kept(store: &impl EventStore) -> Vec<RecordedCommand> {
+async fn stored(store: &impl EventStore) -> Vec<RecordedCommand> {
     let commands = store.commands(None, u64::MAX).await;
     commands.expect("the commands can be read")
 }
 
-/// The types of the commands, and the positions of their events.
+/// Each command's type, with the positions of its events.
 async fn types_and_positions(store: &impl EventStore) -> Vec<(String, Vec<u64>)> {
-    let commands = kept(store).await;
-    let told = commands.iter().map(|kept| {
+    let commands = stored(store).await;
+    let listed = commands.iter().map(|kept| {
         let positions = kept.positions().map(|position| position.get()).collect();
         (kept.command().command_type().to_owned(), positions)
     });
-    told.collect()
+    listed.collect()
 }
 
-pub(super) async fn it_is_kept_with_its_events(store: &impl EventStore) {
-    assert_eq!(kept(store).await, []);
+pub(super) async fn command_is_stored_with_its_events(store: &impl EventStore) {
+    assert_eq!(stored(store).await, []);
     let first = Append::new(many(2, "a")).command(command("First"));
     store.submit(first).await.unwrap();
     store.append(tagged(&["a"])).await.unwrap();
@@ -44,13 +44,13 @@ pub(super) async fn it_is_kept_with_its_events(store: &impl EventStore) {
         ]
     );
     let log = log(store).await;
-    for kept in kept(store).await {
+    for kept in stored(store).await {
         let event = &log[kept.position().get() as usize - 1];
         assert_eq!(kept.recorded_at(), event.recorded_at());
     }
 }
 
-pub(super) async fn its_content_comes_back(store: &impl EventStore) {
+pub(super) async fn command_content_round_trips(store: &impl EventStore) {
     let longest = "語".repeat(64);
     let contents = [
         Command::builder("Plain"),
@@ -66,7 +66,7 @@ pub(super) async fn its_content_comes_back(store: &impl EventStore) {
         let command = content.build().unwrap();
         let append = Append::new(tagged(&[])).command(command.clone());
         let appended = store.submit(append).await.unwrap();
-        let last = kept(store).await.pop().expect("it was kept");
+        let last = stored(store).await.pop().expect("the command is stored");
         assert_eq!(
             (last.command(), last.position()),
             (&command, appended.first())
@@ -74,7 +74,7 @@ pub(super) async fn its_content_comes_back(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn a_refused_append_leaves_no_command(store: &impl EventStore) {
+pub(super) async fn refused_append_stores_no_command(store: &impl EventStore) {
     store.append(tagged(&["a"])).await.unwrap();
     let refused = Append::new(tagged(&["a"]))
         .command(command("Refused"))
@@ -82,10 +82,10 @@ pub(super) async fn a_refused_append_leaves_no_command(store: &impl EventStore) 
     assert_refused!(store.submit(refused.clone()).await, Error::Conflict { .. });
     let beyond = refused.condition(AppendCondition::fail_if(tag("b")).after(at(2)));
     assert_refused!(store.submit(beyond).await, Error::AfterBeyondHead { .. });
-    assert_eq!((kept(store).await, head(store).await), (vec![], 1));
+    assert_eq!((stored(store).await, head(store).await), (vec![], 1));
 }
 
-pub(super) async fn an_append_sent_again_keeps_it_once(store: &impl EventStore) {
+pub(super) async fn repeated_append_stores_command_once(store: &impl EventStore) {
     let event = tagged(&["a"]).with_id(uuid::Uuid::now_v7());
     let append = Append::new(event).command(command("Once"));
     for _ in 0..3 {
@@ -97,13 +97,13 @@ pub(super) async fn an_append_sent_again_keeps_it_once(store: &impl EventStore) 
     );
 }
 
-pub(super) async fn pages_make_up_the_log_of_commands(store: &impl EventStore) {
+pub(super) async fn pages_cover_the_command_log(store: &impl EventStore) {
     for count in [1, 3, 2, 1, 5] {
         store.append(tagged(&[])).await.unwrap();
         let append = Append::new(many(count, "a")).command(command("Counted"));
         store.submit(append).await.unwrap();
     }
-    let whole = kept(store).await;
+    let whole = stored(store).await;
     assert_eq!(whole.len(), 5);
     for size in [1, 2, 10] {
         let mut pages: Vec<RecordedCommand> = Vec::new();
@@ -120,7 +120,7 @@ pub(super) async fn pages_make_up_the_log_of_commands(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn a_large_command_is_refused(store: &impl EventStore) {
+pub(super) async fn too_large_command_is_refused(store: &impl EventStore) {
     let large = Command::builder("Large")
         .data(vec![0; 1 << 20])
         .build()
@@ -133,9 +133,7 @@ pub(super) async fn a_large_command_is_refused(store: &impl EventStore) {
     assert_eq!(head(store).await, 0);
 }
 
-pub(super) async fn an_executor_decides_again_after_a_conflict(
-    store: &Arc<impl EventStore + 'static>,
-) {
+pub(super) async fn executor_retries_after_conflict(store: &Arc<impl EventStore + 'static>) {
     store.append(tagged(&["a"])).await.unwrap();
     let mut calls = 0_u64;
     let executor = CommandExecutor::new(Arc::clone(store));
@@ -145,7 +143,7 @@ pub(super) async fn an_executor_decides_again_after_a_conflict(
             let first = calls == 1;
             async move {
                 assert_eq!(command.command_type(), "Twice");
-                // Blind to everything at first, then to nothing.
+                // The first condition sees every event and conflicts; the second sees none.
                 let after = if first { None } else { store.head().await? };
                 let unchanged = AppendCondition::fail_if(tag("a")).after(after);
                 Ok::<_, Error>(Append::new(tagged(&["a"])).condition(unchanged))
@@ -160,9 +158,7 @@ pub(super) async fn an_executor_decides_again_after_a_conflict(
     );
 }
 
-pub(super) async fn an_executor_keeps_nothing_of_what_was_refused(
-    store: &Arc<impl EventStore + 'static>,
-) {
+pub(super) async fn executor_stores_nothing_after_refusal(store: &Arc<impl EventStore + 'static>) {
     let executor = CommandExecutor::new(Arc::clone(store)).max_attempts(3);
     store.append(tagged(&["a"])).await.unwrap();
     let never = |_| async {
@@ -177,31 +173,32 @@ pub(super) async fn an_executor_keeps_nothing_of_what_was_refused(
     let refuses = |_| async { Err(Error::Closed) };
     let refused = executor.execute(command("Refused"), refuses).await;
     assert_refused!(refused, Error::Closed);
-    assert_eq!((kept(store).await, head(store).await), (vec![], 1));
+    assert_eq!((stored(store).await, head(store).await), (vec![], 1));
 }
 
-pub(super) async fn commands_at_once_are_kept_beside_their_events(
+pub(super) async fn concurrent_commands_are_stored_with_their_events(
     store: &Arc<impl EventStore + 'static>,
 ) {
     for callers in CALLERS {
-        let before = kept(store).await.len();
+        let before = stored(store).await.len();
         let name = move |caller: usize| format!("{callers}.{caller}");
         at_once(store, callers, move |store, caller| async move {
-            let own = name(caller);
-            // Every third without a command, every fourth in vain.
-            let mut append = Append::new(many(1 + caller % 3, &own));
+            let name = name(caller);
+            // One caller in three sends no command; one in four is refused.
+            let mut append = Append::new(many(1 + caller % 3, &name));
             if !caller.is_multiple_of(3) {
-                append = append.command(command(&own));
+                append = append.command(command(&name));
             }
             if caller.is_multiple_of(4) {
-                store.append(tagged(&[&own])).await.unwrap();
-                append = append.condition(AppendCondition::fail_if(tag(&own)));
+                store.append(tagged(&[&name])).await.unwrap();
+                append = append.condition(AppendCondition::fail_if(tag(&name)));
             }
+            // Refusals are expected; the stored commands are checked below.
             let _ = store.submit(append).await;
         })
         .await;
         let log = log(store).await;
-        let commands = kept(store).await.split_off(before);
+        let commands = stored(store).await.split_off(before);
         let expected = (0..callers).filter(|caller| caller % 3 != 0 && caller % 4 != 0);
         assert_eq!(commands.len(), expected.count());
         for kept in commands {
@@ -209,13 +206,13 @@ pub(super) async fn commands_at_once_are_kept_beside_their_events(
                 .positions()
                 .map(|position| &log[position.get() as usize - 1])
                 .collect();
-            let own = kept.command().command_type();
+            let name = kept.command().command_type();
             assert!(
-                events.iter().all(|event| event.has_tag(own)),
-                "{own}: {events:?}"
+                events.iter().all(|event| event.has_tag(name)),
+                "{name}: {events:?}"
             );
-            let all = log.iter().filter(|event| event.has_tag(own)).count();
-            assert_eq!(events.len(), all, "{own}");
+            let all = log.iter().filter(|event| event.has_tag(name)).count();
+            assert_eq!(events.len(), all, "{name}");
         }
     }
 }

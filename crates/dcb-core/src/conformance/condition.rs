@@ -1,9 +1,9 @@
-//! A condition fails an append if any event past `after` matches it.
+//! A condition refuses an append if any event after `after` matches the query.
 
 use super::fixture::{assert_refused, at, event, head, many, query, tag, tagged};
 use crate::{AppendCondition, Error, EventStore, Position, Query, QueryItem, Tag};
 
-/// Passes where an append under this condition conflicts with the event at `position`.
+/// Asserts that an append under this condition conflicts with the event at `position`.
 async fn assert_conflict(store: &impl EventStore, condition: AppendCondition, position: u64) {
     let before = head(store).await;
     let answer = store.append_if(tagged(&[]), condition).await;
@@ -11,14 +11,14 @@ async fn assert_conflict(store: &impl EventStore, condition: AppendCondition, po
     assert_eq!(head(store).await, before, "nothing is written");
 }
 
-/// Passes where an append under this condition is accepted.
+/// Asserts that an append under this condition succeeds.
 async fn assert_accepted(store: &impl EventStore, condition: AppendCondition) {
     let next = head(store).await + 1;
     let appended = store.append_if(tagged(&[]), condition).await.unwrap();
     assert_eq!(appended.first(), at(next));
 }
 
-pub(super) async fn without_after_any_match_conflicts(store: &impl EventStore) {
+pub(super) async fn condition_without_after_conflicts_with_any_match(store: &impl EventStore) {
     assert_accepted(store, AppendCondition::fail_if(tag("a"))).await;
     store.append(tagged(&["a"])).await.unwrap();
     store.append(many(3, "other")).await.unwrap();
@@ -32,7 +32,7 @@ pub(super) async fn after_is_exclusive(store: &impl EventStore) {
     assert_accepted(store, AppendCondition::fail_if(tag("a")).after(at(2))).await;
 }
 
-pub(super) async fn after_may_be_any_position_up_to_the_head(store: &impl EventStore) {
+pub(super) async fn after_up_to_the_head_is_accepted(store: &impl EventStore) {
     store
         .append([
             tagged(&["b"]),
@@ -56,6 +56,7 @@ pub(super) async fn after_may_be_any_position_up_to_the_head(store: &impl EventS
 pub(super) async fn after_beyond_the_head_is_refused(store: &impl EventStore) {
     for events in 0..2 {
         let last = Position::new(events);
+        // SQL backends store positions as i64, so larger positions take another path.
         for beyond in [events + 1, events + 100, i64::MAX as u64 + 1, u64::MAX] {
             let condition = AppendCondition::fail_if(tag("a")).after(at(beyond));
             let answer = store.append_if(tagged(&["a"]), condition).await;
@@ -69,7 +70,7 @@ pub(super) async fn after_beyond_the_head_is_refused(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn a_conflict_names_the_first_match_past_after(store: &impl EventStore) {
+pub(super) async fn conflict_returns_first_match_past_after(store: &impl EventStore) {
     store
         .append(["a", "b", "a", "b", "a"].map(|tag| tagged(&[tag])))
         .await
@@ -82,7 +83,7 @@ pub(super) async fn a_conflict_names_the_first_match_past_after(store: &impl Eve
     assert_conflict(store, AppendCondition::fail_if(tag("b")).after(at(2)), 4).await;
 }
 
-pub(super) async fn every_event_is_a_legal_boundary(store: &impl EventStore) {
+pub(super) async fn query_all_is_a_valid_condition(store: &impl EventStore) {
     assert_accepted(store, AppendCondition::fail_if(Query::all())).await;
     assert_conflict(store, AppendCondition::fail_if(Query::all()), 1).await;
     assert_accepted(store, AppendCondition::fail_if(Query::all()).after(at(1))).await;
@@ -96,7 +97,7 @@ pub(super) async fn every_event_is_a_legal_boundary(store: &impl EventStore) {
     assert_accepted(store, AppendCondition::fail_if(Query::all()).after(at(3))).await;
 }
 
-pub(super) async fn each_item_is_enforced(store: &impl EventStore) {
+pub(super) async fn each_query_item_is_enforced(store: &impl EventStore) {
     let tags = ["a", "b", "c"];
     let boundary = tags.map(tag).into_iter().reduce(Query::or).unwrap();
     for (index, item) in tags.iter().enumerate() {
@@ -109,7 +110,7 @@ pub(super) async fn each_item_is_enforced(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn many_items_are_enforced(store: &impl EventStore) {
+pub(super) async fn maximum_number_of_query_items_is_enforced(store: &impl EventStore) {
     let item = |number: usize| QueryItem::new([], [Tag::pair("n", number).unwrap()]);
     let items: Vec<QueryItem> = (0..Query::MAX_ITEMS).map(item).collect();
     let boundary = Query::new(items).unwrap();
@@ -119,7 +120,7 @@ pub(super) async fn many_items_are_enforced(store: &impl EventStore) {
     assert_conflict(store, AppendCondition::fail_if(boundary), 2).await;
 }
 
-pub(super) async fn an_item_needs_type_and_tags_in_one_event(store: &impl EventStore) {
+pub(super) async fn item_matches_type_and_tags_in_one_event(store: &impl EventStore) {
     let events = [
         event("A", &["x"]),
         event("A", &["y"]),
@@ -137,13 +138,13 @@ pub(super) async fn an_item_needs_type_and_tags_in_one_event(store: &impl EventS
     assert_conflict(store, AppendCondition::fail_if(query(&["B"], &[])), 3).await;
 }
 
-pub(super) async fn the_events_of_the_append_itself_do_not_count(store: &impl EventStore) {
+pub(super) async fn condition_ignores_events_of_its_append(store: &impl EventStore) {
     let condition = AppendCondition::fail_if(tag("a"));
     store.append_if(many(3, "a"), condition).await.unwrap();
     assert_eq!(head(store).await, 3);
 }
 
-pub(super) async fn the_builders_say_what_they_mean(store: &impl EventStore) {
+pub(super) async fn fail_if_exists_builders_match_type_and_tag(store: &impl EventStore) {
     store
         .append(event("UserRegistered", &["email:a@b.c"]))
         .await

@@ -1,9 +1,9 @@
-//! What goes in comes out, character for character and byte for byte.
+//! Events are read back exactly as they were appended.
 
 use super::fixture::{log, positions, query, read, tag, tagged};
 use crate::{Event, EventStore, EventType};
 
-/// Texts that a careless encoding into arrays, JSON, patterns or SQL would change.
+/// Texts that careless encoding into arrays, JSON, patterns or SQL would change.
 const TEXTS: [&str; 24] = [
     r#"a"b"#,
     r"a\b",
@@ -31,7 +31,7 @@ const TEXTS: [&str; 24] = [
     "a:b:c",
 ];
 
-pub(super) async fn tags_of_any_characters_come_back_and_are_found(store: &impl EventStore) {
+pub(super) async fn tags_with_special_characters_round_trip(store: &impl EventStore) {
     store.append(tagged(&TEXTS)).await.unwrap();
     for text in TEXTS {
         store.append(tagged(&[text])).await.unwrap();
@@ -47,7 +47,7 @@ pub(super) async fn tags_of_any_characters_come_back_and_are_found(store: &impl 
     }
 }
 
-pub(super) async fn a_tag_matches_only_itself(store: &impl EventStore) {
+pub(super) async fn tag_matches_only_itself(store: &impl EventStore) {
     let near = [
         "course:1",
         "course:10",
@@ -80,8 +80,10 @@ pub(super) async fn a_tag_matches_only_itself(store: &impl EventStore) {
     }
 }
 
-/// In a log that is too long to be looked through for each query.
-pub(super) async fn tags_of_any_characters_are_told_apart(store: &impl EventStore) {
+/// The log is too long for a backend to scan it for each query.
+pub(super) async fn pairs_of_tags_with_special_characters_are_distinguished(
+    store: &impl EventStore,
+) {
     let pair = |index: usize| {
         let other = index * 7 + index / TEXTS.len();
         [TEXTS[index % TEXTS.len()], TEXTS[other % TEXTS.len()]]
@@ -108,7 +110,7 @@ pub(super) async fn tags_of_any_characters_are_told_apart(store: &impl EventStor
     }
 }
 
-pub(super) async fn types_of_any_characters_come_back_and_are_found(store: &impl EventStore) {
+pub(super) async fn types_with_special_characters_round_trip(store: &impl EventStore) {
     let longest = "語".repeat(EventType::MAX_CHARS);
     let types: Vec<&str> = TEXTS.into_iter().chain([longest.as_str()]).collect();
     let events: Vec<Event> = types
@@ -123,8 +125,8 @@ pub(super) async fn types_of_any_characters_come_back_and_are_found(store: &impl
     }
 }
 
-/// Appends one event with each of `data`, and passes where they come back equal.
-async fn assert_data_comes_back(store: &impl EventStore, data: &[&[u8]]) {
+/// Appends one event for each of `data`, and asserts that the log returns the same bytes.
+async fn assert_data_round_trips(store: &impl EventStore, data: &[&[u8]]) {
     let event = |data: &&[u8]| Event::builder("Happened").data(*data).build().unwrap();
     store
         .append(data.iter().map(event).collect::<Vec<_>>())
@@ -141,7 +143,7 @@ async fn assert_data_comes_back(store: &impl EventStore, data: &[&[u8]]) {
     }
 }
 
-pub(super) async fn json_comes_back_byte_for_byte(store: &impl EventStore) {
+pub(super) async fn json_round_trips_byte_for_byte(store: &impl EventStore) {
     let texts = [
         r#"{"b":1,"a":2}"#,
         r#"{"a":1,"a":2}"#,
@@ -156,10 +158,10 @@ pub(super) async fn json_comes_back_byte_for_byte(store: &impl EventStore) {
         "{}",
         "null",
     ];
-    assert_data_comes_back(store, &texts.map(str::as_bytes)).await;
+    assert_data_round_trips(store, &texts.map(str::as_bytes)).await;
 }
 
-pub(super) async fn data_is_any_bytes(store: &impl EventStore) {
+pub(super) async fn arbitrary_bytes_round_trip(store: &impl EventStore) {
     let every_byte: Vec<u8> = (0..=255).collect();
     let large = vec![0xa5; 300_000];
     let data: [&[u8]; 7] = [
@@ -175,10 +177,10 @@ pub(super) async fn data_is_any_bytes(store: &impl EventStore) {
         .into_iter()
         .chain([every_byte.as_slice(), &large])
         .collect();
-    assert_data_comes_back(store, &data).await;
+    assert_data_round_trips(store, &data).await;
 }
 
-pub(super) async fn metadata_keeps_its_order_and_its_characters(store: &impl EventStore) {
+pub(super) async fn metadata_keeps_order_and_characters(store: &impl EventStore) {
     let mut given: Vec<(&str, &str)> = vec![("z", "1"), ("a", "2"), ("m", ""), ("10", "x")];
     given.extend(TEXTS.iter().map(|text| (*text, *text)));
     let builder = given
@@ -193,7 +195,7 @@ pub(super) async fn metadata_keeps_its_order_and_its_characters(store: &impl Eve
     assert_eq!(events[0].metadata_value("absent"), None);
 }
 
-pub(super) async fn correlation_and_causation_are_metadata(store: &impl EventStore) {
+pub(super) async fn correlation_and_causation_ids_are_metadata(store: &impl EventStore) {
     let event = Event::builder("Happened")
         .correlation_id("request-1")
         .causation_id("command-2");
@@ -207,7 +209,7 @@ pub(super) async fn correlation_and_causation_are_metadata(store: &impl EventSto
     assert_eq!(metadata, expected);
 }
 
-pub(super) async fn tags_are_a_set(store: &impl EventStore) {
+pub(super) async fn duplicate_tags_are_stored_once(store: &impl EventStore) {
     store
         .append([tagged(&["b", "a", "b", "a"]), tagged(&[])])
         .await
@@ -217,7 +219,7 @@ pub(super) async fn tags_are_a_set(store: &impl EventStore) {
     assert_eq!(events[1].tags().count(), 0);
 }
 
-pub(super) async fn an_event_may_have_many_tags(store: &impl EventStore) {
+pub(super) async fn event_with_200_tags_is_stored(store: &impl EventStore) {
     let tags: Vec<String> = (0..200).map(|number| format!("tag:{number:03}")).collect();
     let names: Vec<&str> = tags.iter().map(String::as_str).collect();
     store.append(tagged(&names)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A decision model: project, decide, append, begin again after a conflict.
+//! A decision model projects, decides and appends, and starts again after a conflict.
 
 use super::fixture::{Refusal, at, head, many, query, tag, tagged};
 use crate::{DecisionModel, Error, Event, EventStore, Projector};
@@ -8,13 +8,14 @@ fn counting() -> DecisionModel<Projector<u64>> {
     DecisionModel::new(Projector::counter(tag("a")))
 }
 
-/// Appends while a decision is being made, as another caller would.
-fn meanwhile(store: &impl EventStore, event: Event) {
+/// Appends in the middle of a decision, as another caller might.
+fn interfere(store: &impl EventStore, event: Event) {
     let append = async { store.append(event).await };
+    // The decision closure is synchronous, so the append has to block its thread.
     tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(append)).unwrap();
 }
 
-pub(super) async fn events_are_appended_under_the_condition_of_the_state(store: &impl EventStore) {
+pub(super) async fn decision_appends_under_condition_of_its_state(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
     let model = counting();
     let decided = model.decide(store, |count| {
@@ -29,13 +30,13 @@ pub(super) async fn events_are_appended_under_the_condition_of_the_state(store: 
     );
 }
 
-pub(super) async fn it_is_made_again_after_a_conflict(store: &impl EventStore) {
+pub(super) async fn decision_is_retried_after_conflict(store: &impl EventStore) {
     let mut seen = Vec::new();
     let model = counting();
     let decided = model.decide(store, |count| {
         seen.push(count);
         if seen.len() < 4 {
-            meanwhile(store, tagged(&["a"]));
+            interfere(store, tagged(&["a"]));
         }
         Ok::<_, Error>(tagged(&["a", "decided"]))
     });
@@ -48,14 +49,14 @@ pub(super) async fn it_is_made_again_after_a_conflict(store: &impl EventStore) {
     assert_eq!(store.count(&tag("decided")).await.unwrap(), 1);
 }
 
-pub(super) async fn it_is_made_as_often_as_allowed(store: &impl EventStore) {
+pub(super) async fn decision_stops_after_max_attempts(store: &impl EventStore) {
     for (allowed, expected) in [(0, 1), (1, 1), (3, 3)] {
         let before = head(store).await;
         let mut made = 0;
         let model = counting().max_attempts(allowed);
         let answer = model.decide(store, |_| {
             made += 1;
-            meanwhile(store, tagged(&["a"]));
+            interfere(store, tagged(&["a"]));
             Ok::<_, Error>(tagged(&["decided"]))
         });
         match answer.await {
@@ -69,16 +70,16 @@ pub(super) async fn it_is_made_as_often_as_allowed(store: &impl EventStore) {
     assert!(!store.exists(&tag("decided")).await.unwrap());
 }
 
-pub(super) async fn what_is_not_its_concern_does_not_interrupt_it(store: &impl EventStore) {
+pub(super) async fn decision_ignores_unrelated_events(store: &impl EventStore) {
     let model = counting();
     let decided = model.decide(store, |_| {
-        meanwhile(store, tagged(&["other"]));
+        interfere(store, tagged(&["other"]));
         Ok::<_, Error>(tagged(&["a"]))
     });
     assert_eq!(decided.await.unwrap().attempts, 1);
 }
 
-pub(super) async fn no_events_append_nothing(store: &impl EventStore) {
+pub(super) async fn decision_without_events_appends_nothing(store: &impl EventStore) {
     let decided = counting()
         .decide(store, |_| Ok::<Vec<Event>, Error>(Vec::new()))
         .await
@@ -87,7 +88,7 @@ pub(super) async fn no_events_append_nothing(store: &impl EventStore) {
     assert_eq!(head(store).await, 0);
 }
 
-pub(super) async fn a_refusal_is_handed_on(store: &impl EventStore) {
+pub(super) async fn refusal_is_returned_to_the_caller(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
     let full = |count| {
         if count < 2 {

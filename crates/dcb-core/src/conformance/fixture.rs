@@ -1,8 +1,8 @@
-//! The short words that the cases are written in.
+//! Helpers for the cases.
 
 use crate::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 
-/// Passes where `call` answers with an error of this pattern.
+/// Asserts that `call` returns an error that matches the pattern.
 macro_rules! assert_refused {
     ($call:expr, $pattern:pat $(if $guard:expr)?) => {{
         let answer = $call;
@@ -19,17 +19,17 @@ pub(super) fn event(event_type: &str, tags: &[&str]) -> Event {
         .expect("the event is valid")
 }
 
-/// An event with these tags, of a type that does not matter.
+/// An event with these tags and an arbitrary type.
 pub(super) fn tagged(tags: &[&str]) -> Event {
     event("Happened", tags)
 }
 
-/// So many events with this tag.
+/// `count` events with this tag.
 pub(super) fn many(count: usize, tag: &str) -> Vec<Event> {
     (0..count).map(|_| tagged(&[tag])).collect()
 }
 
-/// The query of one item.
+/// A query with one item.
 pub(super) fn query(types: &[&str], tags: &[&str]) -> Query {
     let item = Query::builder()
         .event_types(types.iter().copied())
@@ -37,12 +37,11 @@ pub(super) fn query(types: &[&str], tags: &[&str]) -> Query {
     item.build().expect("the query is valid")
 }
 
-/// The query of the events with this tag.
+/// A query for the events with this tag.
 pub(super) fn tag(tag: &str) -> Query {
     query(&[], &[tag])
 }
 
-/// The position of this number.
 pub(super) fn at(number: u64) -> Position {
     Position::new(number).expect("positions begin at 1")
 }
@@ -52,7 +51,7 @@ pub(super) async fn log(store: &impl EventStore) -> Vec<SequencedEvent> {
     read(store, &Query::all()).await
 }
 
-/// All events that match.
+/// All events that match `query`.
 pub(super) async fn read(store: &impl EventStore, query: &Query) -> Vec<SequencedEvent> {
     store
         .query(query, ReadOptions::new())
@@ -61,17 +60,17 @@ pub(super) async fn read(store: &impl EventStore, query: &Query) -> Vec<Sequence
         .events
 }
 
-/// The number of the last position, 0 of an empty log.
+/// The last position as a number, 0 if the log is empty.
 pub(super) async fn head(store: &impl EventStore) -> u64 {
     Position::number_or_zero(store.head().await.expect("the head can be read"))
 }
 
-/// The positions of the events, as numbers.
+/// The positions of the events as numbers.
 pub(super) fn positions(events: &[SequencedEvent]) -> Vec<u64> {
     events.iter().map(|event| event.position().get()).collect()
 }
 
-/// What a decision may be refused with.
+/// Reasons for a decision to fail.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Full,

@@ -1,4 +1,4 @@
-//! An id is unique in the log; the same append again is answered as the first time.
+//! Ids are unique in the log, and a repeated append gets the answer of the first.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ fn id(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-/// The event number `number`, with that id and a tag that tells it from the others.
+/// An event whose id and tag contain `number`.
 fn numbered(number: u128) -> Event {
     tagged(&[&format!("n:{number}")]).with_id(id(number))
 }
@@ -18,7 +18,7 @@ async fn positions_of(store: &impl EventStore, events: impl Into<Vec<Event>>) ->
     store.append(events).await.unwrap().positions().collect()
 }
 
-/// Passes where the events are refused for this id, and nothing is written.
+/// Asserts that the append is refused because of this id and writes nothing.
 async fn assert_taken(store: &impl EventStore, events: impl Into<Vec<Event>>, taken: u128) {
     let before = log(store).await;
     let answer = store.append(events).await;
@@ -26,7 +26,7 @@ async fn assert_taken(store: &impl EventStore, events: impl Into<Vec<Event>>, ta
     assert_eq!(log(store).await, before, "nothing is written");
 }
 
-pub(super) async fn the_same_append_again_returns_the_first_positions(store: &impl EventStore) {
+pub(super) async fn repeated_append_returns_first_positions(store: &impl EventStore) {
     store.append(tagged(&[])).await.unwrap();
     let events = [numbered(1), numbered(2)];
     let first = store.append(events.clone()).await.unwrap();
@@ -37,7 +37,7 @@ pub(super) async fn the_same_append_again_returns_the_first_positions(store: &im
     assert_eq!(head(store).await, 4);
 }
 
-pub(super) async fn the_condition_is_not_evaluated_again(store: &impl EventStore) {
+pub(super) async fn repeated_append_ignores_condition(store: &impl EventStore) {
     let condition = AppendCondition::fail_if(tag("n:1"));
     let first = store
         .append_if(numbered(1), condition.clone())
@@ -54,7 +54,7 @@ pub(super) async fn the_condition_is_not_evaluated_again(store: &impl EventStore
     );
 }
 
-pub(super) async fn tracking_is_not_evaluated_again(store: &impl EventStore) {
+pub(super) async fn repeated_append_ignores_tracking(store: &impl EventStore) {
     let append = Append::new(numbered(1)).tracking(Tracking::new("upstream", 5).unwrap());
     let first = store.submit(append.clone()).await.unwrap();
     assert_eq!(store.submit(append).await.unwrap(), first);
@@ -63,7 +63,7 @@ pub(super) async fn tracking_is_not_evaluated_again(store: &impl EventStore) {
     assert_eq!(store.tracked("upstream").await.unwrap(), Some(5));
 }
 
-pub(super) async fn the_same_content_is_told_by_the_stored_form(store: &impl EventStore) {
+pub(super) async fn repeated_append_compares_tags_as_sets(store: &impl EventStore) {
     let first = store
         .append(tagged(&["a", "b"]).with_id(id(1)))
         .await
@@ -75,7 +75,7 @@ pub(super) async fn the_same_content_is_told_by_the_stored_form(store: &impl Eve
     assert_eq!(again, first, "tags are a set");
 }
 
-pub(super) async fn an_id_with_other_content_is_refused(store: &impl EventStore) {
+pub(super) async fn known_id_with_other_content_is_refused(store: &impl EventStore) {
     let built = |event_type: &str, tag: &str, keys: [&str; 2], data: &str| {
         let event = Event::builder(event_type).id(id(1)).tag(tag).data(data);
         keys.iter()
@@ -92,6 +92,7 @@ pub(super) async fn an_id_with_other_content_is_refused(store: &impl EventStore)
         built("A", "u", ["k", "l"], "1"),
         built("A", "t", ["l", "k"], "1"),
         built("A", "t", ["k", "m"], "1"),
+        // Data is compared as bytes, not as JSON.
         built("A", "t", ["k", "l"], "1 "),
         event("A", &[]).with_id(id(1)),
     ] {
@@ -99,14 +100,14 @@ pub(super) async fn an_id_with_other_content_is_refused(store: &impl EventStore)
     }
 }
 
-pub(super) async fn a_batch_stored_in_part_is_refused(store: &impl EventStore) {
+pub(super) async fn partly_stored_append_is_refused(store: &impl EventStore) {
     store.append([numbered(1), numbered(2)]).await.unwrap();
     assert_taken(store, [numbered(3), numbered(2), numbered(1)], 2).await;
     assert_taken(store, [numbered(1), tagged(&["without an id"])], 1).await;
     assert_taken(store, [tagged(&["other"]).with_id(id(2)), numbered(3)], 2).await;
 }
 
-pub(super) async fn of_a_batch_stored_whole_the_differing_id_is_named(store: &impl EventStore) {
+pub(super) async fn stored_append_with_other_content_names_the_id(store: &impl EventStore) {
     store
         .append([numbered(1), numbered(2), numbered(3)])
         .await
@@ -116,7 +117,7 @@ pub(super) async fn of_a_batch_stored_whole_the_differing_id_is_named(store: &im
     assert_taken(store, [numbered(1), other(3), other(2)], 3).await;
 }
 
-pub(super) async fn stored_events_are_found_in_any_grouping(store: &impl EventStore) {
+pub(super) async fn stored_events_are_recognized_in_any_grouping(store: &impl EventStore) {
     store
         .append([numbered(1), numbered(2), numbered(3)])
         .await
@@ -136,7 +137,7 @@ pub(super) async fn stored_events_are_found_in_any_grouping(store: &impl EventSt
     assert_eq!(head(store).await, 5);
 }
 
-pub(super) async fn an_id_twice_in_one_append_is_refused(store: &impl EventStore) {
+pub(super) async fn id_repeated_within_an_append_is_refused(store: &impl EventStore) {
     assert_taken(store, [numbered(1), numbered(1)], 1).await;
     assert_taken(
         store,

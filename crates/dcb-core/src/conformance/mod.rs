@@ -1,8 +1,8 @@
-//! The tests that every backend passes: the meaning of [`EventStore`], one case a sentence.
+//! Tests that every backend must pass. Together they define the meaning of [`EventStore`].
 //!
-//! A backend gets all of them by one line, which makes a test of each case. The factory makes a
-//! store over a fresh, empty log with the default [`Limits`](crate::Limits); it is called at least
-//! once a test, inside a multi-threaded tokio runtime.
+//! One line gives a backend the whole suite, with one test per case. The factory opens a store over
+//! a new, empty log with the default [`Limits`](crate::Limits). Each test calls the factory at least
+//! once, inside a multi-threaded tokio runtime.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -10,10 +10,10 @@
 //! # fn main() {}
 //! ```
 //!
-//! What concerns concurrency runs with each number of callers in [`CALLERS`]. [`history`] compares
-//! random histories with those of the memory store, as many as [`effort`] says; [`checker`] makes
-//! concurrent decisions and replays the log afterwards. Both can be run on their own, against
-//! several processes too.
+//! Cases about concurrency run once for each number of callers in [`CALLERS`]. [`history`] compares
+//! the store's answers in random histories with those of the memory store. [`checker`] makes
+//! concurrent decisions and replays the log afterwards. You can also run both directly, for example
+//! from several processes. [`effort`] sets the number of repetitions.
 
 mod append;
 mod callers;
@@ -41,29 +41,32 @@ use std::sync::Arc;
 
 use crate::EventStore;
 
-/// How many callers at once the cases about concurrency run with.
+/// The numbers of concurrent callers that the cases about concurrency run with.
 pub const CALLERS: [usize; 3] = [2, 10, 100];
 
-/// One thing that every store does.
+/// One rule of [`EventStore`], as a test.
 pub struct Case<S> {
-    /// Its topic and its name, as in `condition::after_is_exclusive`.
+    /// Topic and name, as in `condition::after_is_exclusive`.
     pub name: &'static str,
+    // In an `Arc`, because cases with concurrent callers share the store between tasks.
     run: fn(Arc<S>) -> Run,
 }
 
 type Run = Pin<Box<dyn Future<Output = ()>>>;
 
 impl<S: EventStore + 'static> Case<S> {
-    /// Shows it on this store, whose log must be empty.
+    /// Tests the rule on `store`, whose log must be empty.
     ///
     /// # Panics
-    /// Where the store does otherwise.
+    /// If the store breaks the rule.
     pub async fn run(&self, store: S) {
         (self.run)(Arc::new(store)).await;
     }
 }
 
-/// The one list of the cases: hands it to the macro in brackets, after the tokens in parentheses.
+/// The only list of the cases. Calls the macro named in brackets with the tokens in parentheses,
+/// followed by the list.
+// A macro, because the list becomes both the test functions of a backend and the value of `cases`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_conformance_case {
@@ -71,155 +74,155 @@ macro_rules! for_each_conformance_case {
         $($then)+! {
             ($($with)*)
             append {
-                an_empty_log_has_no_head
+                empty_log_has_no_head
                 positions_are_dense_from_one
-                one_append_gets_consecutive_positions_in_order
-                a_refused_append_writes_nothing_and_burns_no_position
-                ids_are_made_where_absent_and_kept_where_given
-                the_time_of_recording_is_kept_in_whole_microseconds
-                the_largest_append_is_stored_whole
+                events_of_one_append_get_consecutive_positions
+                refused_append_writes_nothing_and_uses_no_position
+                missing_ids_are_generated_and_given_ids_kept
+                recorded_at_has_microsecond_precision
+                append_of_maximum_size_is_stored
             }
             condition {
-                without_after_any_match_conflicts
+                condition_without_after_conflicts_with_any_match
                 after_is_exclusive
-                after_may_be_any_position_up_to_the_head
+                after_up_to_the_head_is_accepted
                 after_beyond_the_head_is_refused
-                a_conflict_names_the_first_match_past_after
-                every_event_is_a_legal_boundary
-                each_item_is_enforced
-                many_items_are_enforced
-                an_item_needs_type_and_tags_in_one_event
-                the_events_of_the_append_itself_do_not_count
-                the_builders_say_what_they_mean
+                conflict_returns_first_match_past_after
+                query_all_is_a_valid_condition
+                each_query_item_is_enforced
+                maximum_number_of_query_items_is_enforced
+                item_matches_type_and_tags_in_one_event
+                condition_ignores_events_of_its_append
+                fail_if_exists_builders_match_type_and_tag
             }
             content {
-                tags_of_any_characters_come_back_and_are_found
-                a_tag_matches_only_itself
-                tags_of_any_characters_are_told_apart
-                types_of_any_characters_come_back_and_are_found
-                json_comes_back_byte_for_byte
-                data_is_any_bytes
-                metadata_keeps_its_order_and_its_characters
-                correlation_and_causation_are_metadata
-                tags_are_a_set
-                an_event_may_have_many_tags
+                tags_with_special_characters_round_trip
+                tag_matches_only_itself
+                pairs_of_tags_with_special_characters_are_distinguished
+                types_with_special_characters_round_trip
+                json_round_trips_byte_for_byte
+                arbitrary_bytes_round_trip
+                metadata_keeps_order_and_characters
+                correlation_and_causation_ids_are_metadata
+                duplicate_tags_are_stored_once
+                event_with_200_tags_is_stored
             }
             idempotency {
-                the_same_append_again_returns_the_first_positions
-                the_condition_is_not_evaluated_again
-                tracking_is_not_evaluated_again
-                the_same_content_is_told_by_the_stored_form
-                an_id_with_other_content_is_refused
-                a_batch_stored_in_part_is_refused
-                of_a_batch_stored_whole_the_differing_id_is_named
-                stored_events_are_found_in_any_grouping
-                an_id_twice_in_one_append_is_refused
+                repeated_append_returns_first_positions
+                repeated_append_ignores_condition
+                repeated_append_ignores_tracking
+                repeated_append_compares_tags_as_sets
+                known_id_with_other_content_is_refused
+                partly_stored_append_is_refused
+                stored_append_with_other_content_names_the_id
+                stored_events_are_recognized_in_any_grouping
+                id_repeated_within_an_append_is_refused
             }
             order_of_checks {
-                size_comes_before_repeated_ids
-                repeated_ids_come_before_stored_ones
-                stored_ids_come_before_after_beyond_the_head
-                after_beyond_the_head_comes_before_tracking
-                tracking_comes_before_the_condition
+                size_is_checked_before_repeated_ids
+                repeated_ids_are_checked_before_stored_ids
+                stored_ids_are_checked_before_after_beyond_head
+                after_beyond_head_is_checked_before_tracking
+                tracking_is_checked_before_condition
             }
             query {
-                types_are_alternatives
-                tags_are_all_required
+                types_of_an_item_are_alternatives
+                all_tags_of_an_item_are_required
                 items_are_alternatives
-                all_means_every_event
-                count_and_exists_agree_with_the_events
-                an_extent_is_that_of_the_events
+                query_all_matches_every_event
+                count_and_exists_agree_with_events
+                extent_agrees_with_events
             }
             read {
-                every_combination_of_options
-                crowds_are_read_like_stragglers
-                the_head_is_told_also_where_nothing_matches
-                a_limit_of_zero_reads_the_head_alone
+                options_combine_in_every_way
+                dense_and_sparse_matches_read_alike
+                read_without_match_returns_head
+                limit_of_zero_returns_only_the_head
                 after_beyond_the_head_is_refused
-                from_beyond_the_head_reads_nothing
-                extreme_numbers_are_legal
-                pages_by_position_make_up_the_log
+                from_beyond_the_head_returns_no_events
+                extreme_positions_and_limits_are_accepted
+                pages_by_position_cover_the_log
             }
             stream {
-                it_yields_what_a_query_returns
-                it_is_one_snapshot
-                it_may_be_dropped_on_the_way
+                stream_yields_the_events_of_a_query
+                stream_reads_one_snapshot
+                stream_can_be_dropped_early
             }
             command {
-                it_is_kept_with_its_events
-                its_content_comes_back
-                a_refused_append_leaves_no_command
-                an_append_sent_again_keeps_it_once
-                pages_make_up_the_log_of_commands
-                a_large_command_is_refused
-                an_executor_decides_again_after_a_conflict
-                an_executor_keeps_nothing_of_what_was_refused
-                commands_at_once_are_kept_beside_their_events
+                command_is_stored_with_its_events
+                command_content_round_trips
+                refused_append_stores_no_command
+                repeated_append_stores_command_once
+                pages_cover_the_command_log
+                too_large_command_is_refused
+                executor_retries_after_conflict
+                executor_stores_nothing_after_refusal
+                concurrent_commands_are_stored_with_their_events
             }
             subscription {
-                it_yields_what_is_there_then_what_comes
-                it_begins_after_a_position
-                a_shortened_log_ends_it
-                batches_tell_how_far_the_log_was_read
-                the_rest_of_a_batch_is_a_batch
-                a_dropped_wait_loses_nothing
-                every_subscriber_gets_every_event_once_under_load
-                a_wait_ends_when_the_position_is_there
+                subscription_yields_existing_then_new_events
+                subscription_starts_after_a_position
+                subscription_after_beyond_head_ends_with_error
+                batches_report_progress
+                next_batch_returns_rest_of_started_batch
+                dropped_next_loses_no_event
+                subscribers_under_load_get_each_event_once
+                wait_for_returns_once_position_is_reached
             }
             projection {
-                an_empty_log_gives_the_initial_state
-                nothing_that_matches_gives_the_initial_state
-                projectors_share_one_pass
-                a_vector_of_projectors_is_one_projection
-                the_condition_protects_what_was_read
-                the_condition_protects_nothing_else
-                the_stream_shows_each_state
-                the_stream_begins_after_a_position
-                a_refused_projection_leaks_no_permit
-                a_projection_dropped_on_the_way_leaks_no_permit
-                a_failed_projection_leaks_no_permit
+                empty_log_gives_initial_state
+                log_without_match_gives_initial_state
+                tuple_of_projectors_is_one_projection
+                vector_of_projectors_is_one_projection
+                condition_conflicts_with_events_of_the_projection
+                condition_ignores_unrelated_events
+                project_stream_yields_each_state
+                project_stream_starts_after_a_position
+                refused_projection_leaks_no_permit
+                dropped_projection_leaks_no_permit
+                failed_projection_leaks_no_permit
             }
             decision {
-                events_are_appended_under_the_condition_of_the_state
-                it_is_made_again_after_a_conflict
-                it_is_made_as_often_as_allowed
-                what_is_not_its_concern_does_not_interrupt_it
-                no_events_append_nothing
-                a_refusal_is_handed_on
+                decision_appends_under_condition_of_its_state
+                decision_is_retried_after_conflict
+                decision_stops_after_max_attempts
+                decision_ignores_unrelated_events
+                decision_without_events_appends_nothing
+                refusal_is_returned_to_the_caller
             }
             tracking {
-                nothing_is_tracked_at_first
-                it_is_stored_by_the_same_commit
-                it_must_strictly_increase
-                each_source_is_on_its_own
-                a_refused_append_tracks_nothing
-                its_bounds_are_legal
-                one_of_many_callers_processes_a_position
+                source_without_tracking_has_no_position
+                tracking_is_stored_with_its_append
+                tracking_must_strictly_increase
+                sources_are_tracked_independently
+                refused_append_tracks_nothing
+                smallest_and_largest_tracking_are_accepted
+                one_of_many_callers_tracks_a_position
             }
             validation {
-                an_append_has_at_least_one_event
-                an_append_has_at_most_a_thousand_events
-                an_event_has_at_most_a_mebibyte
-                an_append_has_at_most_64_mebibytes
-                what_the_vocabulary_refuses_never_reaches_a_store
+                empty_append_is_refused
+                append_of_over_1000_events_is_refused
+                event_over_one_mebibyte_is_refused
+                append_over_64_mebibytes_is_refused
+                invalid_values_are_refused_before_the_store
             }
             races {
-                one_caller_wins_a_condition
-                an_open_reader_hides_nothing
-                either_item_of_a_condition_is_enforced
-                a_decision_is_protected_for_all_its_entities
-                readers_by_position_miss_nothing
-                a_decision_counts_what_it_depends_on
+                one_of_many_callers_wins_a_condition
+                open_stream_hides_no_conflict
+                condition_with_two_items_conflicts_on_either
+                decision_over_two_entities_is_protected
+                paging_reader_misses_no_event
+                decisions_agree_with_replayed_log
                 disjoint_boundaries_never_conflict
-                a_projection_sees_one_snapshot
-                one_append_sent_many_times_is_stored_once
+                concurrent_projection_reads_one_snapshot
+                concurrent_retries_of_one_append_store_it_once
             }
         }
     };
 }
 
-/// Makes one test of each case, for the store that the factory makes: an `async` closure, or the
-/// name of an `async` function, without arguments.
+/// Defines one test per case. The factory is an `async` closure, or the name of an `async`
+/// function, that takes no arguments and returns the store.
 #[macro_export]
 macro_rules! conformance_suite {
     ($factory:expr) => {
@@ -267,35 +270,36 @@ macro_rules! case_list {
     };
 }
 
-/// Every case that needs one store, in the order of the list.
+/// All cases, in the order of the list.
 pub fn cases<S: EventStore + 'static>() -> Vec<Case<S>> {
     for_each_conformance_case!([case_list], ())
 }
 
-/// Runs the case of this name in a runtime of its own, on a store that `factory` makes there.
+/// Runs the case of this name, on a store that `factory` opens, in a new runtime.
 ///
 /// # Panics
-/// Where the store fails the case, and where there is no such case.
+/// If the store fails the case, or if no case has this name.
 pub fn run<S: EventStore + 'static>(name: &str, factory: impl AsyncFnOnce() -> S) {
     let case = cases::<S>().into_iter().find(|case| case.name == name);
-    let case = case.unwrap_or_else(|| panic!("there is no case {name}"));
+    let case = case.unwrap_or_else(|| panic!("no case is named {name}"));
+    // A runtime per case: dropping it ends tasks that a failed case leaves behind.
     runtime().block_on(async { case.run(factory().await).await });
 }
 
-/// `REGISTRAR_EFFORT`, or `default` where it is not set: how often to repeat what only shows with
-/// many repetitions.
+/// The number of repetitions for tests that may need many to find a fault: the environment variable
+/// `REGISTRAR_EFFORT`, or `default` if the variable is not set.
 ///
 /// # Panics
-/// Where it is set to something else than a number.
+/// If the variable is set and is not a number.
 pub fn effort(default: usize) -> usize {
     match std::env::var("REGISTRAR_EFFORT") {
-        Ok(text) => text.parse().expect("REGISTRAR_EFFORT is a number"),
+        Ok(text) => text.parse().expect("REGISTRAR_EFFORT must be a number"),
         Err(_) => default,
     }
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    // More threads than one even on a machine with one core: the races need them.
+    // The races need several threads, even on a machine with one core.
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .enable_all()

@@ -1,4 +1,4 @@
-//! Where an append is wrong in two ways, every store names the same one.
+//! If an append breaks two rules, every store reports the same one.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ fn with_id(number: u128) -> Event {
     tagged(&["a"]).with_id(Uuid::from_u128(number))
 }
 
-/// A condition that is beyond the head of any log of these cases.
+/// A condition whose `after` is beyond the head of every log in these cases.
 fn beyond() -> AppendCondition {
     AppendCondition::fail_if(tag("a")).after(at(1000))
 }
@@ -18,7 +18,7 @@ fn upstream(position: u64) -> Tracking {
     Tracking::new("upstream", position).unwrap()
 }
 
-pub(super) async fn size_comes_before_repeated_ids(store: &impl EventStore) {
+pub(super) async fn size_is_checked_before_repeated_ids(store: &impl EventStore) {
     let large = vec![0; Limits::default().max_event_bytes];
     let large = Event::builder("Large")
         .id(Uuid::from_u128(1))
@@ -29,20 +29,20 @@ pub(super) async fn size_comes_before_repeated_ids(store: &impl EventStore) {
     assert_refused!(answer, Error::Invalid { .. });
 }
 
-pub(super) async fn repeated_ids_come_before_stored_ones(store: &impl EventStore) {
+pub(super) async fn repeated_ids_are_checked_before_stored_ids(store: &impl EventStore) {
     store.append(with_id(1)).await.unwrap();
     let answer = store.append([with_id(1), with_id(2), with_id(2)]).await;
     assert_refused!(answer, Error::DuplicateEventId { id } if *id == Uuid::from_u128(2));
 }
 
-pub(super) async fn stored_ids_come_before_after_beyond_the_head(store: &impl EventStore) {
+pub(super) async fn stored_ids_are_checked_before_after_beyond_head(store: &impl EventStore) {
     let first = store.append(with_id(1)).await.unwrap();
     assert_eq!(store.append_if(with_id(1), beyond()).await.unwrap(), first);
     let answer = store.append_if([with_id(1), with_id(2)], beyond()).await;
     assert_refused!(answer, Error::DuplicateEventId { .. });
 }
 
-pub(super) async fn after_beyond_the_head_comes_before_tracking(store: &impl EventStore) {
+pub(super) async fn after_beyond_head_is_checked_before_tracking(store: &impl EventStore) {
     store
         .submit(Append::new(tagged(&["a"])).tracking(upstream(5)))
         .await
@@ -53,7 +53,7 @@ pub(super) async fn after_beyond_the_head_comes_before_tracking(store: &impl Eve
     assert_refused!(store.submit(append).await, Error::AfterBeyondHead { .. });
 }
 
-pub(super) async fn tracking_comes_before_the_condition(store: &impl EventStore) {
+pub(super) async fn tracking_is_checked_before_condition(store: &impl EventStore) {
     store
         .submit(Append::new(tagged(&["a"])).tracking(upstream(5)))
         .await

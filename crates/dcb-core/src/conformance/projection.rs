@@ -1,11 +1,11 @@
-//! A projection folds one snapshot, and its condition protects what was read.
+//! A projection folds the events of one snapshot, and its condition guards the events it depends on.
 
 use std::time::Duration;
 
 use super::fixture::{assert_refused, at, event, many, query, tag, tagged};
 use crate::{Error, EventStore, Projector, Query};
 
-pub(super) async fn an_empty_log_gives_the_initial_state(store: &impl EventStore) {
+pub(super) async fn empty_log_gives_initial_state(store: &impl EventStore) {
     let projected = store
         .project(&Projector::new(tag("a"), 41, |_, _| ()))
         .await
@@ -19,7 +19,7 @@ pub(super) async fn an_empty_log_gives_the_initial_state(store: &impl EventStore
     assert_refused!(again, Error::Conflict { position } if *position == at(1));
 }
 
-pub(super) async fn nothing_that_matches_gives_the_initial_state(store: &impl EventStore) {
+pub(super) async fn log_without_match_gives_initial_state(store: &impl EventStore) {
     store.append(many(3, "other")).await.unwrap();
     let projected = store.project(&Projector::exists(tag("a"))).await.unwrap();
     assert!(!projected.state);
@@ -27,7 +27,7 @@ pub(super) async fn nothing_that_matches_gives_the_initial_state(store: &impl Ev
     assert_eq!(projected.condition.fail_if_events_match, tag("a"));
 }
 
-pub(super) async fn projectors_share_one_pass(store: &impl EventStore) {
+pub(super) async fn tuple_of_projectors_is_one_projection(store: &impl EventStore) {
     let events = [
         event("A", &["x"]),
         event("B", &["x"]),
@@ -52,7 +52,7 @@ pub(super) async fn projectors_share_one_pass(store: &impl EventStore) {
     assert_eq!(projected.state, (2, 2, vec![1, 2, 4], false));
 }
 
-pub(super) async fn a_vector_of_projectors_is_one_projection(store: &impl EventStore) {
+pub(super) async fn vector_of_projectors_is_one_projection(store: &impl EventStore) {
     store
         .append([tagged(&["a"]), tagged(&["b"]), tagged(&["a", "b"])])
         .await
@@ -72,7 +72,7 @@ pub(super) async fn a_vector_of_projectors_is_one_projection(store: &impl EventS
     );
 }
 
-pub(super) async fn the_condition_protects_what_was_read(store: &impl EventStore) {
+pub(super) async fn condition_conflicts_with_events_of_the_projection(store: &impl EventStore) {
     store
         .append([tagged(&["a"]), tagged(&["b"])])
         .await
@@ -89,7 +89,7 @@ pub(super) async fn the_condition_protects_what_was_read(store: &impl EventStore
     }
 }
 
-pub(super) async fn the_condition_protects_nothing_else(store: &impl EventStore) {
+pub(super) async fn condition_ignores_unrelated_events(store: &impl EventStore) {
     store
         .append([event("A", &["x"]), event("B", &["x"])])
         .await
@@ -106,7 +106,7 @@ pub(super) async fn the_condition_protects_nothing_else(store: &impl EventStore)
         .unwrap();
 }
 
-pub(super) async fn the_stream_shows_each_state(store: &impl EventStore) {
+pub(super) async fn project_stream_yields_each_state(store: &impl EventStore) {
     store
         .append(["a", "other", "a", "a"].map(|name| tagged(&[name])))
         .await
@@ -125,7 +125,7 @@ pub(super) async fn the_stream_shows_each_state(store: &impl EventStore) {
     );
 }
 
-pub(super) async fn the_stream_begins_after_a_position(store: &impl EventStore) {
+pub(super) async fn project_stream_starts_after_a_position(store: &impl EventStore) {
     store.append(many(5, "a")).await.unwrap();
     let counter = Projector::counter(tag("a"));
     for after in 1..=5 {
@@ -142,7 +142,7 @@ pub(super) async fn the_stream_begins_after_a_position(store: &impl EventStore) 
     assert_refused!(answer, Error::AfterBeyondHead { .. });
 }
 
-pub(super) async fn a_refused_projection_leaks_no_permit(store: &impl EventStore) {
+pub(super) async fn refused_projection_leaks_no_permit(store: &impl EventStore) {
     let counter = Projector::counter(Query::all());
     let limit = store.projection_limit();
     let mut permits = Vec::new();
@@ -164,7 +164,7 @@ pub(super) async fn a_refused_projection_leaks_no_permit(store: &impl EventStore
     assert_eq!(limit.running(), 0);
 }
 
-pub(super) async fn a_projection_dropped_on_the_way_leaks_no_permit(store: &impl EventStore) {
+pub(super) async fn dropped_projection_leaks_no_permit(store: &impl EventStore) {
     store.append(many(1000, "a")).await.unwrap();
     let counter = Projector::counter(tag("a"));
     for _ in 0..20 {
@@ -172,14 +172,14 @@ pub(super) async fn a_projection_dropped_on_the_way_leaks_no_permit(store: &impl
         stream.next().await.unwrap().unwrap();
         assert_eq!(store.projection_limit().running(), 1);
         drop(stream);
-        // A time of zero polls the projection once, then drops it wherever it stands.
+        // A timeout of zero polls the projection once, then drops it at its first await.
         let _ = tokio::time::timeout(Duration::ZERO, store.project(&counter)).await;
         assert_eq!(store.projection_limit().running(), 0);
     }
     assert_eq!(store.project(&counter).await.unwrap().state, 1000);
 }
 
-pub(super) async fn a_failed_projection_leaks_no_permit(store: &impl EventStore) {
+pub(super) async fn failed_projection_leaks_no_permit(store: &impl EventStore) {
     let counter = Projector::counter(tag("a"));
     for _ in 0..3 {
         let answer = store

@@ -1,11 +1,11 @@
-//! What a query selects.
+//! The events that a query selects.
 
 use std::ops::{Bound, RangeBounds as _};
 
 use super::fixture::{at, event, log, positions, query, read, tag};
 use crate::{EventStore, Extent, Position, Query, SequencedEvent};
 
-/// Three types, and three tags in every combination that matters.
+/// Events of three types, with none, some or all of three tags.
 async fn fill(store: &impl EventStore) {
     let events = [
         event("A", &[]),
@@ -22,7 +22,7 @@ async fn assert_selects(store: &impl EventStore, query: Query, expected: &[u64])
     assert_eq!(positions(&read(store, &query).await), expected, "{query:?}");
 }
 
-pub(super) async fn types_are_alternatives(store: &impl EventStore) {
+pub(super) async fn types_of_an_item_are_alternatives(store: &impl EventStore) {
     fill(store).await;
     assert_selects(store, query(&["A"], &[]), &[1, 2]).await;
     assert_selects(store, query(&["C", "A"], &[]), &[1, 2, 5, 6]).await;
@@ -30,7 +30,7 @@ pub(super) async fn types_are_alternatives(store: &impl EventStore) {
     assert_selects(store, query(&["Absent", "B", "B"], &[]), &[3, 4]).await;
 }
 
-pub(super) async fn tags_are_all_required(store: &impl EventStore) {
+pub(super) async fn all_tags_of_an_item_are_required(store: &impl EventStore) {
     fill(store).await;
     assert_selects(store, tag("x"), &[2, 3, 4, 6]).await;
     assert_selects(store, query(&[], &["y", "x"]), &[4, 6]).await;
@@ -51,13 +51,13 @@ pub(super) async fn items_are_alternatives(store: &impl EventStore) {
     assert_selects(store, tag("absent").or(query(&["A"], &[])), &[1, 2]).await;
 }
 
-pub(super) async fn all_means_every_event(store: &impl EventStore) {
+pub(super) async fn query_all_matches_every_event(store: &impl EventStore) {
     fill(store).await;
     assert_selects(store, Query::all(), &[1, 2, 3, 4, 5, 6]).await;
     assert_selects(store, Query::all().or(tag("absent")), &[1, 2, 3, 4, 5, 6]).await;
 }
 
-pub(super) async fn count_and_exists_agree_with_the_events(store: &impl EventStore) {
+pub(super) async fn count_and_exists_agree_with_events(store: &impl EventStore) {
     fill(store).await;
     let events = log(store).await;
     for query in [
@@ -79,7 +79,7 @@ pub(super) async fn count_and_exists_agree_with_the_events(store: &impl EventSto
     }
 }
 
-pub(super) async fn an_extent_is_that_of_the_events(store: &impl EventStore) {
+pub(super) async fn extent_agrees_with_events(store: &impl EventStore) {
     let empty = Extent {
         count: 0,
         last: None,

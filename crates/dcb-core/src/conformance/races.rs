@@ -1,4 +1,4 @@
-//! What must not happen however many callers there are.
+//! Guarantees that must hold under any number of concurrent callers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::{
     SequencedEvent,
 };
 
-/// Passes where one of the answers is a success and all others are conflicts with it.
+/// Asserts that exactly one append succeeded and the others conflict with it.
 fn assert_one_winner(answers: &[Result<Appended, Error>]) {
     let winners: Vec<_> = answers.iter().flatten().collect();
     assert_eq!(
@@ -31,8 +31,8 @@ fn assert_one_winner(answers: &[Result<Appended, Error>]) {
     }
 }
 
-/// Of callers with the same condition one wins, whether or not it has an `after`.
-pub(super) async fn one_caller_wins_a_condition(store: &Arc<impl EventStore + 'static>) {
+/// The condition is the same for all callers, with `after` in every second round.
+pub(super) async fn one_of_many_callers_wins_a_condition(store: &Arc<impl EventStore + 'static>) {
     for callers in CALLERS {
         for round in 0..6 {
             let name = format!("seat {round} of {callers}");
@@ -51,8 +51,8 @@ pub(super) async fn one_caller_wins_a_condition(store: &Arc<impl EventStore + 's
     }
 }
 
-/// A conflict committed while an old reader is open is seen by every later condition and read.
-pub(super) async fn an_open_reader_hides_nothing(store: &Arc<impl EventStore + 'static>) {
+/// Every later condition and read sees an event that was committed while an old stream is open.
+pub(super) async fn open_stream_hides_no_conflict(store: &Arc<impl EventStore + 'static>) {
     store.append(many(500, "old")).await.unwrap();
     for callers in CALLERS {
         let before = head(store).await;
@@ -80,8 +80,10 @@ pub(super) async fn an_open_reader_hides_nothing(store: &Arc<impl EventStore + '
     }
 }
 
-/// Callers that write different tags under a condition on both exclude each other.
-pub(super) async fn either_item_of_a_condition_is_enforced(store: &Arc<impl EventStore + 'static>) {
+/// Callers that write different tags under a condition on both tags exclude each other.
+pub(super) async fn condition_with_two_items_conflicts_on_either(
+    store: &Arc<impl EventStore + 'static>,
+) {
     for callers in CALLERS {
         for round in 0..6 {
             let names = ["left", "right"].map(|side| format!("{side} {round} of {callers}"));
@@ -97,8 +99,8 @@ pub(super) async fn either_item_of_a_condition_is_enforced(store: &Arc<impl Even
     }
 }
 
-/// Two rooms share a number of seats: it is never exceeded, whichever room each caller books.
-pub(super) async fn a_decision_is_protected_for_all_its_entities(
+/// Two rooms share a number of seats. The bookings of both together never exceed it.
+pub(super) async fn decision_over_two_entities_is_protected(
     store: &Arc<impl EventStore + 'static>,
 ) {
     for callers in CALLERS {
@@ -117,19 +119,19 @@ pub(super) async fn a_decision_is_protected_for_all_its_entities(
     }
 }
 
-/// Books a seat in the room `own`, as long as both rooms together have one left.
-async fn book(store: &impl EventStore, rooms: &[String; 2], own: usize, seats: u64) -> bool {
+/// Books a seat in one of the rooms if the two rooms together have a free seat.
+async fn book(store: &impl EventStore, rooms: &[String; 2], room: usize, seats: u64) -> bool {
     let counters = Vec::from(rooms.each_ref().map(|room| Projector::counter(tag(room))));
-    // Each conflict is with the booking of another caller, and no more than `seats` are made.
+    // Each conflict is with a booking of another caller, and there are at most `seats` bookings.
     for _ in 0..=seats {
         let projected = store.project(&counters).await.unwrap();
         if projected.state.iter().sum::<u64>() >= seats {
             return false;
         }
-        // Other callers come between the projection and the append, however fast the store is.
+        // Give other callers a chance to append between projection and append, even on a fast store.
         tokio::task::yield_now().await;
         match store
-            .append_if(tagged(&[&rooms[own]]), projected.condition)
+            .append_if(tagged(&[&rooms[room]]), projected.condition)
             .await
         {
             Ok(_) => return true,
@@ -137,14 +139,15 @@ async fn book(store: &impl EventStore, rooms: &[String; 2], own: usize, seats: u
             Err(error) => panic!("answered {error:?}"),
         }
     }
-    panic!("met a conflict with more bookings than there are seats");
+    panic!("more conflicts than there are seats");
 }
 
-/// What a reader that pages by position collects until `done` is set and nothing is left.
+/// Pages by position until `done` is set and no events are left. Returns all events read.
 async fn follow(store: &impl EventStore, query: &Query, done: &AtomicBool) -> Vec<SequencedEvent> {
     let mut seen = Vec::new();
     let mut after: Option<Position> = None;
     loop {
+        // Read before the page: if the writers are done now, this page contains all their events.
         let last = done.load(Ordering::SeqCst);
         let page = store
             .query(query, ReadOptions::new().after(after))
@@ -164,8 +167,8 @@ async fn follow(store: &impl EventStore, query: &Query, done: &AtomicBool) -> Ve
     }
 }
 
-/// No event appears at or below a head that a reader has seen.
-pub(super) async fn readers_by_position_miss_nothing(store: &Arc<impl EventStore + 'static>) {
+/// No event appears at or below a head that a reader has already seen.
+pub(super) async fn paging_reader_misses_no_event(store: &Arc<impl EventStore + 'static>) {
     for callers in CALLERS {
         let name = format!("a {callers}");
         let done = Arc::new(AtomicBool::new(false));
@@ -199,10 +202,10 @@ pub(super) async fn readers_by_position_miss_nothing(store: &Arc<impl EventStore
     );
 }
 
-/// Each decision stores the count of matches that it saw; the log, replayed, must agree. It finds
-/// what simpler races pass: a decision over `a OR b` that read `b` while an `a` before it was on
-/// its way.
-pub(super) async fn a_decision_counts_what_it_depends_on(store: &Arc<impl EventStore + 'static>) {
+/// Each decision stores the number of matches it saw, and the replayed log must agree. The test
+/// finds a fault that simpler races miss: a decision over `a OR b` that reads a `b` while an `a`
+/// with a lower position is not yet visible.
+pub(super) async fn decisions_agree_with_replayed_log(store: &Arc<impl EventStore + 'static>) {
     for callers in CALLERS {
         let workload = Workload {
             seed: callers as u64,
@@ -218,7 +221,7 @@ pub(super) async fn a_decision_counts_what_it_depends_on(store: &Arc<impl EventS
     }
 }
 
-/// Callers that have nothing to do with each other never meet a conflict.
+/// Callers with unrelated conditions never conflict.
 pub(super) async fn disjoint_boundaries_never_conflict(store: &Arc<impl EventStore + 'static>) {
     for callers in CALLERS {
         at_once(store, callers, |store, number| async move {
@@ -234,9 +237,11 @@ pub(super) async fn disjoint_boundaries_never_conflict(store: &Arc<impl EventSto
     }
 }
 
-/// Both tags are always written together, so no projection may count them unequal; and what it
-/// counted is what the log has up to the `after` of its condition.
-pub(super) async fn a_projection_sees_one_snapshot(store: &Arc<impl EventStore + 'static>) {
+/// Both tags are always written together, so every projection must count the same number of each.
+/// The count must match the log up to the `after` of the projection's condition.
+pub(super) async fn concurrent_projection_reads_one_snapshot(
+    store: &Arc<impl EventStore + 'static>,
+) {
     for callers in CALLERS {
         let names = [format!("a {callers}"), format!("b {callers}")];
         let answers = at_once(store, callers, |store, number| {
@@ -268,8 +273,8 @@ pub(super) async fn a_projection_sees_one_snapshot(store: &Arc<impl EventStore +
     }
 }
 
-/// Callers that retry the same append, ids and all, get the same positions.
-pub(super) async fn one_append_sent_many_times_is_stored_once(
+/// Callers that retry the same append with the same ids get the same positions.
+pub(super) async fn concurrent_retries_of_one_append_store_it_once(
     store: &Arc<impl EventStore + 'static>,
 ) {
     for callers in CALLERS {

@@ -1,9 +1,9 @@
-//! Seeded randomness, the same on every machine.
+//! A seeded random generator with the same output on every machine.
 
 use uuid::Uuid;
 
-/// The SplitMix64 generator of Steele, Lea and Flood (2014): a few lines, and good enough to
-/// choose test cases.
+/// The SplitMix64 generator of Steele, Lea and Flood (2014). It is short, and good enough to choose
+/// test cases.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -18,8 +18,9 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `bound`, which is not 0.
+    /// A number less than `bound`. `bound` must not be 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
+        // The modulo bias does not matter for test cases.
         self.number() % bound
     }
 
@@ -33,7 +34,7 @@ impl Random {
         choices[self.below(choices.len() as u64) as usize].clone()
     }
 
-    /// Less than `bound` of the choices, some perhaps more than once.
+    /// Fewer than `bound` of the choices, perhaps with repetitions.
     pub(super) fn some<T: Clone>(&mut self, bound: u64, choices: &[T]) -> Vec<T> {
         (0..self.below(bound)).map(|_| self.pick(choices)).collect()
     }

@@ -1,11 +1,12 @@
-//! What the options of a read mean, alone and together.
+//! The options of a read, alone and combined.
 
 use super::fixture::{
     assert_refused, at, event, head, log, many, positions, query, read, tag, tagged,
 };
 use crate::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 
-/// What a read of `log` selects, step by step: order, marks, limit.
+/// The events that a read of `log` must return: applies order, `after`, `from`, query and limit in
+/// turn.
 fn expected(log: &[SequencedEvent], query: &Query, options: ReadOptions) -> Vec<SequencedEvent> {
     let mut events = log.to_vec();
     if options.backwards {
@@ -28,7 +29,7 @@ fn expected(log: &[SequencedEvent], query: &Query, options: ReadOptions) -> Vec<
     events
 }
 
-pub(super) async fn every_combination_of_options(store: &impl EventStore) {
+pub(super) async fn options_combine_in_every_way(store: &impl EventStore) {
     let types = ["A", "B", "A", "A", "B", "A"];
     let events = types
         .iter()
@@ -58,10 +59,10 @@ pub(super) async fn every_combination_of_options(store: &impl EventStore) {
     }
 }
 
-/// A log in which what is looked for comes in crowds, now and then, and not at all.
-fn crowds() -> impl Iterator<Item = Event> {
-    /// How many events, and one in how many is looked for.
-    const STRETCHES: [(usize, usize); 9] = [
+/// A log with dense runs of matches, sparse matches, and stretches without any.
+fn dense_and_sparse() -> impl Iterator<Item = Event> {
+    /// `(events, one_in)`: of `events` events, one in `one_in` matches.
+    const RUNS: [(usize, usize); 9] = [
         (60, 1),
         (50, 2),
         (200, 50),
@@ -72,7 +73,7 @@ fn crowds() -> impl Iterator<Item = Event> {
         (100, 3),
         (30, 1),
     ];
-    STRETCHES.into_iter().flat_map(|(events, one_in)| {
+    RUNS.into_iter().flat_map(|(events, one_in)| {
         (0..events).map(move |number| match number % one_in {
             0 if number % 2 == 0 => event("A", &["wanted"]),
             0 => event("B", &["wanted", "too"]),
@@ -81,8 +82,11 @@ fn crowds() -> impl Iterator<Item = Event> {
     })
 }
 
-pub(super) async fn crowds_are_read_like_stragglers(store: &impl EventStore) {
-    store.append(crowds().collect::<Vec<_>>()).await.unwrap();
+pub(super) async fn dense_and_sparse_matches_read_alike(store: &impl EventStore) {
+    store
+        .append(dense_and_sparse().collect::<Vec<_>>())
+        .await
+        .unwrap();
     let log = log(store).await;
     let both = query(&["A"], &["wanted"]).or(query(&["B"], &["too"]));
     for query in [both, tag("wanted"), query(&["B"], &["wanted", "too"])] {
@@ -109,7 +113,7 @@ pub(super) async fn crowds_are_read_like_stragglers(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn the_head_is_told_also_where_nothing_matches(store: &impl EventStore) {
+pub(super) async fn read_without_match_returns_head(store: &impl EventStore) {
     let nothing = store
         .query(&tag("absent"), ReadOptions::new())
         .await
@@ -122,7 +126,7 @@ pub(super) async fn the_head_is_told_also_where_nothing_matches(store: &impl Eve
     }
 }
 
-pub(super) async fn a_limit_of_zero_reads_the_head_alone(store: &impl EventStore) {
+pub(super) async fn limit_of_zero_returns_only_the_head(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
     for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
         let read = store.query(&tag("a"), options.limit(0)).await.unwrap();
@@ -157,7 +161,7 @@ pub(super) async fn after_beyond_the_head_is_refused(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn from_beyond_the_head_reads_nothing(store: &impl EventStore) {
+pub(super) async fn from_beyond_the_head_returns_no_events(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
     for from in [3, 100] {
         let read = store
@@ -168,8 +172,9 @@ pub(super) async fn from_beyond_the_head_reads_nothing(store: &impl EventStore) 
     }
 }
 
-pub(super) async fn extreme_numbers_are_legal(store: &impl EventStore) {
+pub(super) async fn extreme_positions_and_limits_are_accepted(store: &impl EventStore) {
     store.append(many(2, "a")).await.unwrap();
+    // The largest i64 that SQL backends can bind, and numbers beyond it.
     for number in [i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
         let read =
             async |options| positions(&store.query(&tag("a"), options).await.unwrap().events);
@@ -186,7 +191,7 @@ pub(super) async fn extreme_numbers_are_legal(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn pages_by_position_make_up_the_log(store: &impl EventStore) {
+pub(super) async fn pages_by_position_cover_the_log(store: &impl EventStore) {
     for index in 0..20 {
         store
             .append(many(1 + index % 3, if index % 4 == 0 { "b" } else { "a" }))

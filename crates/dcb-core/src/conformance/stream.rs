@@ -11,7 +11,8 @@ async fn drain(mut stream: EventStream) -> Vec<u64> {
     positions(&events)
 }
 
-pub(super) async fn it_yields_what_a_query_returns(store: &impl EventStore) {
+pub(super) async fn stream_yields_the_events_of_a_query(store: &impl EventStore) {
+    // More events than a backend reads in one page.
     for _ in 0..5 {
         store.append(many(700, "a")).await.unwrap();
     }
@@ -29,7 +30,7 @@ pub(super) async fn it_yields_what_a_query_returns(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn it_is_one_snapshot(store: &impl EventStore) {
+pub(super) async fn stream_reads_one_snapshot(store: &impl EventStore) {
     for forwards in [true, false] {
         let before = log(store).await.len() as u64;
         store.append(many(900, "a")).await.unwrap();
@@ -55,7 +56,7 @@ pub(super) async fn it_is_one_snapshot(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn it_may_be_dropped_on_the_way(store: &impl EventStore) {
+pub(super) async fn stream_can_be_dropped_early(store: &impl EventStore) {
     store.append(many(1000, "a")).await.unwrap();
     for taken in (0..200).map(|round| round % 3) {
         let mut stream = store

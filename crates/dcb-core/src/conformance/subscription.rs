@@ -1,4 +1,4 @@
-//! Subscriptions: what is there, then what comes, each event once and in order.
+//! Subscriptions yield existing events, then new events, each once and in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,29 @@ use crate::{
     Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions, Subscription,
 };
 
-/// Longer than anything takes; a case waits that long only to fail.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than any step takes. Only a failing case waits this long.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The next so many events.
+/// The next `count` events.
 async fn take(subscription: &mut Subscription, count: usize) -> Vec<SequencedEvent> {
     let mut taken = Vec::new();
     while taken.len() < count {
-        let next = timeout(PATIENCE, subscription.next()).await;
-        let next = next.unwrap_or_else(|_| panic!("{} of {count} events came", taken.len()));
-        taken.push(next.expect("it goes on").expect("it can read"));
+        let next = timeout(TIMEOUT, subscription.next()).await;
+        let next = next.unwrap_or_else(|_| panic!("{} of {count} events arrived", taken.len()));
+        taken.push(
+            next.expect("the subscription goes on")
+                .expect("the subscription can read"),
+        );
     }
     taken
 }
 
 fn small_batches() -> SubscribeOptions {
+    // Small, so that even short logs take several batches.
     SubscribeOptions::new().batch_size(3)
 }
 
-pub(super) async fn it_yields_what_is_there_then_what_comes(
+pub(super) async fn subscription_yields_existing_then_new_events(
     store: &Arc<impl EventStore + 'static>,
 ) {
     store.append(many(4, "a")).await.unwrap();
@@ -45,7 +49,7 @@ pub(super) async fn it_yields_what_is_there_then_what_comes(
     assert_eq!(seen, read(store, &tag("a")).await);
 }
 
-pub(super) async fn it_begins_after_a_position(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn subscription_starts_after_a_position(store: &Arc<impl EventStore + 'static>) {
     store.append(many(5, "a")).await.unwrap();
     for after in 0..5 {
         let after = Position::new(after);
@@ -61,42 +65,50 @@ pub(super) async fn it_begins_after_a_position(store: &Arc<impl EventStore + 'st
     assert_eq!(positions(&take(&mut events, 1).await), [6]);
 }
 
-pub(super) async fn a_shortened_log_ends_it(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn subscription_after_beyond_head_ends_with_error(
+    store: &Arc<impl EventStore + 'static>,
+) {
     store.append(many(2, "a")).await.unwrap();
     let mut events = store.subscribe(tag("a"), Some(at(3)), SubscribeOptions::new());
     assert_refused!(
-        events.next().await.expect("it says why it ends"),
+        events.next().await.expect("the subscription returns its error"),
         Error::AfterBeyondHead { after, head } if (*after, *head) == (at(3), Some(at(2)))
     );
     assert!(events.next().await.is_none());
 }
 
-pub(super) async fn batches_tell_how_far_the_log_was_read(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn batches_report_progress(store: &Arc<impl EventStore + 'static>) {
     store.append(many(7, "a")).await.unwrap();
     store.append(many(5, "b")).await.unwrap();
     let mut events = store.subscribe(tag("a"), None, small_batches());
     let progress = events.progress();
-    let mut told = Vec::new();
+    let mut batches = Vec::new();
     while progress.position() != Some(at(12)) {
-        let batch = timeout(PATIENCE, events.next_batch()).await.unwrap();
-        let batch = batch.expect("it goes on").unwrap();
-        told.push((positions(&batch.events), batch.through.get()));
+        let batch = timeout(TIMEOUT, events.next_batch()).await.unwrap();
+        let batch = batch.expect("the subscription goes on").unwrap();
+        batches.push((positions(&batch.events), batch.through.get()));
         assert_eq!(progress.position(), Some(batch.through));
     }
     assert_eq!(
-        told,
+        batches,
         [(vec![1, 2, 3], 3), (vec![4, 5, 6], 6), (vec![7], 12)]
     );
     assert_eq!((progress.head(), progress.lag()), (Some(at(12)), 0));
 }
 
-pub(super) async fn the_rest_of_a_batch_is_a_batch(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn next_batch_returns_rest_of_started_batch(
+    store: &Arc<impl EventStore + 'static>,
+) {
     store.append(many(4, "a")).await.unwrap();
     let mut events = store.subscribe(tag("a"), None, SubscribeOptions::new());
     let progress = events.progress();
     assert_eq!(positions(&take(&mut events, 1).await), [1]);
     assert_eq!((progress.position(), progress.lag()), (Some(at(1)), 3));
-    let rest = events.next_batch().await.expect("it goes on").unwrap();
+    let rest = events
+        .next_batch()
+        .await
+        .expect("the subscription goes on")
+        .unwrap();
     assert_eq!(
         (positions(&rest.events), rest.through),
         (vec![2, 3, 4], at(4))
@@ -104,7 +116,7 @@ pub(super) async fn the_rest_of_a_batch_is_a_batch(store: &Arc<impl EventStore +
     assert_eq!(progress.lag(), 0);
 }
 
-pub(super) async fn a_dropped_wait_loses_nothing(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn dropped_next_loses_no_event(store: &Arc<impl EventStore + 'static>) {
     let writer = {
         let store = Arc::clone(store);
         tokio::spawn(async move {
@@ -115,24 +127,38 @@ pub(super) async fn a_dropped_wait_loses_nothing(store: &Arc<impl EventStore + '
     };
     let mut events = store.subscribe(tag("a"), None, small_batches());
     let mut seen = Vec::new();
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + TIMEOUT;
     while seen.len() < 100 {
         assert!(
             Instant::now() < give_up,
-            "{} of 100 events came",
+            "{} of 100 events arrived",
             seen.len()
         );
-        // Too short for many a read: the read goes on in the next wait.
+        // Too short for many reads. The next call continues the read.
         let wait = timeout(Duration::from_micros(50), events.next()).await;
         if let Ok(next) = wait {
-            seen.push(next.expect("it goes on").unwrap());
+            seen.push(next.expect("the subscription goes on").unwrap());
         }
     }
     writer.await.unwrap();
     assert_eq!(seen, log(store).await);
 }
 
-pub(super) async fn every_subscriber_gets_every_event_once_under_load(
+/// The events before the one with the tag `end`.
+async fn take_until_end(subscription: &mut Subscription) -> Vec<SequencedEvent> {
+    let mut taken = Vec::new();
+    loop {
+        let event = take(subscription, 1).await.remove(0);
+        if event.has_tag("end") {
+            return taken;
+        }
+        taken.push(event);
+    }
+}
+
+/// The subscribers read up to a last event instead of counting, so a store that loses an event fails
+/// at once and not only after a timeout.
+pub(super) async fn subscribers_under_load_get_each_event_once(
     store: &Arc<impl EventStore + 'static>,
 ) {
     const APPENDS: usize = 5;
@@ -140,9 +166,9 @@ pub(super) async fn every_subscriber_gets_every_event_once_under_load(
         let before = Position::new(head(store).await);
         let appends = callers * APPENDS;
         let queries = [(Query::all(), 2 * appends), (tag("a"), appends)];
-        let subscribers = queries.clone().map(|(query, count)| {
-            let mut events = store.subscribe(query, before, small_batches());
-            tokio::spawn(async move { take(&mut events, count).await })
+        let subscribers = queries.clone().map(|(query, _)| {
+            let mut events = store.subscribe(query.or(tag("end")), before, small_batches());
+            tokio::spawn(async move { take_until_end(&mut events).await })
         });
         at_once(store, callers, |store, _| async move {
             for _ in 0..APPENDS {
@@ -151,22 +177,27 @@ pub(super) async fn every_subscriber_gets_every_event_once_under_load(
             }
         })
         .await;
-        for ((query, _), subscriber) in queries.into_iter().zip(subscribers) {
-            let past = ReadOptions::new().after(before);
-            let expected = store.query(&query, past).await.unwrap().events;
+        let past = ReadOptions::new().after(before);
+        let end = store.append(tagged(&["end"])).await.unwrap().first();
+        for ((query, count), subscriber) in queries.into_iter().zip(subscribers) {
+            let mut expected = store.query(&query, past).await.unwrap().events;
+            expected.retain(|event| event.position() < end);
+            assert_eq!(expected.len(), count, "{query:?}");
             assert_eq!(subscriber.await.unwrap(), expected, "{query:?}");
         }
     }
 }
 
-pub(super) async fn a_wait_ends_when_the_position_is_there(store: &Arc<impl EventStore + 'static>) {
+pub(super) async fn wait_for_returns_once_position_is_reached(
+    store: &Arc<impl EventStore + 'static>,
+) {
     store.append(many(2, "a")).await.unwrap();
     for position in 1..=2 {
-        assert_eq!(store.wait_for(at(position), PATIENCE).await.unwrap(), at(2));
+        assert_eq!(store.wait_for(at(position), TIMEOUT).await.unwrap(), at(2));
     }
     let waiting = {
         let store = Arc::clone(store);
-        tokio::spawn(async move { store.wait_for(at(4), PATIENCE).await })
+        tokio::spawn(async move { store.wait_for(at(4), TIMEOUT).await })
     };
     for _ in 3..=4 {
         store.append(tagged(&["a"])).await.unwrap();

@@ -1,4 +1,4 @@
-//! An append may carry the upstream position that it is the consequence of.
+//! An append may record the upstream position that it was derived from.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ async fn track(
     store.submit(Append::new(event).tracking(tracking)).await
 }
 
-pub(super) async fn nothing_is_tracked_at_first(store: &impl EventStore) {
+pub(super) async fn source_without_tracking_has_no_position(store: &impl EventStore) {
     assert_eq!(store.tracked("upstream").await.unwrap(), None);
     store.append(tagged(&[])).await.unwrap();
     assert_eq!(store.tracked("upstream").await.unwrap(), None);
 }
 
-pub(super) async fn it_is_stored_by_the_same_commit(store: &impl EventStore) {
+pub(super) async fn tracking_is_stored_with_its_append(store: &impl EventStore) {
     for position in [3, 4, 10] {
         track(store, tagged(&[]), "upstream", position)
             .await
@@ -33,7 +33,7 @@ pub(super) async fn it_is_stored_by_the_same_commit(store: &impl EventStore) {
     assert_eq!(head(store).await, 3);
 }
 
-pub(super) async fn it_must_strictly_increase(store: &impl EventStore) {
+pub(super) async fn tracking_must_strictly_increase(store: &impl EventStore) {
     track(store, tagged(&[]), "upstream", 5).await.unwrap();
     for position in [5, 4, 0] {
         assert_refused!(
@@ -48,7 +48,7 @@ pub(super) async fn it_must_strictly_increase(store: &impl EventStore) {
     track(store, tagged(&[]), "upstream", 6).await.unwrap();
 }
 
-pub(super) async fn each_source_is_on_its_own(store: &impl EventStore) {
+pub(super) async fn sources_are_tracked_independently(store: &impl EventStore) {
     let sources = [
         "upstream",
         "Upstream",
@@ -71,7 +71,7 @@ pub(super) async fn each_source_is_on_its_own(store: &impl EventStore) {
     assert_eq!(store.tracked("up").await.unwrap(), None);
 }
 
-pub(super) async fn a_refused_append_tracks_nothing(store: &impl EventStore) {
+pub(super) async fn refused_append_tracks_nothing(store: &impl EventStore) {
     track(store, tagged(&["a"]), "upstream", 1).await.unwrap();
     let append = Append::new(tagged(&[])).tracking(Tracking::new("upstream", 2).unwrap());
     let conflicting = append.condition(AppendCondition::fail_if(tag("a")));
@@ -79,7 +79,7 @@ pub(super) async fn a_refused_append_tracks_nothing(store: &impl EventStore) {
     assert_eq!(store.tracked("upstream").await.unwrap(), Some(1));
 }
 
-pub(super) async fn its_bounds_are_legal(store: &impl EventStore) {
+pub(super) async fn smallest_and_largest_tracking_are_accepted(store: &impl EventStore) {
     let longest = "語".repeat(Tracking::MAX_CHARS);
     for position in [0, 1, i64::MAX as u64] {
         track(store, tagged(&[]), &longest, position).await.unwrap();
@@ -87,9 +87,7 @@ pub(super) async fn its_bounds_are_legal(store: &impl EventStore) {
     }
 }
 
-pub(super) async fn one_of_many_callers_processes_a_position(
-    store: &Arc<impl EventStore + 'static>,
-) {
+pub(super) async fn one_of_many_callers_tracks_a_position(store: &Arc<impl EventStore + 'static>) {
     for callers in CALLERS {
         let source = format!("upstream of {callers}");
         for position in 0..3 {

@@ -1,10 +1,11 @@
-//! Concurrent decisions, and a replay of the log that finds those that must not have been made.
+//! Concurrent decisions, and a replay of the log that finds the decisions that a correct store would
+//! have refused.
 //!
 //! Any number of workers, in one process or several, run [`work`] on the same log. Each decision
-//! counts the events of a random boundary, and appends events that say what it counted, on
-//! condition that the count still holds. Afterwards [`check`] replays the log: whatever a decision
-//! counted must be what the log holds up to it. It needs no help from the store, and finds lost,
-//! torn, repeated and resurrected appends as well.
+//! counts the events that match a random query, its boundary. The decision then appends events that
+//! record the count, on condition that the count still holds. Afterwards [`check`] replays the log
+//! and compares every recorded count with the events before it. The check uses only the log, not
+//! the store, and also finds lost, torn, repeated and resurrected appends.
 
 mod replay;
 mod worker;
@@ -17,57 +18,57 @@ pub use worker::{Workload, work};
 
 use crate::{Error, Query, QueryItem};
 
-/// The metadata key of the events that decisions wrote.
+/// The metadata key that marks the events of decisions.
 const MARK: &str = "checkedDecision";
 
-/// What one worker was told by the store. It can be handed between processes as JSON.
+/// The store's answers to one worker. Processes can exchange it as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// The appends that the store acknowledged.
     pub acknowledged: Vec<Acknowledged>,
-    /// The ids of the appends that it refused because of a conflict.
+    /// The ids of the appends that failed with a conflict.
     pub conflicts: Vec<Vec<Uuid>>,
-    /// The appends that failed with nothing written.
+    /// The appends that failed otherwise and wrote nothing.
     pub failed: Vec<Failed>,
-    /// The ids of the appends whose outcome the store could not tell.
+    /// The ids of the appends whose outcome the store does not know.
     pub unknown: Vec<Vec<Uuid>>,
-    /// The errors of reads, after which nothing was decided.
+    /// The errors of failed reads. Such a decision ends without an append.
     pub unread: Vec<String>,
 }
 
 /// An append that was acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledged {
-    /// The position of its first event, as told.
+    /// The position of the first event, as the store returned it.
     pub first: u64,
-    /// The ids of its events.
+    /// The ids of the events.
     pub ids: Vec<Uuid>,
 }
 
-/// An append that failed with nothing written.
+/// An append that failed and wrote nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// The ids of its events.
+    /// The ids of the events.
     pub ids: Vec<Uuid>,
-    /// The message of the error.
+    /// The error message.
     pub error: String,
 }
 
-/// What the data of a decision's event says.
+/// The data of a decision's event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
-    /// How many events of the boundary were there before it.
+    /// The number of events in the boundary before this append.
     counted: u64,
     boundary: Boundary,
-    /// Which event of its append this is, from 0.
+    /// The index of this event in its append, from 0.
     index: usize,
-    /// How many events the append has.
-    of: usize,
+    /// The number of events in the append.
+    len: usize,
     /// The id of the first event of the append.
     first_id: Uuid,
 }
 
-/// A query that can be stored: for each item its types and its tags.
+/// A query in a form that can be stored: the types and tags of each item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Boundary {
     items: Vec<(Vec<String>, Vec<String>)>,

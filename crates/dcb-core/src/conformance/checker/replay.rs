@@ -1,3 +1,5 @@
+//! The replay of a log.
+
 use std::collections::HashMap;
 
 use uuid::Uuid;
@@ -5,93 +7,95 @@ use uuid::Uuid;
 use super::{Decision, Ledger, MARK};
 use crate::{Query, SequencedEvent};
 
-/// What a checked run consisted of.
+/// Counts of a checked run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The events of the log that decisions wrote.
+    /// Events in the log that decisions wrote.
     pub decided_events: usize,
-    /// The appends that were acknowledged.
+    /// Acknowledged appends.
     pub acknowledged: usize,
-    /// The appends that met a conflict.
+    /// Appends that failed with a conflict.
     pub conflicts: usize,
-    /// The appends that failed with nothing written.
+    /// Appends that failed otherwise and wrote nothing.
     pub failed: usize,
-    /// The appends whose outcome the store could not tell.
+    /// Appends whose outcome the store does not know.
     pub unknown: usize,
 }
 
-/// What must not be in a log.
+/// A fault in a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
     /// The positions are not 1, 2, 3 and so on.
-    #[error("position {position} is where {expected} is expected")]
+    #[error("expected position {expected}, found {position}")]
     NotDense {
         /// The position found.
         position: u64,
         /// The position that is missing.
         expected: u64,
     },
-    /// An id is there twice.
-    #[error("the event {id} is at {first} and at {second}")]
+    /// Two events have the same id.
+    #[error("event {id} is stored at positions {first} and {second}")]
     Repeated {
         /// The id.
         id: Uuid,
-        /// Its first position.
+        /// The first position.
         first: u64,
-        /// Its second position.
+        /// The second position.
         second: u64,
     },
-    /// An append is there in part, or other events are between its events.
-    #[error("the append at {position} is not whole")]
+    /// An append is incomplete, or other events lie between its events.
+    #[error("the append is torn at position {position}")]
     Torn {
-        /// The position of the first event that is out of place.
+        /// The first position that does not hold the expected event.
         position: u64,
     },
-    /// A decision did not see what the log holds before it.
-    #[error("the decision at {position} counted {counted} of {query:?}, there were {present}")]
+    /// The count of a decision disagrees with the log before the decision.
+    #[error(
+        "the decision at position {position} counted {counted} events of {query:?}, the log has {present}"
+    )]
     WrongCount {
         /// The position of the event.
         position: u64,
-        /// What the decision counted.
+        /// The count of the decision.
         counted: u64,
-        /// What the log holds before it.
+        /// The count in the log before the decision.
         present: u64,
-        /// What was counted.
+        /// The query that both counts are for.
         query: Query,
     },
-    /// The data of an event is not what was appended.
-    #[error("the event at {position} is not what was appended")]
+    /// The data of an event differs from the appended data.
+    #[error("the event at position {position} differs from the appended event")]
     Corrupt {
         /// The position of the event.
         position: u64,
     },
-    /// An acknowledged event is not at its position.
-    #[error("the event {id} was acknowledged at {position} and is not there")]
+    /// An acknowledged event is missing from its position.
+    #[error("event {id} was acknowledged at position {position} but is not there")]
     Lost {
         /// The id.
         id: Uuid,
-        /// The position that was told.
+        /// The acknowledged position.
         position: u64,
     },
     /// An event of a refused append is in the log.
-    #[error("the event {id} was refused and is at {position}")]
+    #[error("event {id} was refused but is stored at position {position}")]
     Resurrected {
         /// The id.
         id: Uuid,
-        /// Its position.
+        /// The position of the event.
         position: u64,
     },
 }
 
-/// Replays a whole log, and compares it with what its workers were told.
+/// Replays a whole log and compares it with the ledgers of its workers.
 ///
-/// Events of others in the log are counted, and otherwise left alone. Ledgers of workers that were
-/// killed may be missing: what they wrote is checked all the same. Takes time in proportion to the
-/// square of the length of the log.
+/// The log may contain other events; counts include them, and nothing else about them is checked.
+/// The ledgers of killed workers may be missing; their events in the log are still checked. The
+/// running time grows with the square of the length of the log.
 ///
 /// # Errors
-/// The first violation.
+/// The first violation found.
 pub fn check(log: &[SequencedEvent], ledgers: &[Ledger]) -> Result<Summary, Violation> {
     check_dense(log)?;
     let positions = positions_by_id(log)?;
@@ -136,7 +140,7 @@ fn positions_by_id(log: &[SequencedEvent]) -> Result<HashMap<Uuid, u64>, Violati
     Ok(positions)
 }
 
-/// What each event of the log says of its decision, `None` for events of others.
+/// The decision behind each event of the log, `None` for events that no decision wrote.
 fn decisions(log: &[SequencedEvent]) -> Result<Vec<Option<Decision>>, Violation> {
     let decision = |event: &SequencedEvent| match event.metadata_value(MARK) {
         None => Ok(None),
@@ -147,7 +151,7 @@ fn decisions(log: &[SequencedEvent]) -> Result<Vec<Option<Decision>>, Violation>
     log.iter().map(decision).collect()
 }
 
-/// Each append is there whole: its events follow each other, from the first to the last.
+/// Checks that the events of each append are complete and consecutive.
 fn check_whole(decisions: &[Option<Decision>]) -> Result<(), Violation> {
     let mut index = 0;
     while index < decisions.len() {
@@ -155,7 +159,8 @@ fn check_whole(decisions: &[Option<Decision>]) -> Result<(), Violation> {
             index += 1;
             continue;
         };
-        for offset in 0..first.of {
+        // An append that lost its first events also fails here, because `index` must start at 0.
+        for offset in 0..first.len {
             let expected = Decision {
                 index: offset,
                 ..first.clone()
@@ -166,18 +171,19 @@ fn check_whole(decisions: &[Option<Decision>]) -> Result<(), Violation> {
                 });
             }
         }
-        index += first.of;
+        index += first.len;
     }
     Ok(())
 }
 
-/// The decision counted what precedes the append of its event.
+/// Checks the count of the decision behind the event at `index`.
 fn check_count(log: &[SequencedEvent], index: usize, decision: &Decision) -> Result<(), Violation> {
     let position = log[index].position().get();
     let query = decision
         .boundary
         .query()
         .map_err(|_| Violation::Corrupt { position })?;
+    // Excludes the earlier events of the same append, which the decision could not see.
     let before = &log[..index - decision.index];
     let present = before.iter().filter(|event| query.matches(event)).count() as u64;
     match decision.counted {
@@ -199,6 +205,7 @@ fn check_ledger(ledger: &Ledger, positions: &HashMap<Uuid, u64>) -> Result<(), V
             }
         }
     }
+    // Appends with unknown outcome are not checked here, because either outcome is correct.
     let failed = ledger.failed.iter().map(|append| &append.ids);
     for &id in ledger.conflicts.iter().chain(failed).flatten() {
         if let Some(&position) = positions.get(&id) {

@@ -1,3 +1,5 @@
+//! The decisions of one worker.
+
 use uuid::Uuid;
 
 use super::{Acknowledged, Boundary, Decision, Failed, Ledger, MARK};
@@ -5,30 +7,31 @@ use crate::conformance::random::Random;
 use crate::{AppendCondition, Appended, Error, Event, EventStore, Projector};
 
 const TYPES: [&str; 2] = ["Opened", "Closed"];
-/// Tags that most of the decisions meet at.
+/// Tags that many decisions share.
 const HOT: [&str; 2] = ["hot:0", "hot:1"];
-/// How many tags there are beside the hot ones.
+/// The number of tags that are not hot.
 const COLD: u64 = 40;
-/// The most events of one decision.
-const MOST_EVENTS: u64 = 3;
+/// The maximum number of events per decision.
+const MAX_EVENTS: u64 = 3;
 
-/// What each worker does.
+/// The work of each worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// With the number of the worker it gives all that it chooses, but for the ids.
+    /// The seed and the worker's number determine all choices except the ids.
     pub seed: u64,
-    /// How many decisions each worker makes.
+    /// The number of decisions per worker.
     pub decisions: usize,
 }
 
-/// Makes the decisions of the worker `number`, and tells what the store answered.
+/// Makes the decisions of the worker with this number and returns the store's answers.
 ///
-/// A failing read or append is written down, and the next decision is made: the store may be
-/// killed meanwhile. Run as many workers as you like, each with a number of its own.
+/// A failed read or append goes into the ledger and the worker continues, so the store may be killed
+/// at any time. You can run any number of workers; give each a different number.
 ///
 /// # Panics
-/// Where a valid event is refused by the vocabulary: a fault of this crate.
+/// If building a valid event fails, which would be a bug in this crate.
 pub async fn work(store: &impl EventStore, workload: Workload, number: u64) -> Ledger {
+    // Hashes the seed first, so that neighbouring seeds and numbers do not give the same choices.
     let mut random = Random::new(Random::new(workload.seed).number() ^ number);
     let mut ledger = Ledger::default();
     for _ in 0..workload.decisions {
@@ -43,7 +46,7 @@ async fn decide(store: &impl EventStore, random: &mut Random, ledger: &mut Ledge
     match store.project(&Projector::counter(query)).await {
         Ok(projected) => {
             let events = events(random, &boundary, projected.state);
-            // Lets other workers come between, however fast the store is.
+            // Give other workers a chance to interfere, even if the store is fast.
             tokio::task::yield_now().await;
             append(store, events, projected.condition, ledger).await;
         }
@@ -75,7 +78,7 @@ async fn append(
     }
 }
 
-/// One to three items; most decisions have a tag of their own in it, and a third a hot one.
+/// One to three items. Most tags are cold; about one in three is hot.
 fn boundary(random: &mut Random) -> Boundary {
     let items = (0..=random.below(3)).map(|_| item(random));
     Boundary {
@@ -104,11 +107,11 @@ fn tag(random: &mut Random) -> String {
     }
 }
 
-/// Events that fall into one item of their own boundary, so that decisions meet, and sometimes
-/// into a foreign one.
+/// Events that each match an item of the decision's own boundary, so that decisions conflict. Some
+/// have a further tag, which may put them into other boundaries.
 fn events(random: &mut Random, boundary: &Boundary, counted: u64) -> Vec<Event> {
-    // The ids can't come from the seed: a worker that is run again must not repeat them.
-    let ids: Vec<Uuid> = (0..=random.below(MOST_EVENTS))
+    // The ids can't come from the seed, because a worker that runs again must not repeat them.
+    let ids: Vec<Uuid> = (0..=random.below(MAX_EVENTS))
         .map(|_| Uuid::now_v7())
         .collect();
     let event = |(index, id): (usize, &Uuid)| {
@@ -119,12 +122,12 @@ fn events(random: &mut Random, boundary: &Boundary, counted: u64) -> Vec<Event> 
         let event_type = types
             .first()
             .map_or_else(|| random.pick(&TYPES), String::as_str);
-        let (boundary, of, first_id) = (boundary.clone(), ids.len(), ids[0]);
+        let (boundary, len, first_id) = (boundary.clone(), ids.len(), ids[0]);
         let decision = Decision {
             counted,
             boundary,
             index,
-            of,
+            len,
             first_id,
         };
         let event = Event::builder(event_type)

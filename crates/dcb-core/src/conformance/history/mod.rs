@@ -1,4 +1,5 @@
-//! Random histories: a store and the memory store are asked the same, and must answer the same.
+//! Random histories. The store under test and the memory store run the same calls and must give the
+//! same answers.
 
 mod steps;
 
@@ -10,16 +11,15 @@ use self::steps::{Step, Steps};
 use super::{effort, runtime};
 use crate::{Error, EventStore, MemoryStore, Projector, SequencedEvent};
 
-/// How many steps a history has.
+/// The number of calls in a history.
 const STEPS: usize = 60;
 
-/// Runs as many histories as [`effort`] says, 200 by default, each on a fresh store and with its
-/// number as seed.
+/// Runs [`effort`] histories, 30 by default. Each has a new store and its own number as its seed.
 ///
 /// # Panics
-/// At the first difference, with the seed and the step.
+/// At the first difference. The message names the seed and the step.
 pub fn run_all<S: EventStore>(factory: impl AsyncFn() -> S) {
-    let histories = effort(200) as u64;
+    let histories = effort(30) as u64;
     println!(
         "random histories with seeds from 0 to {}",
         histories.saturating_sub(1)
@@ -31,17 +31,20 @@ pub fn run_all<S: EventStore>(factory: impl AsyncFn() -> S) {
     });
 }
 
-/// Runs the history of this seed on `store`, whose log must be empty, and on a memory store.
+/// Runs the history with this seed on `store`, whose log must be empty, and on a memory store.
 ///
 /// # Panics
-/// At the first difference, with the seed and the step.
+/// At the first difference. The message names the seed and the step.
 pub async fn compare(store: &impl EventStore, seed: u64) {
     let oracle = MemoryStore::new();
     let mut steps = Steps::new(seed);
     for number in 0..STEPS {
-        let head = oracle.head().await.expect("the memory store answers");
+        let head = oracle
+            .head()
+            .await
+            .expect("the memory store can always be read");
         let step = steps.next(head);
-        let (answer, expected) = (take(store, &step).await, take(&oracle, &step).await);
+        let (answer, expected) = (call(store, &step).await, call(&oracle, &step).await);
         assert!(
             answer == expected,
             "seed {seed}, step {number}: {step:#?}\nanswered {answer:#?}\nexpected {expected:#?}"
@@ -49,20 +52,20 @@ pub async fn compare(store: &impl EventStore, seed: u64) {
     }
 }
 
-/// What can be compared of an answer.
+/// The part of an answer that both stores must agree on.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Events {
         head: Option<u64>,
-        events: Vec<Seen>,
+        events: Vec<Content>,
     },
-    /// Anything whose debug form tells all of it, errors included.
-    Told(String),
+    /// The debug form of any other result, errors included.
+    Other(String),
 }
 
-/// An event without the time at which it was recorded.
+/// An event without its time of recording, which differs between the stores.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Content {
     position: u64,
     id: Uuid,
     event_type: String,
@@ -71,7 +74,7 @@ struct Seen {
     data: Vec<u8>,
 }
 
-impl From<&SequencedEvent> for Seen {
+impl From<&SequencedEvent> for Content {
     fn from(event: &SequencedEvent) -> Self {
         let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         Self {
@@ -85,24 +88,24 @@ impl From<&SequencedEvent> for Seen {
     }
 }
 
-async fn take(store: &impl EventStore, step: &Step) -> Answer {
+async fn call(store: &impl EventStore, step: &Step) -> Answer {
     match step {
-        Step::Submit(append) => told(&store.submit(append.clone()).await),
+        Step::Submit(append) => other(&store.submit(append.clone()).await),
         Step::Read(query, options) => match store.query(query, *options).await {
             Ok(read) => Answer::Events {
                 head: read.head.map(|head| head.get()),
-                events: read.events.iter().map(Seen::from).collect(),
+                events: read.events.iter().map(Content::from).collect(),
             },
-            Err(error) => told::<()>(&Err(error)),
+            Err(error) => other::<()>(&Err(error)),
         },
-        Step::Project(query) => told(&store.project(&Projector::counter(query.clone())).await),
-        Step::Count(query) => told(&store.count(query).await),
-        Step::Exists(query) => told(&store.exists(query).await),
-        Step::Head => told(&store.head().await),
-        Step::Tracked(source) => told(&store.tracked(source).await),
+        Step::Project(query) => other(&store.project(&Projector::counter(query.clone())).await),
+        Step::Count(query) => other(&store.count(query).await),
+        Step::Exists(query) => other(&store.exists(query).await),
+        Step::Head => other(&store.head().await),
+        Step::Tracked(source) => other(&store.tracked(source).await),
     }
 }
 
-fn told<T: Debug>(answer: &Result<T, Error>) -> Answer {
-    Answer::Told(format!("{answer:?}"))
+fn other<T: Debug>(answer: &Result<T, Error>) -> Answer {
+    Answer::Other(format!("{answer:?}"))
 }

@@ -1,10 +1,12 @@
+//! The random calls of a history.
+
 use crate::conformance::random::Random;
 use crate::{
     Append, AppendCondition, Event, EventType, Position, Query, QueryItem, ReadOptions, Tag,
     Tracking,
 };
 
-// Few words, so that queries, ids and sources meet often.
+// Small vocabularies make queries, ids and sources collide often.
 const TYPES: [&str; 3] = ["A", "B", "C c"];
 const TAGS: [&str; 6] = ["a", "b", "c:1", r#"c:"1"#, r"c:\1", "{c,1}"];
 const DATA: [&[u8]; 5] = [b"", b"{\"b\":1, \"a\":2}", b"\0\xff", b"1", b"2"];
@@ -22,10 +24,10 @@ pub(super) enum Step {
     Tracked(&'static str),
 }
 
-/// The random calls of one history.
+/// Generates the random calls of one history.
 pub(super) struct Steps {
     random: Random,
-    /// The events of all appends so far, accepted or not.
+    /// The events of all earlier appends, accepted or refused.
     tried: Vec<Event>,
 }
 
@@ -37,9 +39,10 @@ impl Steps {
         }
     }
 
-    /// The next call on a log that ends at `head`.
+    /// The next call, for a log whose last position is `head`.
     pub(super) fn next(&mut self, head: Option<Position>) -> Step {
         match self.random.below(20) {
+            // Half of the calls append, so that reads find a growing log.
             0..=9 => Step::Submit(self.append(head)),
             10..=14 => Step::Read(self.query(), self.options(head)),
             15 => Step::Project(self.query()),
@@ -64,7 +67,7 @@ impl Steps {
         append
     }
 
-    /// Now and then none, or some that were tried before.
+    /// Mostly new events. Sometimes none, and sometimes events of earlier appends.
     fn events(&mut self) -> Vec<Event> {
         let count = if self.random.once_in(30) {
             0
@@ -82,7 +85,7 @@ impl Steps {
         events
     }
 
-    /// A few events that follow each other in what was tried, perhaps one of them changed.
+    /// A few consecutive events of earlier appends, perhaps one of them with other content.
     fn tried_events(&mut self) -> Vec<Event> {
         if self.tried.is_empty() {
             return Vec::new();
@@ -99,7 +102,7 @@ impl Steps {
         events
     }
 
-    /// It has an id: one that a store made could not be compared.
+    /// The event carries an id, because ids that the stores generate would differ.
     fn new_event(&mut self) -> Event {
         let random = &mut self.random;
         let mut event = Event::builder(random.pick(&TYPES))
@@ -134,7 +137,7 @@ impl Steps {
         )
     }
 
-    /// Often the head, as after a read; now and then beyond it.
+    /// Often the head, as after a read, and sometimes a position beyond the head.
     fn after(&mut self, head: Option<Position>) -> Option<Position> {
         match self.random.below(12) {
             0..=2 => None,
@@ -144,7 +147,7 @@ impl Steps {
         }
     }
 
-    /// Any up to the head.
+    /// Any position up to the head.
     fn position(&mut self, head: Option<Position>) -> Option<Position> {
         Position::new(self.random.below(Position::number_or_zero(head) + 1))
     }

@@ -1,0 +1,191 @@
+//! A wrapper that adds one fault to a correct store.
+
+use std::time::Duration;
+
+use dcb_core::{
+    Append, Appended, Appends, Error, Event, EventStore, EventStream, MemoryStore, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand,
+};
+
+/// A fault. Each has occurred in some event store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    IgnoresAfter,
+    ChecksOnlyTheFirstItem,
+    UsesAPositionOnConflict,
+    ChecksBeforeLocking,
+    ForgetsIds,
+    ReformatsJson,
+    SplitsTagsAtCommas,
+    ReadsTheHeadLater,
+    AcceptsAfterBeyondTheHead,
+    LimitsBeforeReversing,
+    DropsCommands,
+}
+
+/// The type of the events that fill wasted positions. Reads leave these events out.
+const WASTED: &str = "Wasted";
+
+pub(crate) struct Faulty {
+    store: MemoryStore,
+    fault: Fault,
+}
+
+impl Faulty {
+    pub(crate) fn new(store: MemoryStore, fault: Fault) -> Self {
+        Self { store, fault }
+    }
+
+    async fn spoil(&self, mut append: Append) -> Append {
+        match self.fault {
+            Fault::IgnoresAfter => {
+                append.condition = append.condition.map(|condition| condition.after(None));
+            }
+            Fault::DropsCommands => append.command = None,
+            Fault::ChecksOnlyTheFirstItem => {
+                if let Some(condition) = &mut append.condition {
+                    condition.fail_if_events_match = first_item(&condition.fail_if_events_match);
+                }
+            }
+            Fault::AcceptsAfterBeyondTheHead => {
+                let head = self.store.head().await.ok().flatten();
+                if let Some(condition) = &mut append.condition {
+                    condition.after = condition.after.min(head);
+                }
+            }
+            Fault::ForgetsIds | Fault::ReformatsJson | Fault::SplitsTagsAtCommas => {
+                append.events = append
+                    .events
+                    .iter()
+                    .map(|event| self.rebuild(event))
+                    .collect();
+            }
+            _ => {}
+        }
+        append
+    }
+
+    fn rebuild(&self, event: &Event) -> Event {
+        let mut builder = Event::builder(event.event_type());
+        if let Some(id) = event.id().filter(|_| self.fault != Fault::ForgetsIds) {
+            builder = builder.id(id);
+        }
+        for tag in event.tags() {
+            let parts = tag.split(',').filter(|part| !part.is_empty());
+            builder = match self.fault {
+                Fault::SplitsTagsAtCommas => builder.tags(parts),
+                _ => builder.tag(tag),
+            };
+        }
+        builder = event.metadata().fold(builder, |builder, (key, value)| {
+            builder.metadata(key, value)
+        });
+        match event.json::<serde_json::Value>() {
+            Ok(value) if self.fault == Fault::ReformatsJson => builder.json(&value),
+            _ => builder.data(event.data()),
+        }
+        .build()
+        .expect("the parts of a valid event are valid")
+    }
+
+    /// Checks the condition by a separate read, outside the append.
+    async fn check(&self, append: &Append) -> Result<(), Error> {
+        let Some(condition) = &append.condition else {
+            return Ok(());
+        };
+        let options = ReadOptions::new().after(condition.after).limit(1);
+        let found = self
+            .store
+            .query(&condition.fail_if_events_match, options)
+            .await?;
+        // About as long as a round trip to a database.
+        tokio::time::sleep(Duration::from_micros(50)).await;
+        match found.events.first() {
+            Some(event) => Err(Error::Conflict {
+                position: event.position(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn first_item(query: &Query) -> Query {
+    match query.items().first() {
+        Some(item) => Query::new([item.clone()]).expect("a query needs one item"),
+        None => Query::all(),
+    }
+}
+
+impl EventStore for Faulty {
+    async fn submit(&self, append: Append) -> Result<Appended, Error> {
+        let mut append = self.spoil(append).await;
+        if self.fault == Fault::ChecksBeforeLocking {
+            self.check(&append).await?;
+            append.condition = None;
+        }
+        let answer = self.store.submit(append).await;
+        if self.fault == Fault::UsesAPositionOnConflict
+            && matches!(answer, Err(Error::Conflict { .. }))
+        {
+            self.store.append(Event::builder(WASTED).build()?).await?;
+        }
+        answer
+    }
+
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        if self.fault == Fault::LimitsBeforeReversing && options.backwards {
+            let mut read = self
+                .store
+                .query(query, ReadOptions::new().limit(options.limit))
+                .await?;
+            read.events.reverse();
+            let events = futures_util::stream::iter(read.events.into_iter().map(Ok));
+            return Ok(EventStream::new(read.head, events));
+        }
+        let mut read = self.store.query(query, options).await?;
+        if self.fault == Fault::ReadsTheHeadLater {
+            tokio::time::sleep(Duration::from_micros(50)).await;
+            read.head = self.store.head().await?;
+        }
+        read.events.retain(|event| event.event_type() != WASTED);
+        let events = futures_util::stream::iter(read.events.into_iter().map(Ok));
+        Ok(EventStream::new(read.head, events))
+    }
+
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        self.store.head().await
+    }
+
+    async fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.store.count(query).await
+    }
+
+    async fn exists(&self, query: &Query) -> Result<bool, Error> {
+        self.store.exists(query).await
+    }
+
+    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
+        self.store.tracked(source).await
+    }
+
+    async fn commands(
+        &self,
+        after: Option<Position>,
+        limit: u64,
+    ) -> Result<Vec<RecordedCommand>, Error> {
+        self.store.commands(after, limit).await
+    }
+
+    fn projection_limit(&self) -> &ProjectionLimit {
+        self.store.projection_limit()
+    }
+
+    fn appends(&self) -> Appends {
+        self.store.appends()
+    }
+}

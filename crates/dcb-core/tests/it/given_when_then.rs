@@ -1,0 +1,96 @@
+//! `given`, `when` and `then`, which test decisions.
+
+use crate::support::events::event;
+use dcb_core::{DecisionModel, Error, Event, EventStore, Projector, Query, given};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+#[derive(Debug)]
+enum Refused {
+    Full,
+    Store(#[expect(dead_code, reason = "shown by Debug")] Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Enrolls in a course with two seats. Refuses a third, and does nothing after that.
+async fn enroll(store: &impl EventStore) -> Result<u32, Refused> {
+    let query = Query::builder().event_type("Enrolled").tag("course:1");
+    let seats = DecisionModel::new(Projector::counter(query.build()?));
+    let decided = seats
+        .decide(store, |taken| match taken {
+            0 | 1 => Ok(vec![
+                Event::builder("Enrolled")
+                    .tag("course:1")
+                    .json(&serde_json::json!({"seat": taken, "by": "x"}))
+                    .correlation_id("r1")
+                    .build()?,
+            ]),
+            2 => Err(Refused::Full),
+            _ => Ok(Vec::new()),
+        })
+        .await?;
+    Ok(decided.attempts)
+}
+
+fn enrolled() -> Event {
+    event("Enrolled", &["course:1"])
+}
+
+fn seat(data: &str) -> Event {
+    let event = Event::builder("Enrolled").tag("course:1").data(data);
+    event.build().unwrap()
+}
+
+#[tokio::test]
+async fn then_compares_json_data_by_value() {
+    let outcome = given([enrolled()]).await.when(enroll).await;
+    let attempts = outcome.then(seat(r#"{ "by": "x", "seat": 1 }"#));
+    assert_eq!(attempts, 1);
+}
+
+#[tokio::test]
+async fn then_refused_and_then_nothing_accept_their_outcome() {
+    let two = [enrolled(), enrolled()];
+    let refused = given(two).await.when(enroll).await.then_refused();
+    assert!(matches!(refused, Refused::Full));
+    let three = [enrolled(), enrolled(), enrolled()];
+    given(three).await.when(enroll).await.then_nothing();
+}
+
+#[tokio::test]
+async fn unexpected_outcome_panics_and_shows_both_sides() {
+    for wrong in [
+        vec![],
+        vec![seat(r#"{"seat":0,"by":"y"}"#)],
+        vec![event("Enrolled", &["course:2"])],
+        vec![
+            seat(r#"{"seat":0,"by":"x"}"#),
+            seat(r#"{"seat":1,"by":"x"}"#),
+        ],
+        vec![
+            Event::builder("Enrolled")
+                .tag("course:1")
+                .data(r#"{"seat":0,"by":"x"}"#)
+                .correlation_id("r2")
+                .build()
+                .unwrap(),
+        ],
+    ] {
+        let outcome = given([]).await.when(enroll).await;
+        let panic = catch_unwind(AssertUnwindSafe(|| outcome.then(wrong))).unwrap_err();
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert!(
+            text.contains("expected:") && text.contains("Enrolled"),
+            "{text}"
+        );
+    }
+    let made = given([]).await.when(enroll).await;
+    assert!(catch_unwind(AssertUnwindSafe(|| made.then_refused())).is_err());
+    let two = [enrolled(), enrolled()];
+    let refused = given(two).await.when(enroll).await;
+    assert!(catch_unwind(AssertUnwindSafe(|| refused.then_nothing())).is_err());
+}

@@ -1,0 +1,25 @@
+//! The integration tests. They are one executable, because every further one takes time to link and
+//! starts its own PostgreSQL server.
+
+mod backends;
+mod broken_stores;
+mod given_when_then;
+mod memory;
+mod postgres;
+mod projection;
+mod runner;
+mod sqlite;
+mod support;
+mod transfer;
+mod upcasting;
+mod vocabulary;
+
+/// The entry point of the child processes that other tests start. Environment variables select the
+/// work; without them the test does nothing.
+#[test]
+#[ignore = "runs in child processes that other tests start"]
+fn worker() {
+    support::workers::serve();
+    runner::killed::serve();
+    runner::sqlite::serve();
+}

@@ -1,0 +1,112 @@
+//! Connections that close or fall silent outside of an append.
+
+use std::time::Duration;
+
+use dcb_core::postgres::PostgresStore;
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use tokio::time::timeout;
+
+use crate::support::events::{read, tag, tagged};
+use crate::support::postgres::proxy::{Cut, Proxy};
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{connect, fresh_log, log_on, server};
+
+const SHORT: Duration = Duration::from_millis(500);
+/// Longer than any step takes. Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A store with short timeouts that connects through a proxy.
+async fn through_a_proxy() -> (Proxy, PostgresStore) {
+    let mut log = fresh_log().await;
+    let proxy = Proxy::start(&log.url).await;
+    log.url = proxy.url().to_owned();
+    log.append_timeout = SHORT;
+    log.query_timeout = SHORT;
+    let store = connect(&log).await;
+    (proxy, store)
+}
+
+async fn in_time<T>(call: impl Future<Output = T>) -> T {
+    timeout(TIMEOUT, call).await.expect("the call ends")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn store_recovers_from_terminated_idle_connections() {
+    let database = server().await.create_database("idle").await.unwrap();
+    let store = connect(&log_on(database.url())).await;
+    let mut sql = Sql::connect(database.url()).await;
+    for _ in 0..3 {
+        sql.run(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
+              WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        .await;
+        store.health().await.unwrap();
+    }
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_writer_connection_is_replaced() {
+    let (proxy, store) = through_a_proxy().await;
+    proxy.cut_at("current_setting", Cut::Silence, 1);
+    in_time(store.health()).await.unwrap();
+    assert!(proxy.has_cut());
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+}
+
+/// The store must terminate the session of a lost connection. The connection that it uses for this
+/// breaks too.
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_resume_after_a_second_broken_connection() {
+    for cut in [Cut::BeforeRequest, Cut::Silence] {
+        let (proxy, store) = through_a_proxy().await;
+        proxy.cut_at("append(", Cut::BeforeRequest, 1);
+        let lost = tokio::spawn({
+            let store = store.clone();
+            async move { store.append(tagged("lost")).await }
+        });
+        in_time(async {
+            while !proxy.has_cut() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        proxy.cut_at("pg_terminate_backend", cut, usize::MAX);
+        let lost = in_time(lost).await.unwrap();
+        assert!(
+            matches!(lost, Err(Error::OutcomeUnknown { .. })),
+            "{lost:?}"
+        );
+        let next = in_time(store.append(tagged("next"))).await;
+        assert!(next.is_err(), "{next:?}");
+        proxy.pass();
+        in_time(async { while store.append(tagged("later")).await.is_err() {} }).await;
+        assert!(!read(&store, &tag("later")).await.is_empty());
+        assert!(read(&store, &tag("lost")).await.is_empty());
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_on_a_silent_connection_continues_on_another() {
+    let (proxy, store) = through_a_proxy().await;
+    store.append(vec![tagged("a"); 3]).await.unwrap();
+    proxy.cut_at("FROM h UNION ALL", Cut::Silence, 1);
+    let seen = in_time(async {
+        let stream = store.query_stream(&Query::all(), ReadOptions::new()).await;
+        let mut stream = stream.unwrap();
+        let mut seen = 0;
+        while let Some(event) = stream.next().await {
+            event.unwrap();
+            seen += 1;
+        }
+        seen
+    });
+    assert_eq!(seen.await, 3);
+    assert!(proxy.has_cut());
+    store.close().await;
+}

@@ -1,0 +1,463 @@
+//! Short reads that wait for a connection share statements. Each read gets its own answer, even if
+//! others fail or are cancelled.
+
+use std::ops::Bound;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use dcb_core::postgres::{Config, PostgresStore};
+use dcb_core::{Error, Event, EventStore as _, Query, ReadOptions};
+use futures_util::future::{join, join_all};
+use tokio::time::timeout;
+
+use super::short_ranges::{MANY, expected, queried, queries, seats, streamed};
+use crate::support::events::{at, positions, whole_log};
+use crate::support::postgres::proxy::{Cut, Proxy};
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{connect, fresh_log};
+use crate::support::wait::wait_until;
+
+/// The maximum number of reads that share a statement.
+const MAX_SHARED: usize = 16;
+
+/// A store with one idle read connection, over a log that is longer than a short range.
+async fn reader(log: &Config) -> PostgresStore {
+    let mut log = log.clone();
+    log.read_connections = 1;
+    let store = connect(&log).await;
+    store.append(seats(MANY)).await.unwrap();
+    store.head().await.unwrap();
+    store
+}
+
+/// Ranges at the end of the log that count as short.
+fn ranges() -> [ReadOptions; 4] {
+    let many = MANY as u64;
+    [
+        ReadOptions::new().after(at(many - 100)),
+        ReadOptions::new().after(at(many - 200)).limit(7),
+        ReadOptions::new().after(at(many - 151)).limit(1),
+        ReadOptions::new().after(at(many)),
+    ]
+}
+
+fn reads() -> Vec<(Query, ReadOptions)> {
+    let reads = queries()
+        .into_iter()
+        .flat_map(|query| ranges().map(|options| (query.clone(), options)));
+    let reads: Vec<_> = reads.collect();
+    // Every read occurs twice, among different neighbours.
+    let again = reads.iter().rev().cloned();
+    reads.iter().cloned().chain(again).collect()
+}
+
+/// Runs all [`reads`] at once and counts the statements.
+async fn assert_statements_are_shared(
+    read: impl AsyncFn(&PostgresStore, &Query, ReadOptions) -> Vec<u64>,
+) {
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let all = whole_log(&store).await;
+    let mut locker = locked(&log).await;
+    let reads = reads();
+    let before = store.stats().reads;
+    // The lock holds up the first read, which has the connection, so all others wait together.
+    let answers = reads
+        .iter()
+        .map(|(query, options)| read(&store, query, *options));
+    let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
+    for ((query, options), answer) in reads.iter().zip(answers) {
+        let expected = expected(query, &all, *options);
+        assert_eq!(answer, expected, "{query:?} {options:?}");
+    }
+    let statements = store.stats().reads - before;
+    assert_eq!(
+        statements as usize,
+        1 + (reads.len() - 1).div_ceil(MAX_SHARED)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_reads_share_statements_and_get_their_own_answers() {
+    assert_statements_are_shared(queried).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_streams_share_statements() {
+    assert_statements_are_shared(streamed).await;
+}
+
+/// Extents of queries with several tags or items can't share a statement.
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_extents_share_statements() {
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let all = whole_log(&store).await;
+    let counts: Vec<_> = reads()
+        .into_iter()
+        .filter(|(query, options)| options.limit.is_none() && !query.is_all())
+        .collect();
+    let alone = counts
+        .iter()
+        .filter(|(query, _)| query.items().len() > 1 || query.items()[0].tags().len() > 1)
+        .count();
+    let mut locker = locked(&log).await;
+    let before = store.stats().reads;
+    let extents = counts.iter().map(|(query, options)| {
+        let after = options.after.expect("each range has `after`");
+        store.extent(query, (Bound::Excluded(after), Bound::Unbounded))
+    });
+    let (extents, ()) = join(join_all(extents), locker.run("COMMIT")).await;
+    for ((query, options), extent) in counts.iter().zip(extents) {
+        let expected = expected(query, &all, *options);
+        let extent = extent.unwrap();
+        assert_eq!(extent.count, expected.len() as u64, "{query:?} {options:?}");
+        let last = extent.last.map(|last| last.get());
+        assert_eq!(last, expected.last().copied(), "{query:?} {options:?}");
+        assert_eq!(extent.head, Some(at(MANY as u64)));
+    }
+    let statements = (store.stats().reads - before) as usize;
+    let together = counts.len() - alone;
+    let most = 1 + alone + together.div_ceil(MAX_SHARED);
+    assert!(
+        together > 2 * MAX_SHARED / 3 && statements <= most,
+        "{statements} for {together} + {alone}"
+    );
+}
+
+/// A stream must not keep more than a few large events in memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_read_of_large_events_falls_back_to_single_reads() {
+    const LARGE: usize = 900_000;
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let large = |_| {
+        Event::builder("Drawn")
+            .data(vec![b'x'; LARGE])
+            .build()
+            .unwrap()
+    };
+    store
+        .append((0..10).map(large).collect::<Vec<_>>())
+        .await
+        .unwrap();
+    let after = ReadOptions::new().after(at(MANY as u64));
+    let mut locker = locked(&log).await;
+    let before = store.stats().reads;
+    let asked = (0..6).map(async |_| {
+        let mut events = store.query_stream(&Query::all(), after).await.unwrap();
+        let mut count = 0;
+        while let Some(event) = events.next().await {
+            assert_eq!(event.unwrap().data().len(), LARGE);
+            count += 1;
+        }
+        count
+    });
+    let (counts, ()) = join(join_all(asked), locker.run("COMMIT")).await;
+    assert_eq!(counts, [10; 6]);
+    // The first read runs alone. The other five share a statement that is given up, then run alone.
+    assert_eq!(store.stats().reads - before, 1 + 1 + 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn identical_waiting_reads_run_once() {
+    let log = fresh_log().await;
+    let writer = reader(&log).await;
+    let all = whole_log(&writer).await;
+    writer.close().await;
+    let before = events_read(&log).await;
+    let mut one = log.clone();
+    one.read_connections = 1;
+    let store = connect(&one).await;
+    store.head().await.unwrap();
+    let mut locker = locked(&log).await;
+    let [query, ..] = queries();
+    let [options, ..] = ranges();
+    let ask = |_| queried(&store, &query, options);
+    let answers = join_all((0..=MAX_SHARED).map(ask));
+    let (answers, ()) = join(answers, locker.run("COMMIT")).await;
+    let expected = expected(&query, &all, options);
+    assert!(answers.iter().all(|answer| *answer == expected));
+    store.close().await;
+    // The first read runs alone, and all others share one statement.
+    let read = events_read(&log).await - before;
+    let twice = 2 * expected.len() as i64;
+    assert!((twice..twice + 10).contains(&read), "{read} of {twice}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn read_sees_all_earlier_appends() {
+    const CALLERS: usize = 40;
+    const ROUNDS: usize = 10;
+    let store = Arc::new(reader(&fresh_log().await).await);
+    let callers = (0..CALLERS).map(|caller| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            let query = Query::builder().tag(format!("caller:{caller}"));
+            let query = query.build().unwrap();
+            for round in 0..ROUNDS {
+                let tags = [format!("caller:{caller}")];
+                let event = Event::builder("Seen").tags(tags).build();
+                let appended = store.append([event.unwrap()]).await.unwrap();
+                let options = ReadOptions::new().from(appended.first());
+                let seen = queried(&store, &query, options).await;
+                assert_eq!(seen, [appended.first().get()], "round {round}");
+            }
+        })
+    });
+    for caller in join_all(callers).await {
+        caller.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_read_costs_the_others_no_answer() {
+    const ROUNDS: usize = 50;
+    let store = Arc::new(reader(&fresh_log().await).await);
+    let all = Arc::new(whole_log(&store).await);
+    for round in 0..ROUNDS {
+        let tasks: Vec<_> = reads()
+            .into_iter()
+            .map(|(query, options)| {
+                let (store, all) = (Arc::clone(&store), Arc::clone(&all));
+                tokio::spawn(async move {
+                    let answer = queried(&store, &query, options).await;
+                    assert_eq!(answer, expected(&query, &all, options), "{query:?}");
+                })
+            })
+            .collect();
+        // The delay differs, so cancellation hits leaders and followers at every stage.
+        tokio::time::sleep(Duration::from_micros(20 * round as u64)).await;
+        let is_cancelled = |index: usize| index.is_multiple_of(3) || index == round % 24;
+        for (index, task) in tasks.iter().enumerate() {
+            if is_cancelled(index) {
+                task.abort();
+            }
+        }
+        for (index, done) in join_all(tasks).await.into_iter().enumerate() {
+            assert!(done.is_ok() || is_cancelled(index), "{done:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_read_of_a_range_that_grew_long_is_complete() {
+    let log = fresh_log().await;
+    let writer = connect(&log).await;
+    writer.append(seats(10)).await.unwrap();
+    for query in queries() {
+        let mut one = log.clone();
+        one.read_connections = 1;
+        let store = connect(&one).await;
+        store.head().await.unwrap();
+        writer.append(seats(MANY)).await.unwrap();
+        let expected = expected(&query, &whole_log(&writer).await, ReadOptions::new());
+        let answers = (0..20).map(|_| queried(&store, &query, ReadOptions::new()));
+        for answer in join_all(answers).await {
+            assert_eq!(answer, expected, "{query:?}");
+        }
+        store.close().await;
+        writer.clear().await.unwrap();
+        writer.append(seats(10)).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn read_beyond_the_head_is_refused_alone() {
+    let store = reader(&fresh_log().await).await;
+    let all = whole_log(&store).await;
+    let beyond = MANY as u64 + 1;
+    let asked: Vec<_> = (0..20)
+        .map(|index| if index % 4 == 3 { beyond } else { beyond - 9 })
+        .collect();
+    let query = Query::builder().tag("hall:1").build().unwrap();
+    let answers = asked
+        .iter()
+        .map(|after| store.query(&query, ReadOptions::new().after(at(*after))));
+    for (after, answer) in asked.iter().zip(join_all(answers).await) {
+        if *after == beyond {
+            let refused = answer.unwrap_err();
+            assert!(
+                matches!(refused, Error::AfterBeyondHead { .. }),
+                "{refused}"
+            );
+        } else {
+            let options = ReadOptions::new().after(at(*after));
+            let expected = expected(&query, &all, options);
+            assert_eq!(positions(&answer.unwrap().events), expected);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_connection_costs_shared_reads_no_answer() {
+    for cut in [Cut::BeforeRequest, Cut::AfterRequest, Cut::BeforeAnswer] {
+        let log = fresh_log().await;
+        let proxy = Proxy::start(&log.url).await;
+        let mut through = log.clone();
+        through.url = proxy.url().to_owned();
+        let store = Arc::new(reader(&through).await);
+        let all = whole_log(&store).await;
+        let mut locker = locked(&log).await;
+        let asked: Vec<_> = reads()
+            .into_iter()
+            .map(|(query, options)| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move {
+                    let answer = queried(&store, &query, options).await;
+                    (query, options, answer)
+                })
+            })
+            .collect();
+        wait_for_a_read(&log).await;
+        // The first read has the connection. The next statement is shared.
+        proxy.cut(cut);
+        locker.run("COMMIT").await;
+        for done in join_all(asked).await {
+            let (query, options, answer) = done.unwrap();
+            assert_eq!(answer, expected(&query, &all, options), "{query:?} {cut:?}");
+        }
+        assert!(proxy.has_cut());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_reads_of_a_silent_server_time_out() {
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut hurried = log.clone();
+    hurried.read_connections = 1;
+    hurried.query_timeout = Duration::from_millis(300);
+    let store = connect(&hurried).await;
+    store.head().await.unwrap();
+    let mut locker = locked(&log).await;
+    let reads = reads();
+    let before = store.stats().reads;
+    let answers = reads
+        .iter()
+        .map(|(query, options)| store.query(query, *options));
+    for answer in join_all(answers).await {
+        let error = answer.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    }
+    let statements = store.stats().reads - before;
+    assert!(statements as usize <= reads.len(), "no read is sent twice");
+    locker.run("COMMIT").await;
+    for (query, options) in &reads {
+        store.query(query, *options).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_reads_end_when_the_store_is_closed() {
+    let log = fresh_log().await;
+    let store = Arc::new(reader(&log).await);
+    let mut locker = locked(&log).await;
+    let asked: Vec<_> = reads()
+        .into_iter()
+        .map(|(query, options)| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.query(&query, options).await })
+        })
+        .collect();
+    wait_for_a_read(&log).await;
+    let closing = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.close().await }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    locker.run("COMMIT").await;
+    for done in join_all(asked).await {
+        if let Err(error) = done.unwrap() {
+            assert!(matches!(error, Error::Closed), "{error}");
+        }
+    }
+    closing.await.unwrap();
+}
+
+/// The first read in the queue is not polled, because its caller does something else first.
+#[tokio::test(flavor = "multi_thread")]
+async fn read_behind_an_unpolled_read_times_out() {
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut hurried = log.clone();
+    hurried.read_connections = 1;
+    hurried.query_timeout = Duration::from_millis(300);
+    let store = connect(&hurried).await;
+    store.head().await.unwrap();
+    let mut stream = store
+        .query_stream(&Query::all(), ReadOptions::new())
+        .await
+        .unwrap();
+    stream.next().await.unwrap().unwrap();
+    let query = Query::all();
+    let [options, ..] = ranges();
+    let mut unpolled = pin!(store.query(&query, options));
+    assert!(poll_once(unpolled.as_mut()).await.is_none());
+    let behind = store.query(&query, options);
+    let answer = timeout(Duration::from_secs(60), behind).await;
+    let error = answer.expect("the read ends").unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    let error = unpolled.await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    drop(stream);
+    assert_eq!(
+        store.query(&query, options).await.unwrap().events.len(),
+        100
+    );
+}
+
+/// Polls the future once. Returns its output if it is ready.
+async fn poll_once<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// A session that locks the log. No read is answered until the session commits.
+async fn locked(log: &Config) -> Sql {
+    let mut session = Sql::connect(&log.url).await;
+    session.run("BEGIN").await;
+    session
+        .run(&format!("LOCK TABLE {}.event", log.schema))
+        .await;
+    session
+}
+
+/// The number of events that the stores on this log have read. Waits until all stores are closed.
+async fn events_read(log: &Config) -> i64 {
+    let mut observer = Sql::connect(&log.url).await;
+    let schema = &log.schema;
+    let open = format!(
+        "SELECT count(*)::text FROM pg_stat_activity \
+          WHERE application_name = 'dcb-core' AND position('{schema}' IN query) > 0"
+    );
+    // A session's counters are complete only after it has ended.
+    wait_until("the sessions have ended", async || {
+        observer.number(&open).await == 0
+    })
+    .await;
+    let read = format!(
+        "SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::text FROM pg_stat_user_tables \
+          WHERE schemaname = '{schema}' AND relname = 'event'"
+    );
+    observer.number(&read).await
+}
+
+/// Waits until a read is blocked by the lock.
+async fn wait_for_a_read(log: &Config) {
+    let waiting = format!(
+        "SELECT count(*)::text FROM pg_locks \
+          WHERE NOT granted AND relation = '{}.event'::regclass",
+        log.schema
+    );
+    let mut observer = Sql::connect(&log.url).await;
+    wait_until("a read waits for the lock", async || {
+        observer.number(&waiting).await > 0
+    })
+    .await;
+}

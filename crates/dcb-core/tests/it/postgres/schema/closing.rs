@@ -1,0 +1,106 @@
+//! Closing a store.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use tokio::time::sleep;
+
+use crate::support::events::{head, tagged};
+use crate::support::postgres::sql::{LogLock, Sql};
+use crate::support::postgres::{connect, fresh_log, log_on, server};
+use crate::support::wait::{wait_for_queued, wait_until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn close_finishes_queued_appends() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let mut lock = LogLock::take(&log).await;
+    let append = || {
+        let store = store.clone();
+        tokio::spawn(async move { store.append(tagged("a")).await })
+    };
+    let mut appends = vec![append()];
+    lock.wait_for_a_waiter().await;
+    appends.extend((0..10).map(|_| append()));
+    wait_for_queued(&store, 10).await;
+    let mut closing = pin!(store.close());
+    tokio::select! {
+        biased;
+        () = &mut closing => panic!("closed before its appends finished"),
+        () = std::future::ready(()) => {}
+    }
+    let late = store.append(tagged("late")).await;
+    assert!(matches!(late, Err(Error::Closed)), "{late:?}");
+    lock.release().await;
+    closing.await;
+    for append in appends {
+        append.await.unwrap().unwrap();
+    }
+    let store = connect(&log).await;
+    assert_eq!(head(&store).await, 11);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_after_close_are_refused() {
+    let store = connect(&fresh_log().await).await;
+    let clone = store.clone();
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+    store.close().await;
+    clone.close().await;
+    let append = clone.append(tagged("a")).await;
+    assert!(matches!(append, Err(Error::Closed)), "{append:?}");
+    let query = clone.query(&Query::all(), ReadOptions::new()).await;
+    assert!(matches!(query, Err(Error::Closed)), "{query:?}");
+    let stream = clone.query_stream(&Query::all(), ReadOptions::new()).await;
+    assert!(matches!(stream, Err(Error::Closed)), "{stream:?}");
+    let count = clone.count(&Query::all()).await;
+    assert!(matches!(count, Err(Error::Closed)), "{count:?}");
+    let head = clone.head().await;
+    assert!(matches!(head, Err(Error::Closed)), "{head:?}");
+    let health = clone.health().await;
+    assert!(matches!(health, Err(Error::Closed)), "{health:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn close_ends_all_sessions() {
+    let database = server().await.create_database("closing").await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let sessions = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND application_name = 'dcb-core'";
+    let store = connect(&log_on(database.url())).await;
+    store.append(tagged("a")).await.unwrap();
+    assert_eq!(head(&store).await, 1);
+    assert_eq!(
+        sql.number(sessions).await,
+        2,
+        "one writer session and one reader session"
+    );
+    store.close().await;
+    wait_until("the sessions have ended", async || {
+        sql.number(sessions).await == 0
+    })
+    .await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closed_store_opens_no_listener() {
+    let database = server().await.create_database("deaf").await.unwrap();
+    let mut sql = Sql::connect(database.url()).await;
+    let store = connect(&log_on(database.url())).await;
+    store.close().await;
+    let _appends = store.appends();
+    let _others = store.appends();
+    let sessions = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND application_name = 'dcb-core'";
+    wait_until("the sessions have ended", async || {
+        sql.number(sessions).await == 0
+    })
+    .await;
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(sql.number(sessions).await, 0);
+    sql.close().await;
+}

@@ -1,0 +1,8 @@
+//! Read models. Runners handle each event exactly once, even if processes and servers are killed.
+
+mod catch_up;
+mod kept;
+pub(crate) mod killed;
+mod outage;
+pub(crate) mod sqlite;
+mod tally;

@@ -1,0 +1,6 @@
+//! The SQLite backend.
+
+mod crash;
+mod races;
+mod schema;
+mod suite;

@@ -1,0 +1,169 @@
+//! The blocking store, beside the async store and other stores on the same log.
+
+use std::thread;
+
+use dcb_core::conformance::{CALLERS, effort};
+use dcb_core::sqlite::blocking::SqliteStore;
+use dcb_core::{
+    AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Projector,
+    Query,
+};
+
+use crate::support::events::{positions, tag, tagged, unless, whole_log};
+use crate::support::sqlite::{connect, fresh_log};
+
+/// Runs `work` on `callers` threads. Returns the results in order.
+fn on_threads<T: Send>(callers: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..callers)
+            .map(|number| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(number)
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+        joined.collect()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_thread_or_task_wins_a_condition() {
+    for callers in CALLERS {
+        let log = fresh_log().await;
+        let store = connect(&log).await;
+        for round in 0..effort(10) {
+            let name = format!("round {round}");
+            let tasks: Vec<_> = (0..callers)
+                .map(|_| {
+                    let (store, name) = (store.clone(), name.clone());
+                    tokio::spawn(async move { store.append_if(tagged(&name), unless(&name)).await })
+                })
+                .collect();
+            let blocking = store.blocking().clone();
+            let threads = tokio::task::spawn_blocking(move || {
+                on_threads(callers, |_| {
+                    blocking.append_if(tagged(&name), unless(&name))
+                })
+            });
+            let mut answers = threads.await.unwrap();
+            for task in tasks {
+                answers.push(task.await.unwrap());
+            }
+            let winners: Vec<Position> = answers
+                .iter()
+                .filter_map(|answer| answer.as_ref().ok())
+                .map(|appended| appended.first())
+                .collect();
+            assert_eq!(winners.len(), 1, "{answers:?}");
+            for answer in answers.iter().filter_map(|answer| answer.as_ref().err()) {
+                assert!(
+                    matches!(answer, Error::Conflict { position } if *position == winners[0]),
+                    "{answer:?}"
+                );
+            }
+        }
+        store.close().await;
+    }
+}
+
+/// Takes seats until none is left. Each event stores the count that its decision saw.
+fn count_and_append(store: &SqliteStore, seats: u64) -> u64 {
+    let model = DecisionModel::new(Projector::counter(tag("seat"))).max_attempts(u32::MAX);
+    loop {
+        let mut seen = 0;
+        let decided = store.decide(&model, |taken| {
+            seen = taken;
+            let event = Event::builder("Taken").tag("seat").json(&taken);
+            let decision = (taken < seats).then(|| event.build()).transpose();
+            decision.map(|event| event.into_iter().collect::<Vec<_>>())
+        });
+        if decided.unwrap().appended.is_none() {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decision_stops_after_max_attempts() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let blocking = store.blocking().clone();
+    let made = tokio::task::spawn_blocking(move || {
+        let model = DecisionModel::new(Projector::counter(tag("a"))).max_attempts(3);
+        let mut seen = vec![];
+        let decided: Result<Decided, Error> = blocking.decide(&model, |count| {
+            seen.push(count);
+            blocking.append(tagged("a"))?;
+            Ok(tagged("a"))
+        });
+        (seen, decided)
+    });
+    let (seen, decided) = made.await.unwrap();
+    assert_eq!(seen, [0, 1, 2]);
+    assert!(
+        matches!(
+            decided,
+            Err(Error::RetriesExhausted { attempts: 3, position }) if position.get() == 3
+        ),
+        "{decided:?}"
+    );
+    assert_eq!(whole_log(&store).await.len(), 3);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decisions_of_threads_agree_with_the_log() {
+    for callers in CALLERS {
+        let log = fresh_log().await;
+        let (one, other) = (connect(&log).await, connect(&log).await);
+        let stores = [one.blocking().clone(), other.blocking().clone()];
+        let seats = effort(100) as u64;
+        let counting = tokio::task::spawn_blocking(move || {
+            on_threads(callers, |number| {
+                count_and_append(&stores[number % 2], seats)
+            })
+        });
+        assert_eq!(counting.await.unwrap(), vec![seats; callers]);
+        for (event, expected) in whole_log(&one).await.iter().zip(0_u64..) {
+            assert_eq!(event.json::<u64>().unwrap(), expected);
+        }
+        one.close().await;
+        other.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocking_and_async_stores_share_one_log() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    store.append(vec![tagged("a"); 600]).await.unwrap();
+    let blocking = store.blocking().clone();
+    let seen = tokio::task::spawn_blocking(move || {
+        blocking.append(tagged("b")).unwrap();
+        let stream = blocking
+            .query_stream(&tag("a"), Default::default())
+            .unwrap();
+        let head = stream.head();
+        let streamed: Result<Vec<_>, Error> = stream.collect();
+        let counter = Projector::counter(Query::all());
+        let after = Position::new(590);
+        let last = blocking.project_after(&counter, after).unwrap();
+        assert_eq!(
+            last.condition,
+            AppendCondition::fail_if(Query::all()).after(head)
+        );
+        assert!(blocking.exists(&tag("b")).unwrap());
+        (
+            streamed.unwrap(),
+            last.state,
+            blocking.count(&tag("a")).unwrap(),
+        )
+    });
+    let (streamed, last, count) = seen.await.unwrap();
+    assert_eq!(positions(&streamed), (1..=600).collect::<Vec<_>>());
+    assert_eq!((last, count), (11, 600));
+    assert_eq!(whole_log(&store).await.len(), 601);
+    store.close().await;
+}

@@ -1,0 +1,114 @@
+//! Timeouts of appends.
+
+use std::time::Duration;
+
+use dcb_core::{Append, Error, EventStore as _};
+
+use crate::support::backend::begin;
+use crate::support::events::{head, read, tag, tagged};
+use crate::support::sqlite::files::LogLock;
+use crate::support::sqlite::{connect, fresh_log};
+use crate::support::wait::wait_until;
+
+const SHORT: Duration = Duration::from_millis(500);
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Timeout {
+            operation: "append",
+            limit: SHORT
+        }
+    )
+}
+
+/// Another connection keeps the write lock, so nothing is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn append_blocked_by_another_process_times_out() {
+    let mut log = fresh_log().await;
+    log.append_timeout = SHORT;
+    let store = connect(&log).await;
+    let lock = LogLock::take(&log);
+    let given_up = store.append(tagged("async")).await;
+    assert!(given_up.as_ref().is_err_and(is_timeout), "{given_up:?}");
+    let blocking = store.blocking().clone();
+    let given_up = tokio::task::spawn_blocking(move || blocking.append(tagged("blocking")));
+    let given_up = given_up.await.unwrap();
+    assert!(given_up.as_ref().is_err_and(is_timeout), "{given_up:?}");
+    lock.release();
+    let later = store.append(tagged("later")).await.unwrap();
+    assert_eq!(later.first().get(), 1, "the earlier appends wrote nothing");
+    store.close().await;
+}
+
+/// Each commit takes one append, so the later appends are still queued when they time out.
+#[tokio::test(flavor = "multi_thread")]
+async fn queued_append_is_withdrawn_on_timeout() {
+    let mut log = fresh_log().await;
+    log.append_timeout = SHORT;
+    log.max_batch_requests = 1;
+    let store = connect(&log).await;
+    let lock = LogLock::take(&log);
+    let mut appends = Vec::new();
+    for _ in 0..10 {
+        appends.push(begin(&store, Append::new(tagged("a"))).await);
+    }
+    let mut withdrawn = 0;
+    for append in appends {
+        match append.await.unwrap() {
+            Err(error) if is_timeout(&error) => withdrawn += 1,
+            // The append timed out after its commit had started.
+            Err(Error::OutcomeUnknown { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(withdrawn >= 8, "{withdrawn}");
+    // The last commit times out on its own.
+    wait_until("no append is queued", async || {
+        store.stats().queued_appends == 0
+    })
+    .await;
+    tokio::time::sleep(SHORT).await;
+    lock.release();
+    let later = store.append(tagged("later")).await.unwrap();
+    assert_eq!(later.first().get(), 1, "the earlier appends wrote nothing");
+    store.close().await;
+}
+
+/// A dropped append is withdrawn if it is queued and committed if it is in flight.
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_append_is_withdrawn_or_committed() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let lock = LogLock::take(&log);
+    let in_flight = begin(&store, Append::new(tagged("in flight"))).await;
+    let queued = begin(&store, Append::new(tagged("queued"))).await;
+    queued.abort();
+    in_flight.abort();
+    wait_until("the queue is empty", async || {
+        store.stats().queued_appends == 0
+    })
+    .await;
+    lock.release();
+    store.append(tagged("later")).await.unwrap();
+    assert_eq!(head(&store).await, 2);
+    assert_eq!(read(&store, &tag("in flight")).await.len(), 1);
+    assert!(read(&store, &tag("queued")).await.is_empty());
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_work_without_time_limits() {
+    let mut log = fresh_log().await;
+    log.append_timeout = Duration::MAX;
+    log.query_timeout = Duration::MAX;
+    let store = connect(&log).await;
+    store.append(tagged("a")).await.unwrap();
+    let blocking = store.blocking().clone();
+    let appended = tokio::task::spawn_blocking(move || blocking.append(tagged("a")));
+    assert_eq!(appended.await.unwrap().unwrap().first().get(), 2);
+    assert_eq!(read(&store, &tag("a")).await.len(), 2);
+    store.clear().await.unwrap();
+    assert_eq!(head(&store).await, 0);
+    store.close().await;
+}

@@ -1,0 +1,110 @@
+//! A PgBouncer in transaction mode in front of a server.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+/// Fewer than the tests have clients, so that clients share server sessions.
+const SESSIONS: usize = 6;
+
+/// Runs a command until its standard input ends. A value in a `static` is never dropped, but the pipe
+/// closes when the test process ends for any reason, and that ends the pooler.
+const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat > /dev/null; kill $!; wait"#;
+
+/// A pooler process. It ends when the value is dropped or the test process ends.
+pub(crate) struct PgBouncer {
+    process: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl PgBouncer {
+    /// Starts a pooler in front of the server at `url`, which has the form
+    /// `scheme://user:password@host:port/database`. Prints a line and returns `None` if PgBouncer is
+    /// not installed.
+    pub(crate) async fn start(url: &str) -> Option<Self> {
+        let Some(program) = [
+            "/usr/sbin/pgbouncer",
+            "/usr/bin/pgbouncer",
+            "/opt/homebrew/bin/pgbouncer",
+        ]
+        .into_iter()
+        .find(|program| Path::new(program).exists()) else {
+            eprintln!("PgBouncer is not installed; testing its settings without it");
+            return None;
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let port = free_port();
+        let configuration = folder.path().join("pgbouncer.ini");
+        fs::write(&configuration, settings(url, port)).expect("the file can be written");
+        // Started as root, PgBouncer switches to another user, who must be able to read the file.
+        for path in [folder.path(), &configuration] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+                .expect("the test owns the file");
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", UNTIL_INPUT_ENDS, program]);
+        if fs::metadata("/proc/self")
+            .is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
+        {
+            command.args(["--user", "postgres"]);
+        }
+        let process = command
+            .arg(&configuration)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh can run");
+        let bouncer = Self {
+            process,
+            address: format!("127.0.0.1:{port}"),
+            _folder: folder,
+        };
+        while TcpStream::connect(&bouncer.address).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        Some(bouncer)
+    }
+
+    /// The URL of a database of the server, through this pooler.
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@{}/{database}", self.address)
+    }
+}
+
+impl Drop for PgBouncer {
+    fn drop(&mut self) {
+        // Closing the pipe ends the process.
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn settings(url: &str, port: u16) -> String {
+    let (user, rest) = url.split_once('@').expect("the URL has a user");
+    let user = user.rsplit('/').next().expect("the URL has a scheme");
+    let login = match user.split_once(':') {
+        Some((user, password)) => format!("user={user} password={password}"),
+        None => format!("user={user}"),
+    };
+    let (server, _) = rest.split_once('/').expect("the URL has a database");
+    let (host, server_port) = server.split_once(':').expect("the URL has a port");
+    format!(
+        "[databases]\n* = host={host} port={server_port} {login}\n\
+         [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
+         auth_type = any\npool_mode = transaction\ndefault_pool_size = {SESSIONS}\n\
+         max_client_conn = 1000\nlog_connections = 0\nlog_disconnections = 0\n"
+    )
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("a bound address").port()
+}

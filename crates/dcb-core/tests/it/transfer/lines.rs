@@ -1,0 +1,228 @@
+//! Export and import of JSON lines.
+
+use dcb_core::sqlite::{self, SqliteStore};
+use dcb_core::transfer::{Exported, ImportOptions, Imported, export, import};
+use dcb_core::{
+    Error, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
+};
+use uuid::Uuid;
+
+use crate::support::events::{event, whole_log};
+use crate::support::postgres::fresh_store;
+
+/// Events with special characters, significant order and arbitrary bytes.
+fn hard_events() -> Vec<Event> {
+    let data: [&[u8]; 11] = [
+        br#"{"b":1,"a":2,"a":3,"big":123456789012345678901234567890,"f":1.0}"#,
+        b"{\n  \"pretty\": true\n}",
+        b" {\"spaced\":1} ",
+        b"[\r\n]",
+        b"null",
+        b"",
+        b"\x00\xff\xfe not text",
+        b"not JSON",
+        br#""a \"text\" with \\ and \u00e9""#,
+        "{\"é\":\"\u{2028}\"}".as_bytes(),
+        b"-0",
+    ];
+    let build = |(index, data): (usize, &&[u8])| {
+        Event::builder(format!("Type \"{index}\" ü"))
+            .tag("a\"b")
+            .tag("a\\b")
+            .tag(format_args!("key:{index}"))
+            .metadata("zeta", "1")
+            .metadata("alpha", "line\nbreak \"quoted\"")
+            .data(*data)
+            .build()
+            .unwrap()
+    };
+    let mut events: Vec<Event> = data.iter().enumerate().map(build).collect();
+    events.push(Event::builder("Bare").build().unwrap());
+    events
+}
+
+async fn exported(store: &impl EventStore) -> Vec<u8> {
+    let mut lines = Vec::new();
+    let all = Query::all();
+    export(store, &all, ReadOptions::new(), &mut lines, |_| ())
+        .await
+        .unwrap();
+    lines
+}
+
+async fn imported(store: &impl EventStore, lines: &[u8]) {
+    import(store, lines, ImportOptions::new(), |_| ())
+        .await
+        .unwrap();
+}
+
+fn assert_same(left: &[SequencedEvent], right: &[SequencedEvent]) {
+    assert_eq!(left.len(), right.len());
+    for (left, right) in left.iter().zip(right) {
+        assert_eq!(left.position(), right.position());
+        assert_eq!(left.id(), right.id());
+        assert_eq!(left.event_type(), right.event_type());
+        assert!(left.tags().eq(right.tags()), "{left:?} {right:?}");
+        assert!(left.metadata().eq(right.metadata()), "{left:?} {right:?}");
+        assert_eq!(left.data(), right.data());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_round_trips_through_every_backend() {
+    let (memory, postgres) = (MemoryStore::new(), fresh_store().await);
+    let sqlite = SqliteStore::open(sqlite::Config::memory()).await.unwrap();
+    memory.append(hard_events()).await.unwrap();
+    let log = whole_log(&memory).await;
+
+    imported(&sqlite, &exported(&memory).await).await;
+    imported(&postgres, &exported(&sqlite).await).await;
+    let back = MemoryStore::new();
+    imported(&back, &exported(&postgres).await).await;
+    assert_same(&log, &whole_log(&sqlite).await);
+    assert_same(&log, &whole_log(&postgres).await);
+    assert_same(&log, &whole_log(&back).await);
+}
+
+#[tokio::test]
+async fn every_line_is_one_json_object() {
+    let store = MemoryStore::new();
+    store.append(hard_events()).await.unwrap();
+    let lines = exported(&store).await;
+    let text = String::from_utf8(lines).unwrap();
+    assert_eq!(text.lines().count(), hard_events().len());
+    for (index, line) in text.lines().enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["position"], index + 1);
+        let recorded_at = line["recordedAt"].as_str().unwrap();
+        assert!(recorded_at.ends_with('Z'), "{recorded_at}");
+        let inline = line.get("data").is_some();
+        assert_ne!(inline, line.get("dataBase64").is_some());
+    }
+}
+
+#[tokio::test]
+async fn repeated_import_appends_only_missing_events() {
+    let source = MemoryStore::new();
+    for number in 0..50 {
+        let event = event("Numbered", &[&format!("number:{number}")]);
+        source.append(event).await.unwrap();
+    }
+    let lines = exported(&source).await;
+    let text = String::from_utf8(lines.clone()).unwrap();
+    let part: Vec<&str> = text.split_inclusive('\n').take(17).collect();
+
+    let target = MemoryStore::new();
+    imported(&target, part.concat().as_bytes()).await;
+    let options = ImportOptions::new().batch_events(20);
+    let mut reports = Vec::new();
+    let done = import(&target, &lines[..], options, |so_far| {
+        reports.push(so_far.events);
+    });
+    assert_eq!(done.await.unwrap(), Imported { events: 50 });
+    assert_eq!(reports, [20, 40, 50]);
+    imported(&target, &lines).await;
+    assert_same(&whole_log(&source).await, &whole_log(&target).await);
+}
+
+#[tokio::test]
+async fn export_reports_progress_and_can_be_resumed() {
+    let store = MemoryStore::new();
+    for _ in 0..3 {
+        let events = vec![event("Happened", &["a"]); 1000];
+        store.append(events).await.unwrap();
+    }
+    let (mut lines, mut reports) = (Vec::new(), Vec::new());
+    let tag = Query::builder().tag("a").build().unwrap();
+    let options = ReadOptions::new().after(Position::new(500));
+    let report = |so_far: Exported| reports.push(so_far);
+    export(&store, &tag, options, &mut lines, report)
+        .await
+        .unwrap();
+    let at = |events, through| Exported {
+        events,
+        through: Position::new(through),
+        head: Position::new(3000),
+    };
+    assert_eq!(reports, [at(1000, 1500), at(2000, 2500), at(2500, 3000)]);
+}
+
+#[tokio::test]
+async fn import_can_keep_recorded_at() {
+    let source = MemoryStore::new();
+    source.append(event("Happened", &[])).await.unwrap();
+    let lines = exported(&source).await;
+    let target = MemoryStore::new();
+    let options = ImportOptions::new().keep_recorded_at("recordedAt");
+    import(&target, &lines[..], options, |_| ()).await.unwrap();
+    let line: serde_json::Value = serde_json::from_slice(&lines).unwrap();
+    let event = whole_log(&target).await.remove(0);
+    assert_eq!(
+        event.metadata_value("recordedAt"),
+        line["recordedAt"].as_str()
+    );
+}
+
+#[tokio::test]
+async fn line_needs_only_a_type() {
+    let store = MemoryStore::new();
+    let lines = "{\"type\":\"Happened\"}\n\n{\"type\":\"Happened\",\"data\":[1, 2]}";
+    imported(&store, lines.as_bytes()).await;
+    let log = whole_log(&store).await;
+    assert_eq!(log.len(), 2);
+    assert_eq!(log[1].data(), b"[1, 2]");
+}
+
+#[tokio::test]
+async fn invalid_line_is_named_by_its_number() {
+    let id = Uuid::from_u128(1);
+    for (bad, reason) in [
+        ("{\"type\":\"A\"", "EOF"),
+        ("{\"tags\":[]}", "type"),
+        ("{\"type\":\"\"}", "type is empty"),
+        ("{\"type\":\"A\",\"tagz\":[]}", "tagz"),
+        ("{\"type\":\"A\",\"dataBase64\":\"?\"}", "Invalid"),
+        ("{\"type\":\"A\",\"data\":1,\"dataBase64\":\"\"}", "both"),
+        (
+            "{\"type\":\"A\",\"metadata\":{\"a\":\"1\",\"a\":\"2\"}}",
+            "twice",
+        ),
+    ] {
+        let store = MemoryStore::new();
+        let lines = format!("{{\"type\":\"A\",\"id\":\"{id}\"}}\n{bad}\n");
+        let failed = import(&store, lines.as_bytes(), ImportOptions::new(), |_| ()).await;
+        match failed {
+            Err(Error::Import {
+                entry,
+                reason: actual,
+            }) => {
+                assert_eq!(entry, "line 2");
+                assert!(actual.contains(reason), "{bad}: {actual}");
+            }
+            other => panic!("{bad}: {other:?}"),
+        }
+    }
+}
+
+/// The error names the line, because the file itself could be read.
+#[tokio::test]
+async fn line_with_invalid_utf8_is_named_by_its_number() {
+    let store = MemoryStore::new();
+    let lines = b"{\"type\":\"A\"}\n\n{\"type\":\"\xff\"}\n";
+    let failed = import(&store, &lines[..], ImportOptions::new(), |_| ()).await;
+    assert!(
+        matches!(&failed, Err(Error::Import { entry, .. }) if entry == "line 3"),
+        "{failed:?}"
+    );
+}
+
+#[tokio::test]
+async fn import_of_an_id_with_other_content_is_refused() {
+    let store = MemoryStore::new();
+    let id = Uuid::from_u128(1);
+    let other = event("Other", &[]).with_id(id);
+    store.append(other).await.unwrap();
+    let lines = format!("{{\"type\":\"A\"}}\n{{\"type\":\"A\",\"id\":\"{id}\"}}\n");
+    let refused = import(&store, lines.as_bytes(), ImportOptions::new(), |_| ()).await;
+    assert!(matches!(refused, Err(Error::DuplicateEventId { id: taken }) if taken == id));
+}

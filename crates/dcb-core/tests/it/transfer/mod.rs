@@ -1,0 +1,4 @@
+//! Export and import of events.
+
+mod go_crablet;
+mod lines;

@@ -1,0 +1,6 @@
+//! Events, queries, positions and errors, without a store.
+
+mod bounds;
+mod error_text;
+mod events;
+mod queries;

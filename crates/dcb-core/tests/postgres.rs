@@ -1,5 +1,0 @@
-//! The store in PostgreSQL passes the suite.
-
-mod support;
-
-dcb_core::conformance_suite!(support::fresh_store);
