@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::CALLERS;
 use super::callers::at_once;
@@ -156,7 +157,7 @@ async fn take_until_end(subscription: &mut Subscription) -> Vec<SequencedEvent> 
     }
 }
 
-/// The subscribers read up to a last event instead of counting, so a store that loses an event fails
+/// The subscribers read up to an `end` event instead of counting, so a store that loses an event fails
 /// at once and not only after a timeout.
 pub(super) async fn subscribers_under_load_get_each_event_once(
     store: &Arc<impl EventStore + 'static>,
@@ -179,6 +180,11 @@ pub(super) async fn subscribers_under_load_get_each_event_once(
         .await;
         let past = ReadOptions::new().after(before);
         let end = store.append(tagged(&["end"])).await.unwrap().first();
+        // A store that loses events may lose this one too, so more follow until both have seen one.
+        while !subscribers.iter().all(JoinHandle::is_finished) {
+            sleep(Duration::from_millis(5)).await;
+            store.append(tagged(&["end"])).await.unwrap();
+        }
         for ((query, count), subscriber) in queries.into_iter().zip(subscribers) {
             let mut expected = store.query(&query, past).await.unwrap().events;
             expected.retain(|event| event.position() < end);

@@ -82,7 +82,7 @@ async fn runner_across_killed_servers_handles_each_event_once() {
     let mut runner = ProjectionRunner::new(store.clone(), tag("a"), Tally::new(&log).model(&log))
         .options(SubscribeOptions::new().batch_size(3));
     let running = tokio::spawn(async move { runner.run().await });
-    for _ in 0..effort(3) {
+    for _ in 0..effort(2) {
         append_some(&store).await;
         server.kill_hard().unwrap();
         server.restart().await.unwrap();

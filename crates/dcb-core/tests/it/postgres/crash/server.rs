@@ -24,7 +24,7 @@ async fn acknowledged_appends_survive_a_killed_server() {
     hasty.append_timeout = Duration::from_millis(100);
     let hasty = connect(&hasty).await;
     let loads = [Load::start(&patient, 8), Load::start(&hasty, 4)];
-    for round in 0..effort(6) {
+    for round in 0..effort(3) {
         // The number differs each round, so that the server dies in different steps of a commit.
         loads[0].wait_for(5 + round as u64 * 7 % 20).await;
         server.kill_hard().unwrap();

@@ -89,7 +89,7 @@ async fn subscription_across_killed_servers_misses_no_event() {
         (query, subscribers)
     });
     let appending = Appending::start(&writer);
-    for _ in 0..effort(4) {
+    for _ in 0..effort(2) {
         appending.wait_for(20).await;
         server.kill_hard().unwrap();
         sleep(Duration::from_millis(50)).await;
