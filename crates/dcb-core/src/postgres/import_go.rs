@@ -117,6 +117,7 @@ impl GoLog {
         loop {
             let rows = sqlx::query(sqlx::AssertSqlSafe(page.as_str()))
                 .bind(last)
+                // With 0 the first page would be empty, and the import would seem complete.
                 .bind(self.batch_events.max(1) as i64)
                 .fetch_all(&mut *reading);
             let rows = rows.await.map_err(|e| error(&e))?;

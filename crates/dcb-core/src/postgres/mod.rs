@@ -38,12 +38,12 @@
 //!
 //! Invariants that hold across the modules:
 //!
-//! - Positions are dense from 1 and in commit order. There is no sequence and no gap, not even for a
-//!   moment. `PRIMARY KEY (position)` backs up the lock. Tested by the conformance suite (`suite.rs`)
-//!   and `processes.rs`.
+//! - Positions are dense from 1 and in commit order. There is no sequence and no gap, not even a
+//!   temporary one. `PRIMARY KEY (position)` backs up the lock. Tested by the conformance suite
+//!   (`suite.rs`), `processes.rs` and `foreign_transactions.rs`.
 //! - `dcb.append` takes the lock before the statement that reads the head, under READ COMMITTED. In
 //!   the other order, or in a snapshot older than the lock, it would miss conflicts. Tested by
-//!   `isolation.rs` and `foreign_transactions.rs`.
+//!   `isolation.rs` and `processes.rs`.
 //! - The process keeps no state that correctness needs. Tested by `processes.rs`.
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),

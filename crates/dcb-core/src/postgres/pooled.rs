@@ -23,6 +23,7 @@ pub(super) async fn rows(
         .persistent(false)
         .fetch_all(&mut *transaction)
         .await;
+    // Also after an error: otherwise the pooler would keep the server process for this client.
     transaction.rollback().await?;
     rows
 }

@@ -3,9 +3,9 @@
 //! If the head seen last makes a range short, the statement scans the range by position instead of
 //! using the tag index.
 //!
-//! Invariant: the head seen last only chooses between the two. Every answer carries the head of its
-//! own snapshot. If that head makes the range long, the answer has no events, and the read runs again
-//! by index. Tested by `short_ranges.rs`.
+//! Invariant: the head seen last only chooses between scan and index. Every answer carries the head
+//! of the statement's snapshot. If that head makes the range long, the answer has no events, and the
+//! read runs again by index. Tested by `short_ranges.rs`.
 //!
 //! With a replica, reads go to the replica and are as old as the replica is. A read whose `after` is
 //! beyond the replica's head goes to the primary. So do the reads that appends depend on: events by

@@ -2,7 +2,7 @@
 //!
 //! Invariant: state and checkpoint change in one transaction, and only if the checkpoint is where the
 //! runner expects it. If the answer to a commit is lost, the moved checkpoint shows whether it took
-//! effect. Tested by `kept.rs`, `killed.rs` and `outage.rs`.
+//! effect. Tested by `kept.rs` and `killed.rs`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -111,8 +111,8 @@ impl<H: Handler> PostgresReadModel<H> {
 /// Translates a handler's error. A database error that may pass becomes the store's transient error,
 /// so that the runner tries again.
 fn handler_error(name: &str, failed: HandlerError) -> Error {
-    let met = failed.downcast_ref::<sqlx::Error>().map(error);
-    match met.filter(Error::is_transient) {
+    let database_error = failed.downcast_ref::<sqlx::Error>().map(error);
+    match database_error.filter(Error::is_transient) {
         Some(error) => error,
         None => Error::Handler {
             name: name.to_owned(),
@@ -125,6 +125,7 @@ impl<H: Handler> ReadModel for PostgresReadModel<H> {
     async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
         let mut connection = self.connected().await?;
         let stored = self.checkpoint.read(&mut connection).await?;
+        // Kept only after success. After an error it is dropped, and the next call connects again.
         self.connection = Some(connection);
         Ok(stored)
     }

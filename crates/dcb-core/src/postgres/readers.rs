@@ -1,7 +1,8 @@
 //! The connections that read from one server, and the retry after one of them is lost.
 //!
 //! Invariant: a connection goes back to the pool unchecked only if its statement has been answered to
-//! the end. Any other is pinged before its next use, or cut. Tested by `readers.rs`.
+//! the end. Any other is pinged before its next use, or cut. Tested by `abandoned.rs` of
+//! `postgres-pool`, and for a silent connection by `silence.rs`.
 
 use std::convert::Infallible;
 use std::future::poll_fn;

@@ -7,7 +7,8 @@
 //!
 //! Invariant: an answer from memory counts only if the server confirms, under the log's lock, that
 //! the last event noted (position and id) is the last event of the log. If another process has
-//! appended since, the server looks up every condition. Tested by `recent.rs` and `processes.rs`.
+//! appended since, the server looks up every condition. Tested by `recent_tags.rs` and
+//! `optimistic.rs`.
 
 use uuid::Uuid;
 
@@ -52,7 +53,7 @@ pub(super) struct EventRef {
     pub(super) id: Uuid,
 }
 
-/// The keys by which the server checks one alternative of a condition.
+/// The keys that the server looks up for one alternative of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeKeys {
     /// The key that is likely the rarest; `None` if the alternative has no tag.
@@ -141,8 +142,8 @@ impl RecentTags {
         self.uncontended = self.uncontended.saturating_sub(1);
     }
 
-    /// The keys by which the server checks one alternative. An event matches only if it carries all
-    /// of `keys`.
+    /// The keys that the server should look up for one alternative. An event matches only if it has
+    /// all of `keys`.
     pub(super) fn probe_keys(
         &self,
         after: u64,

@@ -36,6 +36,7 @@ impl Request {
         let ids = append
             .events
             .iter()
+            // Version 7 is ordered by time, so new ids are neighbours in the unique index.
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
         Self(Box::new(Contents {
             ids: ids.collect(),
@@ -87,6 +88,7 @@ fn tag_keys(events: &[Event]) -> SmallVec<[i64; 4]> {
         let first = keys.len();
         let type_bits = tag_key::type_bits(event.event_type());
         keys.extend(event.tags().map(|tag| tag_key::tag_bits(tag) | type_bits));
+        // Sorted, so that the batch can drop duplicate keys of an event in one pass.
         keys[first..].sort_unstable();
     }
     keys

@@ -96,6 +96,7 @@ fn int8(bytes: &[u8]) -> Result<u64, Error> {
 }
 
 fn timestamp(bytes: &[u8]) -> Result<SystemTime, Error> {
+    // Unsigned: no event was recorded before 2000.
     let micros = int8(bytes)?;
     Ok(UNIX_EPOCH + Duration::from_secs(POSTGRES_EPOCH_SECONDS) + Duration::from_micros(micros))
 }

@@ -227,6 +227,7 @@ impl Bounds {
 
     pub(super) fn new(options: ReadOptions) -> Self {
         let number = |position: Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
+        // `after` is exclusive like the bounds; `from` is inclusive, hence the + 1 and - 1.
         let after = options.after.map(number);
         let from = options.from.map(number);
         if options.backwards {

@@ -11,7 +11,7 @@
 //!   snapshot newer than its call.
 //! - No caller gets an error of a shared statement. If it fails, each of its callers reads alone.
 //!
-//! Tested by `short_reads.rs`, and behind a pooler by `sharing.rs`.
+//! Tested by `short_reads.rs`.
 
 use std::marker::PhantomData;
 

@@ -50,8 +50,8 @@ pub(super) struct Statements {
     extent: [SqlStr; Shape::COUNTED.len()],
 }
 
-/// The keys that an optimistic append checks. A statement with more checks is slower even if none
-/// of them runs, because the server sets up each of them.
+/// The keys that an optimistic append checks. A statement with more checks is slower even if it runs
+/// no check, because the server sets up each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
     /// No keys: no probe is open.

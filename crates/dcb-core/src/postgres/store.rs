@@ -73,6 +73,7 @@ impl PostgresStore {
             config.append_timeout,
         );
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
+        // Now, so that a wrong configuration fails here and not at the first append.
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);

@@ -4,7 +4,8 @@
 //! bounded by the head that the first page saw, and no transaction stays open between pages. A
 //! consumer that stops early makes the server read at most one page too many. The exception is
 //! `clear`, which empties a log under its lock; a stream that runs meanwhile ends with
-//! [`Error::AfterBeyondHead`]. Tested by the conformance suite (`suite.rs`) and by `clearing.rs`.
+//! [`Error::AfterBeyondHead`]. Tested by the conformance suite (`suite.rs`), `reads.rs` and
+//! `clearing.rs`.
 
 use std::sync::Arc;
 
@@ -134,7 +135,7 @@ fn items(
                 if !std::mem::replace(&mut begun, true) {
                     head = row::head(&row)?;
                     readers.observe_head(head);
-                    // No event follows then; the next page asks by index.
+                    // If it doesn't fit, no event follows, and the next page uses the index.
                     incomplete = !shape.fits(bounds, head);
                     if let Some(head) = pages.begin(head)? {
                         yield Item::Head(head);
@@ -142,6 +143,8 @@ fn items(
                     continue;
                 }
                 let event = row::event(&row)?;
+                // An inexact page has no LIMIT. Read its unwanted rows too, so that the connection
+                // can be given back.
                 if !shape.is_exact() && (pages.remaining == Some(0) || !query.matches(&event)) {
                     continue;
                 }
@@ -156,6 +159,7 @@ fn items(
                 Some(connection) if lost => connection.discard(),
                 _ => {}
             }
+            // A page with fewer events than its limit was the last one.
             if !incomplete && seen < limit || pages.remaining == Some(0) {
                 break;
             }

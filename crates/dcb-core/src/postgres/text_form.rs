@@ -11,6 +11,7 @@ pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut
         if index > 0 {
             buffer.push(b',');
         }
+        // Always quoted. Inside quotes only `"` and `\` need an escape, and `NULL` is a text.
         buffer.push(b'"');
         let mut rest = text.as_bytes();
         while let Some(special) = memchr2(b'"', b'\\', rest) {

@@ -9,7 +9,7 @@
 //! - After [`WriterConnection::connect`] no earlier server process can commit anything. Tested by
 //!   `connection.rs` and `silence.rs`.
 //! - Behind a pooler nothing can be committed before COMMIT is sent. By then the writer knows which
-//!   server process has its transaction, and can fence it. Tested by `pooled/mod.rs`.
+//!   server process has its transaction, and can fence it. Tested by `sharing.rs`.
 
 use std::time::Duration;
 
