@@ -2,7 +2,7 @@
 //!
 //! A hint carries no data. Hints may be merged, and hints of other processes may be lost, so a
 //! reader must also poll now and then. A lost hint delays a message but never loses it (tests:
-//! `sqlite/subscriptions.rs`).
+//! `tests/it/sqlite/subscriptions.rs`).
 
 use tokio::sync::watch;
 

@@ -67,7 +67,7 @@ impl Batch {
                 }
             }
         }
-        // All writers take locks in the order of their keys, so that they can't deadlock.
+        // Locks are taken in the order of their keys, so that two batches can't deadlock.
         locks.sort_unstable();
         locks.dedup();
         locks.iter().for_each(|key| self.columns[0].push_int8(*key));

@@ -24,10 +24,10 @@
 //! - Every writer, by SQL or by this crate, takes the lock of the category, then announces itself,
 //!   and only then draws global positions. A reader of all messages first reads the last drawn
 //!   position, then the announcements, and then the messages in a newer snapshot. Any other order
-//!   could miss a message (tests: `postgres/order.rs`). The SQL functions `announce`, `horizon` and
-//!   `get_all_messages` and `import` in this module keep it.
+//!   could miss a message (tests: `tests/it/postgres/order.rs`). The SQL functions `announce`,
+//!   `horizon` and `get_all_messages` and `import` in this module keep it.
 //! - The store never resends a batch whose outcome it does not know. It ends the lost session first
-//!   and then looks the messages up by id (tests: `postgres/crash.rs`).
+//!   and then looks the messages up by id (tests: `tests/it/postgres/crash.rs`).
 
 mod batch;
 mod checkpoint;

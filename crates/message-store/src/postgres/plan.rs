@@ -1,8 +1,7 @@
 //! Decides which requests of a batch are sent, and turns the server's answer into verdicts. No I/O.
 //!
 //! Invariant: a deferred request gets a verdict only from versions that the server read under the
-//! category's lock. Otherwise it is submitted again (tests: `plan/tests.rs` here;
-//! `postgres/writes.rs`).
+//! category's lock. Otherwise it is submitted again (tests: `plan/tests.rs`).
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: deletion takes a stream's messages from the front and keeps the last one, so
 //! positions have no gap and the version stays known (tests: the conformance suite's retention
-//! cases in `postgres/conformance.rs`).
+//! cases in `tests/it/postgres/conformance.rs`).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

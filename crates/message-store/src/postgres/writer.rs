@@ -138,8 +138,8 @@ impl Writer {
         }
     }
 
-    /// Sends a batch, and sends it again if the server aborted it to end a deadlock. Only SQL
-    /// clients that lock categories in another order can cause one.
+    /// Sends a batch, and sends it again if the server aborted it to end a deadlock. SQL clients
+    /// that lock categories in another order can cause one.
     async fn send_with_deadlock_retry(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
         const TRIES: u32 = 10;
         for _ in 1..TRIES {

@@ -2,12 +2,12 @@
 //!
 //! Invariants:
 //! - Every write reads the stream's version and the stored ids under the file's write lock, so two
-//!   processes can't both pass the same check (test: `sqlite/two_processes.rs`).
+//!   processes can't both pass the same check (test: `tests/it/sqlite/two_processes.rs`).
 //! - Ids are not looked up before the insert. If an id is stored, the unique index rejects the row,
 //!   and the rows that the request has inserted are deleted again. Ids are also looked up before a
 //!   wrong version is reported, because a repeated write must get its first positions even if the
-//!   version has changed (tests: the conformance suite's idempotency cases in `sqlite/memory.rs`
-//!   and `sqlite/file.rs`).
+//!   version has changed (tests: the conformance suite's idempotency cases in
+//!   `tests/it/sqlite/memory.rs` and `tests/it/sqlite/file.rs`).
 
 use rusqlite::{Connection, OptionalExtension};
 

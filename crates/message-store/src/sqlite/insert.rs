@@ -22,7 +22,6 @@ pub(super) struct InsertRow<'a> {
 impl InsertRow<'_> {
     /// Inserts the row and returns its global position.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<i64> {
-        // Binding by index skips rusqlite's parameter slice, which needs `dyn ToSql` values.
         let mut insert = connection.prepare_cached(statements::INSERT)?;
         insert.raw_bind_parameter(1, self.global_position)?;
         insert.raw_bind_parameter(2, self.position)?;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: deletion takes a stream's messages from the front and keeps the last one, so
 //! positions have no gap and the version stays known (tests: the conformance suite's retention
-//! cases in `sqlite/memory.rs` and `sqlite/file.rs`).
+//! cases in `tests/it/sqlite/memory.rs` and `tests/it/sqlite/file.rs`).
 
 use rusqlite::{Connection, OptionalExtension};
 

@@ -1,7 +1,7 @@
 //! The writer's connection, shared by the two commit queues.
 //!
 //! Invariant: a transaction starts with `BEGIN IMMEDIATE`, so every read of a write happens under
-//! the file's write lock (test: `sqlite/two_processes.rs`).
+//! the file's write lock (test: `tests/it/sqlite/two_processes.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
