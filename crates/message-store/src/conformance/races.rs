@@ -201,7 +201,7 @@ pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl Messag
         });
         tokio::time::sleep(Duration::from_micros(50 * (round % 20))).await;
         write.abort();
-        // Completed or cancelled.
+        // The write has either completed or been cancelled.
         let _ = write.await;
     }
     busy.store(false, Ordering::Relaxed);

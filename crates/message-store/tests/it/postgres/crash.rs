@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use local_postgres::Options;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, Written};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -146,7 +147,7 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_writes_survive_server_kill() {
-    let server = separate_server().await;
+    let server = separate_server(Options::default()).await;
     let store = connect(Config::new(server.url())).await;
     let health = store.health().await.unwrap();
     assert!(health.is_durable, "{health:?}");

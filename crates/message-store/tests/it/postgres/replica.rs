@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use local_postgres::{Durability, LocalPostgres, Options};
 use message_store::postgres::Config;
 use message_store::{
     ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, Subscription,
@@ -17,6 +18,17 @@ use crate::support::postgres::{
     category, connect, message, separate_server, stream_name, wait_until, whole_category,
     whole_stream,
 };
+
+/// A server that does not sync to disk. Its commits are synchronous, because `wait_for` compares
+/// positions of the written log, and an asynchronous commit writes the log later.
+async fn primary() -> LocalPostgres {
+    separate_server(Options {
+        durability: Durability::Relaxed,
+        settings: vec![("synchronous_commit".to_owned(), "on".to_owned())],
+        ..Options::default()
+    })
+    .await
+}
 
 /// A replica of a server, started by the same binaries under the same user.
 struct Replica {
@@ -45,7 +57,7 @@ impl Replica {
             command
         };
         let copied = command("pg_basebackup")
-            .args(["-R", "-X", "stream", "-c", "fast", "-d", url])
+            .args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", url])
             .status();
         assert!(
             copied.expect("the program starts").success(),
@@ -55,7 +67,7 @@ impl Replica {
         let port = free_port();
         let process = command("postgres")
             .args(["-p", &port.to_string(), "-k", ""])
-            .args(["-c", "listen_addresses=127.0.0.1"])
+            .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
             .spawn()
             .expect("the program starts");
         let (before, rest) = url.split_once('@').expect("a user");
@@ -95,7 +107,7 @@ fn free_port() -> u16 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wait_for_position_makes_it_readable_on_replica() {
-    let server = separate_server().await;
+    let server = primary().await;
     // Installed first, because a replica is read-only.
     connect(Config::new(server.url())).await.close().await;
     let replica = Replica::start(server.url()).await;
@@ -149,7 +161,7 @@ async fn wait_for_position_makes_it_readable_on_replica() {
 /// replica does not have yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn group_member_misses_no_message_of_lagging_replica() {
-    let server = separate_server().await;
+    let server = primary().await;
     connect(Config::new(server.url())).await.close().await;
     let replica = Replica::start(server.url()).await;
     let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;

@@ -7,7 +7,7 @@ pub(in crate::promql) struct Bucket {
     pub(in crate::promql) count: f64,
 }
 
-/// Counts that differ by less than this fraction differ by rounding.
+/// A difference between two counts below this fraction is a rounding error.
 const ROUNDING: f64 = 1e-12;
 
 /// The value below which this fraction of the observations lies, assuming that they are spread

@@ -16,12 +16,9 @@ pub(crate) async fn server() -> &'static LocalPostgres {
         .expect("a PostgreSQL")
 }
 
-/// A separate server, which the test may kill.
-pub(crate) async fn separate_server() -> LocalPostgres {
-    let mut options = Options {
-        source: Some(Source::Installed),
-        ..Options::default()
-    };
+/// A separate server, which the test may kill or copy.
+pub(crate) async fn separate_server(mut options: Options) -> LocalPostgres {
+    options.source = Some(Source::Installed);
     if let Ok(server) = LocalPostgres::start(options.clone()).await {
         return server;
     }
