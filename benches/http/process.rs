@@ -1,4 +1,4 @@
-//! The server under load, in a process of its own: this program, started a second time.
+//! The server under load: this program, started a second time as a separate process.
 
 use bench::BoxError;
 use bench::load::{Exchange, HttpConnection};
@@ -11,26 +11,26 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// The first argument of a program that is to be the server.
+/// The first argument of a program that should be the server.
 const SERVE: &str = "serve-demo";
-/// How long it may take to stop in order.
+/// The time limit of an orderly stop.
 const STOP_LIMIT: Duration = Duration::from_secs(15);
 
 /// A server that ends with this value, or with the process that started it.
 pub(crate) struct ServerProcess {
     child: Child,
     address: SocketAddr,
-    /// What its stores are in, dropped after it.
-    _place: Box<dyn Any + Send + Sync>,
+    /// The folder or database of its stores; dropped after it.
+    _ground: Box<dyn Any + Send + Sync>,
 }
 
 impl ServerProcess {
-    /// Starts one on a free port in test mode, with these options besides.
+    /// Starts a server on a free port in test mode, with additional options.
     pub(crate) async fn start(
         options: &[OsString],
-        place: impl Any + Send + Sync,
+        ground: impl Any + Send + Sync,
     ) -> Result<Self, BoxError> {
-        // Its settings are these options, whatever this process's environment says.
+        // The server also reads settings from its environment. A run must not depend on them.
         let mut child = Command::new(std::env::current_exe()?)
             .arg(SERVE)
             .args(["--test-mode", "--port", "0"])
@@ -43,12 +43,13 @@ impl ServerProcess {
         let mut server = Self {
             child,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
-            _place: Box::new(place),
+            _ground: Box::new(ground),
         };
         let first_line = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
             BufReader::new(output).read_line(&mut line).map(|_| line)
         });
+        // The server prints its address when it accepts connections.
         let line = first_line.await??;
         server.address = line
             .trim()
@@ -61,7 +62,7 @@ impl ServerProcess {
         self.address
     }
 
-    /// Asks once, on a connection of its own: the set-up of a load.
+    /// Sends one request on a new connection, for the set-up of a load.
     pub(crate) async fn ask(&self, exchange: Exchange) -> Result<(), BoxError> {
         let mut connection = HttpConnection::open(self.address).await?;
         let answer = connection.ask(&exchange).await?;
@@ -74,20 +75,21 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The end of its input stops it in order.
+        // The end of its input makes it stop in order.
         drop(self.child.stdin.take());
         let given_up = Instant::now() + STOP_LIMIT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > given_up {
                 let _ = self.child.kill();
             }
+            // `drop` cannot await, and std has no wait with a time limit.
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// Serves until the input ends, where the arguments ask for it.
-pub(crate) fn serve_where_asked() -> Option<ExitCode> {
+/// Serves until the input ends, if the arguments ask for a server.
+pub(crate) fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != SERVE {
         return None;
@@ -104,7 +106,7 @@ pub(crate) fn serve_where_asked() -> Option<ExitCode> {
 
 #[tokio::main]
 async fn serve(settings: Settings) -> Result<(), BoxError> {
-    // Ctrl-C reaches every process of the terminal. Whoever started this one ends it.
+    // Ctrl-C reaches every process of the terminal. The parent ends this one after the run unwound.
     let mut pressed = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
     let server = Server::start(settings).await?;
     let mut output = std::io::stdout();

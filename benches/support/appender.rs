@@ -1,4 +1,4 @@
-//! The state of rows that append: a store on the row's log, and events that nobody else makes.
+//! The state of rows that append: a store on the row's log, and a source of unique events.
 
 use super::log::{Log, Store};
 use super::rows;
@@ -8,20 +8,20 @@ use dcb_core::{AppendCondition, Appended, Error, Event, EventStore as _, Positio
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A store that appends, and what the calls of an op share.
+/// A store that appends, and the state that the calls of an op share.
 pub(crate) struct Appender {
     pub(crate) store: Store,
-    /// What another process would have.
+    /// Stands for another process that appends to the same log.
     other: Option<Store>,
     pub(crate) workload: Workload,
-    /// What all calls of an op append or ask for, where they contend.
+    /// The course and condition that all calls of an op use, if the calls contend.
     shared: Mutex<Option<(Event, AppendCondition)>>,
-    /// The last position, as far as the store was told: nobody else appends to the log but `other`.
+    /// The last position that the store returned. Only `other` appends besides it.
     head: AtomicU64,
 }
 
 impl Appender {
-    /// A set-up on a new log with the log's content.
+    /// A set-up on a fresh copy of the log.
     pub(crate) fn renewing(log: &Log) -> AsyncOp<Self> {
         let log = log.clone();
         Op::setup(move || {
@@ -30,8 +30,8 @@ impl Appender {
         })
     }
 
-    /// As [`renewing`](Self::renewing), and before each op another process appends an event, which
-    /// is not part of the op.
+    /// Like [`renewing`](Self::renewing), and another process appends an event before each op. The op
+    /// does not include that append.
     pub(crate) fn alternating(log: &Log) -> AsyncOp<Self> {
         let log = log.clone();
         let setup = move || {
@@ -72,7 +72,7 @@ impl Appender {
         })
     }
 
-    /// So many events for one call, as published: a course, or ten of all types.
+    /// The events of one call, as published: one course, or a mixture of all types.
     pub(crate) fn events(&self, count: usize) -> Vec<Event> {
         match count {
             1 => vec![self.workload.course()],
@@ -80,33 +80,33 @@ impl Appender {
         }
     }
 
-    /// A course for all calls of the next op, and the condition that it is not there.
+    /// Makes a course for all calls of the next op, with the condition that it is not in the log.
     pub(crate) fn share_course(&self) -> (Event, AppendCondition) {
         let shared = self.workload.course_and_condition();
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(shared.clone());
         shared
     }
 
-    /// What [`share_course`](Self::share_course) made last.
+    /// The last result of [`share_course`](Self::share_course).
     pub(crate) fn shared(&self) -> Result<(Event, AppendCondition), BoxError> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.clone().ok_or_else(|| "no course is shared".into())
     }
 
-    /// Keeps where the log ends now, for [`behind_head`](Self::behind_head). To ask the server before
-    /// an op would leave it with colder caches than the op's floor finds.
-    pub(crate) fn saw(&self, appended: &Appended) {
+    /// Remembers the end of the log for [`behind_head`](Self::behind_head). Reading it from the server
+    /// before an op would leave the op colder caches than its floor finds.
+    pub(crate) fn observe(&self, appended: &Appended) {
         self.head
             .fetch_max(appended.last().get(), Ordering::Relaxed);
     }
 
-    /// The position so many events behind the last that was appended.
+    /// The position `events` events before the last appended one.
     pub(crate) fn behind_head(&self, events: u64) -> Option<Position> {
         Position::new(self.head.load(Ordering::Relaxed).saturating_sub(events))
     }
 }
 
-/// A conflict is a refusal, any other error ends the run.
+/// Maps a conflict to a refusal. Any other error ends the run.
 pub(crate) fn outcome(appended: Result<Appended, Error>) -> Result<Outcome, BoxError> {
     match appended {
         Ok(appended) => {

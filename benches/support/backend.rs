@@ -14,36 +14,39 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-/// A log that a row begins anew on, of one kind of store.
+/// A log on one kind of store. Each row that writes starts on a fresh copy.
 pub(crate) trait Backend: Clone + Send + Sync + 'static {
     /// The store.
     type Events: EventStore + 'static;
 
-    /// A store on a copy of the log's content, with what must live as long as the store.
-    fn open(&self) -> impl Future<Output = Result<(Self::Events, Kept), BoxError>> + Send;
+    /// The log for operations that only read: they may share a copy.
+    fn as_read_only(&self) -> Self;
+
+    /// A store on a fresh copy of the log, and the value that must outlive the store.
+    fn open(&self) -> impl Future<Output = Result<(Self::Events, Ground), BoxError>> + Send;
 }
 
-/// What a store stands on; dropped after it.
-pub(crate) type Kept = Box<dyn Any + Send + Sync>;
+/// The database or folder of a store; dropped after it.
+pub(crate) type Ground = Box<dyn Any + Send + Sync>;
 
-/// The state of a row: a store, and events that nobody else makes.
+/// The state of a row: a store, and a source of unique events.
 pub(crate) struct Opened<S> {
     pub(crate) events: S,
     pub(crate) workload: Workload,
-    _kept: Kept,
+    _ground: Ground,
 }
 
-/// A set-up on a new log with the log's content.
+/// A set-up on a fresh copy of the log.
 pub(crate) fn opened<B: Backend>(backend: &B) -> AsyncOp<Opened<B::Events>> {
     let backend = backend.clone();
     Op::setup(move || {
         let backend = backend.clone();
         async move {
-            let (events, kept) = backend.open().await?;
+            let (events, ground) = backend.open().await?;
             Ok(Opened {
                 events,
                 workload: rows::workload(),
-                _kept: kept,
+                _ground: ground,
             })
         }
     })
@@ -52,7 +55,11 @@ pub(crate) fn opened<B: Backend>(backend: &B) -> AsyncOp<Opened<B::Events>> {
 impl Backend for Log {
     type Events = PostgresStore;
 
-    async fn open(&self) -> Result<(PostgresStore, Kept), BoxError> {
+    fn as_read_only(&self) -> Self {
+        Self::as_read_only(self)
+    }
+
+    async fn open(&self) -> Result<(PostgresStore, Ground), BoxError> {
         let store = Store::connect(self.renewed().await?).await?;
         Ok((store.events.clone(), Box::new(store)))
     }
@@ -62,11 +69,11 @@ impl Backend for Log {
 #[derive(Clone)]
 pub(crate) struct SqliteLog {
     content: Content,
-    /// The file that copies are made from, made when it is first asked for.
+    /// The folder of the file that copies are made from; the first copy makes it.
     template: Arc<OnceCell<TempDir>>,
 }
 
-/// Of a log in its folder.
+/// The name of a log's file in its folder.
 const FILE: &str = "log.db";
 
 impl SqliteLog {
@@ -82,7 +89,7 @@ impl SqliteLog {
         let folder = tempfile::tempdir()?;
         let store = SqliteStore::open(Config::file(folder.path().join(FILE))).await?;
         content::fill_store(self.content, &store).await?;
-        // Moves the write-ahead log into the file.
+        // Closing moves the write-ahead log into the file, so copying that one file is enough.
         store.close().await;
         Ok(folder)
     }
@@ -91,7 +98,13 @@ impl SqliteLog {
 impl Backend for SqliteLog {
     type Events = SqliteStore;
 
-    async fn open(&self) -> Result<(SqliteStore, Kept), BoxError> {
+    // Copying the file takes milliseconds.
+    fn as_read_only(&self) -> Self {
+        self.clone()
+    }
+
+    async fn open(&self) -> Result<(SqliteStore, Ground), BoxError> {
+        // Filling a file through the store takes seconds, copying it takes milliseconds.
         let template = self.template.get_or_try_init(|| self.filled()).await?;
         let folder = tempfile::tempdir()?;
         let file = folder.path().join(FILE);

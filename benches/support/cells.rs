@@ -1,29 +1,29 @@
-//! The cells that the tables of all targets are made of: every reading of every dataset, for each
-//! number of callers and of events.
+//! The cells of a target's tables: every reading of every dataset, for each number of callers and
+//! events.
 
 use super::log::Log;
 use super::rows::{self, Reading, Size};
-use super::server::Server;
+use super::server::{Server, Servers};
 use bench::pages::local_postgresql as page;
-use bench::{BoxError, Floor, Op, Row, Target};
+use bench::{Floor, Op, Row, Target};
 use std::sync::Arc;
 
-/// One row of the tables, without what it does.
+/// One row of the tables, without its operation.
 pub(crate) struct Cell {
     pub(crate) log: Log,
     pub(crate) reading: Reading,
     pub(crate) size: Size,
     pub(crate) callers: usize,
-    /// Events that a call writes, or that the log of a reading row ends with.
+    /// Events that a call writes. For rows that read: events at the end of the log.
     pub(crate) events: usize,
 }
 
 impl Cell {
-    /// The row of this operation in this cell.
+    /// The row of an operation in this cell.
     pub(crate) fn row(&self, operation: &str) -> Row {
         let row = Row::new(operation, self.size.label);
         self.reading
-            .of(row)
+            .mark(row)
             .concurrency(self.callers)
             .events(self.events as u64)
     }
@@ -33,7 +33,7 @@ impl Cell {
         rows::calls(self.callers, one, several)
     }
 
-    /// Whether it is the one of a comparison between servers.
+    /// True for the cells of the comparison between servers.
     pub(crate) fn is_compared(&self) -> bool {
         self.callers == 1
     }
@@ -46,7 +46,7 @@ pub(crate) enum Access {
     Read,
 }
 
-/// The tables of a target: what their cells have in common.
+/// The tables of a target: their server, datasets and kind of access.
 pub(crate) struct Tables {
     pub(crate) local: Arc<Server>,
     pub(crate) sizes: Vec<Size>,
@@ -54,16 +54,16 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Tables on a server of the target's own.
-    pub(crate) fn start(target: &mut Target, access: Access) -> Result<Self, BoxError> {
-        Ok(Self {
-            local: Server::local(target)?,
+    /// Tables on the local server.
+    pub(crate) fn new(target: &Target, servers: &Servers, access: Access) -> Self {
+        Self {
+            local: servers.local(target),
             sizes: Size::of_tables(target.profile()),
             access,
-        })
+        }
     }
 
-    /// The cells, dataset by dataset. Those of one dataset and reading share a log.
+    /// The cells, dataset by dataset. Cells of the same dataset and reading share a log.
     pub(crate) fn cells(&self, callers: &[usize], events: &[usize]) -> Vec<Cell> {
         self.cells_on(&self.local, callers, events)
     }
@@ -90,35 +90,23 @@ impl Tables {
         cells
     }
 
-    /// Declares the row of one caller a second time, on Docker, by turns with the same op on the
-    /// local server; where there is no Docker, the rows say why. They fill the comparison alone.
+    /// Declares the row of one caller a second time, on Docker, in turns with the same op on the
+    /// local server. These rows fill only the comparison table.
     pub(crate) fn beside_docker(
         &self,
         target: &mut Target,
+        servers: &Servers,
         events: usize,
         row: impl Fn(&Cell) -> (Row, Op),
-    ) -> Result<(), BoxError> {
-        let docker = Server::docker(target)?;
-        let of_docker = |row: Row| row.server("Docker").fills(page::COMPARISON);
-        let local = self
-            .cells(&[1], &[events])
-            .into_iter()
-            .map(|cell| row(&cell));
-        match docker {
-            Ok(docker) => {
-                let there = self.cells_on(&docker, &[1], &[events]);
-                for (there, (_, here)) in there.into_iter().zip(local) {
-                    let (row, op) = row(&there);
-                    let floor = Floor::new("local", "the same op on the local server", &here);
-                    target.row(of_docker(row).floor(&floor), &op);
-                }
-            }
-            Err(reason) => {
-                for (row, _) in local {
-                    target.unmeasured(of_docker(row), reason.clone());
-                }
-            }
+    ) {
+        let docker = servers.docker(target);
+        let on_docker = self.cells_on(&docker, &[1], &[events]);
+        for (on_docker, local) in on_docker.iter().zip(self.cells(&[1], &[events])) {
+            let (docker_row, docker_op) = row(on_docker);
+            let (_, local_op) = row(&local);
+            let floor = Floor::new("local", "the same op on the local server", &local_op);
+            let docker_row = docker_row.server("Docker").fills(page::COMPARISON);
+            target.row(docker_row.floor(&floor), &docker_op);
         }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What a log holds before a row begins.
+//! The events in a log before a row begins.
 
 use super::{million, raw};
 use bench::BoxError;
@@ -21,7 +21,7 @@ pub(crate) enum Content {
     Dataset(Dataset),
     /// A dataset repeated up to this many events; see [`million`].
     Repeated {
-        /// What is repeated.
+        /// The repeated dataset.
         dataset: Dataset,
         /// Events in the log.
         events: i64,
@@ -29,9 +29,20 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// True where a copy takes longer than a row.
+    /// True if a copy takes longer than a row.
     pub(crate) fn is_too_large_to_copy(self) -> bool {
         matches!(self, Self::Repeated { .. })
+    }
+
+    /// The number of events in the log. Row names contain it, so it must be known without loading the
+    /// log.
+    pub(crate) fn events(self) -> u64 {
+        match self {
+            Self::Empty => 0,
+            Self::Past => PAST_EVENTS as u64,
+            Self::Dataset(dataset) => dataset_events(dataset) + PAST_EVENTS as u64,
+            Self::Repeated { events, .. } => events.unsigned_abs(),
+        }
     }
 
     /// Past events at the end of the log.
@@ -40,6 +51,16 @@ impl Content {
             Self::Past | Self::Dataset(_) => PAST_EVENTS as u64,
             Self::Empty | Self::Repeated { .. } => 0,
         }
+    }
+}
+
+/// As [`Dataset`] documents it. The rows with this number in their name check it against the log.
+fn dataset_events(dataset: Dataset) -> u64 {
+    match dataset {
+        Dataset::Tiny => 33,
+        Dataset::Small => 30_359,
+        Dataset::Medium => 60_859,
+        Dataset::Large => 609_861,
     }
 }
 
@@ -54,7 +75,7 @@ pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
     settle(content, url).await
 }
 
-/// Appends what is not repeated to an empty store.
+/// Fills an empty store with the content, except for repetitions.
 pub(crate) async fn fill_store(content: Content, store: &impl EventStore) -> Result<(), BoxError> {
     if let Content::Dataset(dataset) | Content::Repeated { dataset, .. } = content {
         append(store, dataset).await?;
@@ -65,8 +86,8 @@ pub(crate) async fn fill_store(content: Content, store: &impl EventStore) -> Res
     Ok(())
 }
 
-/// Leaves the tables as autovacuum would in time: hint bits set, statistics there, nothing left to
-/// write. It would not look at empty ones.
+/// Brings the tables into the state that autovacuum would reach: hint bits set, statistics present,
+/// no dirty page left. Autovacuum skips empty tables, and so does this.
 async fn settle(content: Content, url: &str) -> Result<(), BoxError> {
     if content == Content::Empty {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The floors by name: the same work on the same server, tables and kind of connection, by
-//! prepared statements of the raw driver.
+//! The floors by name: the same work on the same server, tables and kind of connection, with prepared
+//! statements of the bare driver.
 
 use super::log::Log;
 use super::raw_reads::{self, Read};
@@ -7,8 +7,8 @@ use super::raw_writes;
 use bench::Floor;
 use dcb_core::postgres::Config;
 
-/// Connections of single INSERTs: what a server with PostgreSQL's default of 100 has room for, and
-/// where their rate is about highest.
+/// Connections for single INSERTs. Their rate peaks at about this number, and PostgreSQL's default of
+/// 100 connections has room for it.
 const MOST_WRITERS: usize = 50;
 
 /// A round trip.
@@ -23,7 +23,7 @@ pub(crate) fn insert_1(log: &Log) -> Floor {
     Floor::new("insert_1", what, &raw_writes::single(log, 1))
 }
 
-/// As many INSERTs of one event as there are callers.
+/// One INSERT of one event per caller.
 pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
     let connections = callers.min(MOST_WRITERS);
     let what = format!(
@@ -33,28 +33,28 @@ pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
     Floor::new(&format!("inserts_{callers}"), &what, &op).concurrency(callers)
 }
 
-/// One INSERT of the events that so many callers append one each.
+/// One INSERT of one event per caller, in one statement.
 pub(crate) fn courses(log: &Log, callers: usize) -> Floor {
     let what = format!("one INSERT of {callers} such events, autocommit, one connection");
     let op = raw_writes::courses(log, callers, 1);
     Floor::new(&format!("batch_{callers}"), &what, &op)
 }
 
-/// The same, so many times in turn.
+/// [`courses`], `turns` times in a row.
 pub(crate) fn courses_in_turn(log: &Log, callers: usize, turns: usize) -> Floor {
     let what = format!("{turns} times one INSERT of {callers} such events, one after the other");
     let op = raw_writes::courses(log, callers, turns);
     Floor::new(&format!("{turns}_batches_{callers}"), &what, &op)
 }
 
-/// One INSERT of so many events of a large append.
+/// One INSERT of `events` events.
 pub(crate) fn batch(log: &Log, events: usize) -> Floor {
     let what = format!("one INSERT of {events} such events, autocommit, one connection");
     let op = raw_writes::mixture(log, events);
     Floor::new(&format!("batch_{events}"), &what, &op)
 }
 
-/// The rows of a read, fetched by as many callers as the row has.
+/// The rows of a read, fetched by the same number of callers as the row has.
 pub(crate) fn fetched(log: &Log, read: Read, callers: usize) -> Floor {
     let connections = callers.min(read_connections());
     let what = match callers {
@@ -67,7 +67,7 @@ pub(crate) fn fetched(log: &Log, read: Read, callers: usize) -> Floor {
     Floor::new("raw_read", &what, &op).concurrency(callers)
 }
 
-/// As many as a store with the default configuration reads on.
+/// The read connections of a store with the default configuration.
 fn read_connections() -> usize {
     Config::new("").read_connections as usize
 }
@@ -78,7 +78,7 @@ pub(crate) fn streamed(log: &Log, read: Read) -> Floor {
     Floor::new("raw_stream", what, &raw_reads::streamed(log, read))
 }
 
-/// All rows of a log of so many events, taken one by one.
+/// All rows of a log with `events` events, taken one by one.
 pub(crate) fn streamed_whole(log: &Log, events: u64) -> Floor {
     let what =
         format!("the log's {events} rows, dropped one by one as they arrive, one connection");

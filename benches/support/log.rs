@@ -1,78 +1,131 @@
 //! The logs that rows and their floors use.
 
 use super::content::Content;
+use super::raw;
 use super::server::Server;
 use bench::BoxError;
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::Database;
+use sqlx::Connection as _;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// A log on a server, made when it is first asked for.
+/// A log on a server. The first call of [`database`](Self::database) makes it. Clones share it.
 ///
-/// Floors that read find the log of their row: its set-up runs before theirs, also where it renews
-/// the log. Floors that write have a log [of their own](Self::beside).
+/// A floor that reads uses the log of its row: the row's set-up runs first, even if it renews the log.
+/// A floor that writes has [a separate log](Self::beside).
 #[derive(Clone)]
 pub(crate) struct Log {
     server: Arc<Server>,
     content: Content,
     side: Side,
+    changes: Changes,
     database: Arc<Mutex<Option<Arc<Database>>>>,
 }
 
 impl Log {
-    /// A log with this content.
+    /// A log with this content, for rows that write.
     pub(crate) fn new(server: &Arc<Server>, content: Content) -> Self {
-        Self::on_side(server, content, Side::Row)
+        Self::on_side(server, content, Side::Row, Changes::default())
     }
 
-    fn on_side(server: &Arc<Server>, content: Content, side: Side) -> Self {
+    /// A log with this content that no row writes to. All rows of the program that read this content
+    /// share one copy.
+    pub(crate) fn read_only(server: &Arc<Server>, content: Content) -> Self {
+        Self::on_side(server, content, Side::Readers, Changes::default())
+    }
+
+    /// The read-only log with the same content.
+    pub(crate) fn as_read_only(&self) -> Self {
+        Self::read_only(&self.server, self.content)
+    }
+
+    fn on_side(server: &Arc<Server>, content: Content, side: Side, changes: Changes) -> Self {
         Self {
             server: Arc::clone(server),
             content,
             side,
+            changes,
             database: Arc::default(),
         }
     }
 
-    /// A log of its own with the same content.
-    pub(crate) fn another(&self) -> Self {
-        Self::on_side(&self.server, self.content, self.side)
+    /// Another log with the same content, whose schema this statement changes. Logs
+    /// [beside](Self::beside) it are changed alike.
+    pub(crate) fn altered(&self, statement: Option<&'static str>) -> Self {
+        let altered_by = statement;
+        let changes = Changes {
+            altered_by,
+            ..self.changes
+        };
+        Self::on_side(&self.server, self.content, self.side, changes)
     }
 
-    /// The log of a floor that writes: another one with the same content, so that nobody writes
-    /// between the appends of the row, nor between those of the floor.
+    /// The same log. Once it is copied, the facts of the target say how its tables are stored.
+    pub(crate) fn noting_storage(mut self) -> Self {
+        self.changes.notes_storage = true;
+        self
+    }
+
+    /// The log of a floor that writes: a separate log with the same content, so the appends of the row
+    /// and of the floor do not disturb each other.
     pub(crate) fn beside(&self) -> Self {
-        Self::on_side(&self.server, self.content, Side::Floor)
+        Self::on_side(&self.server, self.content, Side::Floor, self.changes)
     }
 
-    /// What it holds when it is new.
+    /// The content of a fresh copy.
     pub(crate) fn content(&self) -> Content {
         self.content
     }
 
-    /// Its database, as whoever wrote to it left it.
+    /// Its database, with everything that rows have written to it.
     pub(crate) async fn database(&self) -> Result<Arc<Database>, BoxError> {
         let mut database = self.database.lock().await;
         if let Some(database) = &*database {
             return Ok(Arc::clone(database));
         }
         let copy = self.server.database(self.content, self.side).await?;
+        self.changes.apply(&self.server, &copy).await?;
         Ok(Arc::clone(database.insert(copy)))
     }
 
-    /// Its database, with nothing in it but its content.
+    /// A fresh copy of its content; the shared copy if the log is read-only.
     pub(crate) async fn renewed(&self) -> Result<Arc<Database>, BoxError> {
+        // Dropped before the new copy is made, so that both never exist at the same time.
         *self.database.lock().await = None;
         self.database().await
     }
 }
 
-/// For whom a log is.
+/// Changes to the copy of a log before a row uses it.
+#[derive(Clone, Copy, Default)]
+struct Changes {
+    /// A statement that changes the schema.
+    altered_by: Option<&'static str>,
+    notes_storage: bool,
+}
+
+impl Changes {
+    async fn apply(self, server: &Server, copy: &Database) -> Result<(), BoxError> {
+        if let Some(statement) = self.altered_by {
+            let mut connection = raw::connect(copy.url()).await?;
+            sqlx::query(statement).execute(&mut connection).await?;
+            connection.close().await?;
+        }
+        if self.notes_storage {
+            server.note_storage(copy).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The user of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
-    /// A row, and floors that read.
+    /// A row that writes, and its floors that read.
     Row,
+    /// All rows that read, and their floors.
+    Readers,
     /// Floors that write.
     Floor,
 }
@@ -89,7 +142,7 @@ impl Store {
         Self::configured(database, |_| ()).await
     }
 
-    /// A store with the default configuration but for what `change` changes.
+    /// A store with the default configuration with the changes of `change`.
     pub(crate) async fn configured(
         database: Arc<Database>,
         change: impl FnOnce(&mut Config),

@@ -1,9 +1,8 @@
-//! A dataset repeated in SQL up to a million events: the same tables and indexes, filled row by
-//! row, and one tag that occurs 100,000 times.
+//! A log of a million events: a dataset repeated in SQL, and one tag that 100,000 events carry.
 //!
-//! Every copy has course and student ids of its own; types, categories, majors and data are those
-//! of the dataset. Of every hundred students 15 are at the main campus, and their enrollments in a
-//! copy say so, but for those at the end of the log.
+//! Each copy has different course and student ids. Types, categories, majors and data are the
+//! dataset's. 15 of 100 students are at the main campus, and their enrollments in the copies carry its
+//! tag, except at the end of the log.
 
 use super::content::Content;
 use super::raw;
@@ -15,9 +14,9 @@ use sqlx::Connection as _;
 pub(crate) const LABEL: &str = "Million";
 /// The tag that over 100,000 enrollments carry.
 pub(crate) const HOT_TAG: &str = "campus:main";
-/// No event carries it among so many at the end of the log.
+/// The length of the end of the log in which no event carries the hot tag.
 const COLD_TAIL: i64 = 1_500;
-/// What it is, for the head of the page.
+/// The description in the head of a page.
 pub(crate) const TEXT: &str = "1,000,000 events: Medium repeated with other course and student \
     ids; over 100,000 enrollments have one tag more, none of them among the last 1,500 events";
 const EVENTS: i64 = 1_000_000;
@@ -38,10 +37,10 @@ pub(crate) fn content(profile: &Profile) -> Content {
     }
 }
 
-/// Adds copies of the log's events until there are `events` in all.
+/// Adds copies of the log's events until it has `$1` events.
 ///
-/// Ids count up like the positions, as those that the store makes do, so that their index grows at
-/// its end.
+/// Ids increase with the positions, like the ids that the store makes, so their index grows at its
+/// end.
 const REPEAT: &str = "
     INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data)
     SELECT c.position, e.recorded_at,
@@ -91,9 +90,9 @@ pub(crate) async fn repeat(url: &str, events: i64) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// The tag of a student of the first copy who is not at the main campus, and whose few enrollments
-/// lie between those of students who are. There is one for every hundred students; the callers
-/// beyond share them.
+/// The tag of a student of the first copy outside the main campus. The few enrollments with this
+/// tag lie between enrollments with the hot tag. There is one such student per hundred; further callers
+/// share them.
 pub(crate) fn cold_tag(content: Content, caller: usize) -> String {
     let students = match content {
         Content::Repeated { dataset, .. } => dataset.size().students,

@@ -1,6 +1,6 @@
-//! What the event-store targets share: servers, logs, the state of their rows, the floors.
+//! The parts that the event-store targets share: servers, logs, the state of rows, floors.
 
-#![allow(dead_code, reason = "each target uses a part of it")]
+#![allow(dead_code, reason = "the http program uses only a part of it")]
 
 pub(crate) mod appender;
 pub(crate) mod backend;

@@ -1,4 +1,4 @@
-//! The operations of the pages that name them one by one, on whatever store.
+//! The operations that the performance and operations pages name, on any store.
 
 use super::backend::{Backend, Opened, opened};
 use super::floors;
@@ -14,54 +14,54 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 
 const CATEGORY: &str = "category:Computer Science";
-/// Events that wait between the task that reads and the one that takes, as in the Go library.
+/// The buffer between the task that reads and the task that takes, as in the Go library.
 const CHANNEL: usize = 1_000;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// An append of so many small test events, as published.
+    /// An append of this many small test events, as published.
     AppendTest(usize),
-    /// The same under a condition that nothing meets.
+    /// The same under a condition that holds.
     AppendTestIf(usize),
-    /// An append of so many events of the domain.
+    /// An append of this many events of the domain.
     Append(usize),
-    /// The same under a condition that nothing meets.
+    /// The same under a condition that holds.
     AppendIf(usize),
-    /// All events of these, in memory.
-    Query(Asked),
-    /// All events of these, one by one.
-    Stream(Asked),
-    /// All events of these, one by one, read by another task.
-    Channel(Asked),
+    /// All events of a selection, in memory.
+    Query(Selection),
+    /// All events of a selection, one by one.
+    Stream(Selection),
+    /// The same, read by another task.
+    Channel(Selection),
     /// One projector or five.
     Project(Projectors),
-    /// The same, each state seen.
+    /// The same, with a look at each state.
     ProjectStream(Projectors),
 }
 
-/// Which events are read.
+/// The events that a read returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Selection {
     /// The courses of a category.
     Simple,
-    /// These, and the enrollments of a course.
+    /// The same, and the enrollments of a course.
     Complex,
     /// All enrollments.
     Enrollments,
 }
 
-/// How many projectors share the pass.
+/// The projectors of one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Projectors {
     /// The seats taken in a course.
     One,
-    /// What the decision to enroll a student needs.
+    /// The five that the decision to enroll a student needs.
     Five,
 }
 
 impl Operation {
-    /// What one op is, in words.
+    /// One op in words.
     pub(crate) fn text(self) -> String {
         let events = |count: usize| match count {
             1 => "1 event".to_owned(),
@@ -85,11 +85,13 @@ impl Operation {
                  of its own and the category is there",
                 events(count)
             ),
-            Self::Query(asked) => format!("1 query of {}", asked.text()),
-            Self::Stream(asked) => format!("1 stream of {}, all of them taken", asked.text()),
-            Self::Channel(asked) => format!(
+            Self::Query(selection) => format!("1 query of {}", selection.text()),
+            Self::Stream(selection) => {
+                format!("1 stream of {}, all of them taken", selection.text())
+            }
+            Self::Channel(selection) => format!(
                 "1 stream of {}, read by one task and taken by another over a channel of {CHANNEL}",
-                asked.text()
+                selection.text()
             ),
             Self::Project(projectors) => format!("1 projection of {}", projectors.text()),
             Self::ProjectStream(projectors) => {
@@ -100,10 +102,21 @@ impl Operation {
 
     /// The op on this log.
     pub(crate) fn on<B: Backend>(self, backend: &B) -> Op {
-        opened(backend).call(move |log, _call| async move {
+        let backend = match self.writes() {
+            true => backend.clone(),
+            false => backend.as_read_only(),
+        };
+        opened(&backend).call(move |log, _call| async move {
             self.call(&log).await?;
             Ok(Outcome::Success)
         })
+    }
+
+    fn writes(self) -> bool {
+        matches!(
+            self,
+            Self::AppendTest(_) | Self::AppendTestIf(_) | Self::Append(_) | Self::AppendIf(_)
+        )
     }
 
     async fn call<S: EventStore + 'static>(self, log: &Opened<S>) -> Result<(), BoxError> {
@@ -123,16 +136,18 @@ impl Operation {
                         .await?,
                 );
             }
-            Self::Query(asked) => {
-                let found = events.query(&asked.query()?, ReadOptions::new()).await?;
+            Self::Query(selection) => {
+                let found = events
+                    .query(&selection.query()?, ReadOptions::new())
+                    .await?;
                 std::hint::black_box(found.events.len());
             }
-            Self::Stream(asked) => {
-                let query = asked.query()?;
+            Self::Stream(selection) => {
+                let query = selection.query()?;
                 drain(events.query_stream(&query, ReadOptions::new()).await?).await?;
             }
-            Self::Channel(asked) => {
-                let query = asked.query()?;
+            Self::Channel(selection) => {
+                let query = selection.query()?;
                 over_channel(events.query_stream(&query, ReadOptions::new()).await?).await?;
             }
             Self::Project(projectors) => project(events, projectors).await?,
@@ -141,9 +156,10 @@ impl Operation {
         Ok(())
     }
 
-    /// The same work without the store, on its PostgreSQL; a round trip where the rows depend on
-    /// what was drawn.
+    /// The same work without the store, on the log's PostgreSQL. Published reads whose rows depend on a
+    /// random draw have a round trip as their floor.
     pub(crate) fn floor(self, log: &Log) -> Floor {
+        let read_only = log.as_read_only();
         match self {
             Self::AppendTest(1) | Self::AppendTestIf(1) | Self::Append(1) | Self::AppendIf(1) => {
                 floors::insert_1(log)
@@ -152,30 +168,32 @@ impl Operation {
             | Self::AppendTestIf(count)
             | Self::Append(count)
             | Self::AppendIf(count) => floors::batch(log, count),
-            Self::Query(asked) | Self::Stream(asked) | Self::Channel(asked) => match asked {
-                Asked::Simple => {
-                    let read = Read::Tagged {
-                        event_type: CourseOffered::TYPE,
-                        tag: CATEGORY,
-                        last: i64::MAX,
-                    };
-                    floors::fetched(log, read, 1)
+            Self::Query(selection) | Self::Stream(selection) | Self::Channel(selection) => {
+                match selection {
+                    Selection::Simple => {
+                        let read = Read::Tagged {
+                            event_type: CourseOffered::TYPE,
+                            tag: CATEGORY,
+                            last: i64::MAX,
+                        };
+                        floors::fetched(&read_only, read, 1)
+                    }
+                    Selection::Complex => floors::select_1(&read_only),
+                    Selection::Enrollments => {
+                        let read = Read::OfType {
+                            event_type: EnrollmentCompleted::TYPE,
+                            last: i64::MAX,
+                        };
+                        floors::streamed(&read_only, read)
+                    }
                 }
-                Asked::Complex => floors::select_1(log),
-                Asked::Enrollments => {
-                    let read = Read::OfType {
-                        event_type: EnrollmentCompleted::TYPE,
-                        last: i64::MAX,
-                    };
-                    floors::streamed(log, read)
-                }
-            },
-            Self::Project(_) | Self::ProjectStream(_) => floors::select_1(log),
+            }
+            Self::Project(_) | Self::ProjectStream(_) => floors::select_1(&read_only),
         }
     }
 }
 
-impl Asked {
+impl Selection {
     fn text(self) -> &'static str {
         match self {
             Self::Simple => "the courses of a category",
@@ -224,7 +242,7 @@ fn student() -> StudentId {
     StudentId::new("student-1")
 }
 
-/// What the decision to enroll a student needs.
+/// The projectors that the decision to enroll a student needs.
 fn five() -> Result<impl dcb_core::Projection, dcb_core::Error> {
     let (course, student) = (course(), student());
     Ok((
@@ -280,6 +298,7 @@ async fn over_channel(mut stream: EventStream) -> Result<(), BoxError> {
     let (sender, mut receiver) = mpsc::channel(CHANNEL);
     let reading = tokio::spawn(async move {
         while let Some(event) = stream.next().await {
+            // The receiver stopped after an error.
             if sender.send(event).await.is_err() {
                 break;
             }
@@ -291,7 +310,7 @@ async fn over_channel(mut stream: EventStream) -> Result<(), BoxError> {
     Ok(reading.await?)
 }
 
-/// Small events of two tags, one of which no other event has.
+/// Small events with two tags each. One of the two is unique.
 fn test_events(count: usize) -> Result<Vec<Event>, dcb_core::Error> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let event = |_| {

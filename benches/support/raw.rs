@@ -1,4 +1,4 @@
-//! The driver without the store: connections, one to a worker.
+//! The driver without the store: one connection per worker.
 
 use bench::{BoxError, Call};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -6,9 +6,8 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use std::str::FromStr as _;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// The session of a careful user of the driver: every statement is planned once and walks an
-/// index. Left to itself, the planner works out a plan for every call, for longer than the call
-/// takes.
+/// The session of a careful user of the driver: each statement is planned once and uses an index. By
+/// default the planner makes a new plan for every call, which takes longer than the call.
 const SESSION: [(&str, &str); 6] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
@@ -18,7 +17,7 @@ const SESSION: [(&str, &str); 6] = [
     ("jit", "off"),
 ];
 
-/// A connection with the server's settings, for set-ups.
+/// A connection with the server's default settings, for set-ups.
 pub(crate) async fn connect(url: &str) -> Result<PgConnection, BoxError> {
     Ok(PgConnection::connect_with(&options(url)?).await?)
 }
@@ -27,13 +26,13 @@ fn options(url: &str) -> Result<PgConnectOptions, BoxError> {
     Ok(PgConnectOptions::from_str(url)?.disable_statement_logging())
 }
 
-/// Connections for the workers of a floor; worker n uses the nth, beyond the last they share.
+/// The connections of a floor. Worker n uses connection n; further workers share them.
 pub(crate) struct Connections {
     connections: Vec<Mutex<PgConnection>>,
 }
 
 impl Connections {
-    /// Opens so many.
+    /// Opens `count` connections.
     pub(crate) async fn open(url: &str, count: usize) -> Result<Self, BoxError> {
         let options = options(url)?.options(SESSION);
         let mut connections = Vec::with_capacity(count);
@@ -44,11 +43,11 @@ impl Connections {
     }
 
     /// The connection of the call's worker.
-    pub(crate) async fn of(&self, call: Call) -> MutexGuard<'_, PgConnection> {
+    pub(crate) async fn for_call(&self, call: Call) -> MutexGuard<'_, PgConnection> {
         self.nth(call.worker).await
     }
 
-    /// The first connection, for what a set-up asks.
+    /// The first connection, for statements of a set-up.
     pub(crate) async fn first(&self) -> MutexGuard<'_, PgConnection> {
         self.nth(0).await
     }

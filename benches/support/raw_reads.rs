@@ -1,4 +1,4 @@
-//! Reading events with the raw driver: the rows that a read returns, fetched and dropped.
+//! Reads with the bare driver: the rows of a read, fetched and dropped.
 
 use super::log::Log;
 use super::raw::Connections;
@@ -11,10 +11,10 @@ use sqlx::query::Query;
 use sqlx::{Postgres, Row as _};
 use std::sync::Arc;
 
-/// What to read, in the fewest words that SQL has for it.
+/// A read, written as the simplest SQL for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Read {
-    /// Nothing: the round trip.
+    /// No events: the round trip alone.
     One,
     /// The events of a type with a tag.
     Tagged {
@@ -22,21 +22,22 @@ pub(crate) enum Read {
         event_type: &'static str,
         /// The tag.
         tag: &'static str,
-        /// Only among so many events at the end of the log.
+        /// The read covers this many events at the end of the log.
         last: i64,
     },
     /// The events of a type.
     OfType {
         /// The type.
         event_type: &'static str,
-        /// Only among so many events at the end of the log.
+        /// The read covers this many events at the end of the log.
         last: i64,
     },
-    /// What the three projectors of a workload take in among so many events at the end of the log.
+    /// The events that the three projectors of a workload select from this many events at the end of
+    /// the log.
     Projected(i64),
     /// The event at the head, by its id.
     ById,
-    /// So many events at its start.
+    /// This many events at the start of the log.
     First(i64),
 }
 
@@ -98,10 +99,10 @@ struct Reader {
     _database: Arc<Database>,
 }
 
-/// An op whose calls fetch all rows of a read, on so many connections.
+/// An op whose calls fetch all rows of a read.
 pub(crate) fn fetched(log: &Log, read: Read, connections: usize) -> Op {
     reader(log, connections).call(move |reader, call| async move {
-        let mut connection = reader.connections.of(call).await;
+        let mut connection = reader.connections.for_call(call).await;
         let rows = read
             .statement(reader.head, &reader.head_id)
             .fetch_all(&mut *connection)
@@ -114,7 +115,7 @@ pub(crate) fn fetched(log: &Log, read: Read, connections: usize) -> Op {
 /// An op whose call takes the rows of a read one by one as they arrive.
 pub(crate) fn streamed(log: &Log, read: Read) -> Op {
     reader(log, 1).call(move |reader, call| async move {
-        let mut connection = reader.connections.of(call).await;
+        let mut connection = reader.connections.for_call(call).await;
         let statement = read.statement(reader.head, &reader.head_id);
         let mut rows = statement.fetch(&mut *connection);
         while let Some(row) = rows.try_next().await? {
@@ -134,6 +135,7 @@ fn reader(log: &Log, connections: usize) -> bench::AsyncOp<Reader> {
             let last: Option<(i64, String)> = sqlx::query_as(HEAD)
                 .fetch_optional(&mut *connections.first().await)
                 .await?;
+            // An empty log has no head.
             let (head, head_id) = last.unwrap_or_default();
             Ok::<_, BoxError>(Reader {
                 connections,

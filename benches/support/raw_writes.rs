@@ -1,10 +1,9 @@
-//! Writing events with the raw driver: what an append costs without the store.
+//! Writes with the bare driver: the cost of an append without the store.
 //!
 //! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in one
-//! statement that commits by itself, in a log with the content of the row's: nobody writes between
-//! the appends of the row. The keys of the tags are made here, as the store does, so that the server
-//! hashes nothing. Where the events go is asked once, in the set-up: of the writers to one database a
-//! row has no more than one.
+//! autocommit statement, to a separate log with the row's content, so that the appends of the row stay
+//! undisturbed. The floor hashes the tags like the store does, so the server hashes nothing. It reads
+//! the head once, in the set-up: no row has two writers to the same database.
 
 use super::log::Log;
 use super::raw::Connections;
@@ -44,25 +43,26 @@ struct Writer {
     _database: Arc<Database>,
 }
 
-/// An op whose calls write one event each, on so many connections.
+/// An op whose calls write one event each.
 pub(crate) fn single(log: &Log, connections: usize) -> Op {
     writer(log, connections).call(|writer, call| async move {
         let event = writer.workload.course();
+        // Positions only have to be unique: the primary key orders the rows.
         let position = writer.next.fetch_add(1, Ordering::Relaxed);
-        let mut connection = writer.connections.of(call).await;
+        let mut connection = writer.connections.for_call(call).await;
         insert_one(&mut connection, position, &event).await?;
         Ok(Outcome::Success)
     })
 }
 
-/// An op whose call writes the courses of so many callers, so many times in turn.
+/// An op whose call runs `turns` INSERTs of `count` courses.
 pub(crate) fn courses(log: &Log, count: usize, turns: usize) -> Op {
     several(log, turns, move |workload| {
         (0..count).map(|_| workload.course()).collect()
     })
 }
 
-/// An op whose call writes so many events of the mixture that large appends are made of.
+/// An op whose call writes `count` events of the mixture that large appends have.
 pub(crate) fn mixture(log: &Log, count: usize) -> Op {
     several(log, 1, move |workload| workload.events(count))
 }
@@ -73,7 +73,7 @@ fn several(
     events: impl Fn(&Workload) -> Vec<Event> + Copy + Send + Sync + 'static,
 ) -> Op {
     writer(log, 1).call(move |writer, call| async move {
-        let mut connection = writer.connections.of(call).await;
+        let mut connection = writer.connections.for_call(call).await;
         for _ in 0..turns {
             let events = events(&writer.workload);
             let position = writer
@@ -86,6 +86,7 @@ fn several(
 }
 
 fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
+    // A separate log: see the header.
     let log = log.beside();
     let set_up = move || {
         let log = log.clone();
@@ -157,8 +158,8 @@ fn tag_keys(event: &Event) -> impl Iterator<Item = i64> {
         .map(|tag| tag_key(tag, Some(event.event_type())))
 }
 
-/// An array of arrays can't be ragged, so that each event's tags travel as one text. The
-/// workload's tags hold nothing that would have to be escaped.
+/// The tags of an event as one text, because PostgreSQL has no ragged arrays. The workload's tags need
+/// no escaping.
 fn array_literal(event: &Event) -> String {
     let mut literal = String::from("{");
     for (index, tag) in event.tags().enumerate() {

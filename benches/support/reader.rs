@@ -1,4 +1,4 @@
-//! The state of rows that read: a store on a log that nobody writes to.
+//! The state of rows that read: a store on a log without writers.
 
 use super::log::{Log, Store};
 use bench::{AsyncOp, BoxError, Op};
@@ -6,20 +6,20 @@ use dcb_core::postgres::Config;
 use dcb_core::{EventStore as _, Position, ReadOptions};
 use std::fmt::Debug;
 
-/// A store, and where the 100 past events begin in its log.
+/// A store, and the start of the 100 past events in its log.
 pub(crate) struct Reader {
     pub(crate) store: Store,
-    /// The position before them; none where the log holds nothing else.
+    /// The position before the past events; `None` if the log holds no others.
     pub(crate) after: Option<Position>,
 }
 
 impl Reader {
     /// A set-up with the default configuration.
-    pub(crate) fn of(log: &Log) -> AsyncOp<Self> {
+    pub(crate) fn on(log: &Log) -> AsyncOp<Self> {
         Self::configured(log, |_| ())
     }
 
-    /// A set-up with the default configuration but for what `change` changes.
+    /// A set-up with the default configuration with the changes of `change`.
     pub(crate) fn configured(log: &Log, change: fn(&mut Config)) -> AsyncOp<Self> {
         let log = log.clone();
         Op::setup(move || {
@@ -33,17 +33,17 @@ impl Reader {
         })
     }
 
-    /// Reads the past events alone.
+    /// Options that select the past events only.
     pub(crate) fn past(&self) -> ReadOptions {
         ReadOptions::new().after(self.after)
     }
 }
 
-/// Fails the run where a call did not see what its row says.
+/// Ends the run if a call returned something else than its row expects.
 pub(crate) fn expect<T: Copy + PartialEq + Debug>(seen: T, expected: T) -> Result<(), BoxError> {
     if seen == expected {
         Ok(())
     } else {
-        Err(format!("a call saw {seen:?}, expected was {expected:?}").into())
+        Err(format!("a call returned {seen:?}, expected {expected:?}").into())
     }
 }

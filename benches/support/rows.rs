@@ -1,4 +1,4 @@
-//! What the rows of all targets have in common.
+//! Datasets, readings and texts that the rows of all targets share.
 
 use super::content::Content;
 use super::log::Log;
@@ -9,21 +9,21 @@ use course_enrollment::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Callers of an op, as published.
+/// Callers of one op, as published.
 pub(crate) const CALLERS: [usize; 2] = [1, 100];
 
 /// A dataset of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// As the tables name it.
+    /// Its name in the tables.
     pub(crate) label: &'static str,
-    /// What is loaded.
+    /// The dataset that is loaded.
     pub(crate) dataset: Dataset,
 }
 
 impl Size {
-    /// The datasets of the published tables; the large one in full runs. A smoke run declares the
-    /// same rows and loads the tiny dataset for each.
+    /// The datasets of the published tables; the large one only in a full run. A smoke run declares
+    /// the same rows and loads the tiny dataset for all of them.
     pub(crate) fn of_tables(profile: &Profile) -> Vec<Self> {
         let mut sizes = vec![
             Self::new("Tiny", Dataset::Tiny),
@@ -45,23 +45,23 @@ impl Size {
         Self { label, dataset }
     }
 
-    /// Whether goals are set for it: one dataset stands for all, and the one of the goals' peers.
+    /// True for the dataset that the goals refer to. The peers of the goals were measured on it.
     pub(crate) fn has_goals(self) -> bool {
         self.label == "Medium"
     }
 
-    /// A log with the dataset and the past events.
+    /// A log with the dataset and the past events, for rows that write.
     pub(crate) fn log(self, server: &Arc<Server>) -> Log {
         Log::new(server, Content::Dataset(self.dataset))
     }
 }
 
-/// Whether a row empties the log, as the published op does, or finds the dataset in it.
+/// Whether a row starts on an empty log, as the published op does, or on the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Writes begin with an empty log, reads find the 100 past events alone.
+    /// Writes start on an empty log; reads find only the 100 past events.
     Seed,
-    /// The dataset, then the 100 past events.
+    /// The log holds the dataset, then the 100 past events.
     Dataset,
 }
 
@@ -70,14 +70,14 @@ impl Reading {
     pub(crate) const BOTH: [Self; 2] = [Self::Seed, Self::Dataset];
 
     /// Marks the row.
-    pub(crate) fn of(self, row: Row) -> Row {
+    pub(crate) fn mark(self, row: Row) -> Row {
         match self {
             Self::Seed => row,
             Self::Dataset => row.on_the_dataset(),
         }
     }
 
-    /// The log that a row of this reading writes to.
+    /// The log that a row writes to.
     pub(crate) fn write_log(self, server: &Arc<Server>, size: Size) -> Log {
         match self {
             Self::Seed => Log::new(server, Content::Empty),
@@ -85,7 +85,7 @@ impl Reading {
         }
     }
 
-    /// What is in that log before the row begins, in words.
+    /// The content of that log in words.
     pub(crate) fn write_text(self) -> &'static str {
         match self {
             Self::Seed => "into a log that was empty before the row: the dataset plays no part",
@@ -93,15 +93,15 @@ impl Reading {
         }
     }
 
-    /// The log that a row of this reading reads from.
+    /// The log that a row reads from.
     pub(crate) fn read_log(self, server: &Arc<Server>, size: Size) -> Log {
         match self {
-            Self::Seed => Log::new(server, Content::Past),
-            Self::Dataset => size.log(server),
+            Self::Seed => Log::read_only(server, Content::Past),
+            Self::Dataset => size.log(server).as_read_only(),
         }
     }
 
-    /// What is in that log, in words.
+    /// The content of that log in words.
     pub(crate) fn read_text(self) -> &'static str {
         match self {
             Self::Seed => "the log holds these 100 events alone: the dataset plays no part",
@@ -120,9 +120,9 @@ pub(crate) fn product<A: Copy, B: Clone>(
         .flat_map(move |a| second.clone().into_iter().map(move |b| (a, b)))
 }
 
-/// A workload whose ids no other of this process has.
+/// A workload with ids that no other workload of this process makes.
 pub(crate) fn workload() -> Workload {
-    // 0 is that of the past events.
+    // 0 is the seed of the past events.
     static NEXT: AtomicU64 = AtomicU64::new(1);
     Workload::new(NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -135,7 +135,7 @@ pub(crate) fn calls(count: usize, one: &str, several: &str) -> String {
     }
 }
 
-/// `100 times 10 appends`, where each caller makes its own one after the other.
+/// `100 parallel callers that make 10 appends in turn, each`.
 pub(crate) fn calls_in_turn(count: usize, turns: usize, one: &str, several: &str) -> String {
     match turns {
         1 => calls(count, one, several),
@@ -143,15 +143,15 @@ pub(crate) fn calls_in_turn(count: usize, turns: usize, one: &str, several: &str
     }
 }
 
-/// What tells such a row from others.
+/// The variant of rows "in turn".
 pub(crate) fn turns_variant(turns: usize) -> String {
     format!("{turns} appends in turn")
 }
 
-/// The variant of rows whose log another process writes to.
+/// The variant of rows with a second writer.
 pub(crate) const ANOTHER_IN_BETWEEN: &str = "another process in between";
 
-/// What a call appends; see [`Appender::events`](super::appender::Appender::events).
+/// The events of one call in words; see [`Appender::events`](super::appender::Appender::events).
 pub(crate) fn events_text(count: usize) -> String {
     match count {
         1 => "1 CourseOffered".to_owned(),

@@ -1,18 +1,18 @@
-//! The servers of a target: the one that its rows are about, and Docker's for comparison.
+//! The PostgreSQL servers of a bench program: the local one, and Docker's for comparison.
 
-use super::content::Content;
+use super::content::{self, Content};
 use super::log::Side;
+use super::raw;
 use super::rows::Size;
-use super::{content, raw};
-use bench::{BoxError, Facts, Target};
+use bench::{BoxError, Facts, Target, Unavailable};
 use course_enrollment::DatasetSize;
 use local_postgres::{Database, LocalPostgres, Options, Source};
 use sqlx::Connection as _;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
-/// Read back from the server, whatever was asked for.
+/// Settings that the pages print, as the server reports them.
 const SETTINGS: [&str; 8] = [
     "fsync",
     "synchronous_commit",
@@ -24,25 +24,76 @@ const SETTINGS: [&str; 8] = [
     "max_connections",
 ];
 
-/// A durable server with the defaults of `initdb`, but for `max_connections` and these. To copy a
-/// log is to write much WAL: with the default of the first a checkpoint starts between the copy for
-/// a row and the one for its floor, and from then on the first change of each page is dearer, on one
-/// side of the comparison only. The second is what [`Server::lay_in_wal`] makes, and keeps it there.
+/// The server is durable and has the defaults of `initdb`, except for `max_connections` and these.
+///
+/// Copying a log writes a lot of WAL. With the default `max_wal_size` a checkpoint starts between the
+/// copy for a row and the copy for its floor; after a checkpoint the first change of each page costs
+/// more, and only one side would pay for it. `min_wal_size` is the size of the files that
+/// [`Started::prefill_wal`] makes, so the server keeps them.
 const WAL: [(&str, &str); 2] = [("max_wal_size", "4GB"), ("min_wal_size", "2GB")];
 
-/// The server of a target's rows, and the logs on it that rows share.
-pub(crate) struct Server {
-    // Dropped before the server that they are on.
-    templates: Mutex<HashMap<Content, Arc<Database>>>,
-    shared: Mutex<HashMap<(Content, Side), Arc<Database>>>,
-    postgres: LocalPostgres,
+const STORAGE: &str = "Storage of the tables";
+
+/// The servers of a bench program. A server starts when the first row needs it and stops when this
+/// value is dropped; all targets of the program share it and its templates.
+pub(crate) struct Servers {
+    local: Arc<Instance>,
+    docker: Arc<Instance>,
 }
 
-impl Server {
-    /// The server of the rows that name none, from the first source that has one.
-    pub(crate) fn local(target: &mut Target) -> Result<Arc<Self>, BoxError> {
-        let server = target.block_on(async { Ok(Self::start(None).await?) })?;
-        server.make_ready(target, "PostgreSQL")?;
+impl Default for Servers {
+    fn default() -> Self {
+        Self {
+            local: Instance::new(None, "PostgreSQL"),
+            docker: Instance::new(Some(Source::Container), "PostgreSQL in Docker"),
+        }
+    }
+}
+
+struct Instance {
+    /// `None` takes the first source that has a server.
+    source: Option<Source>,
+    /// The name of the server in the facts.
+    name: &'static str,
+    /// The error as a text: every row that needs the server reports it, and one attempt is enough.
+    started: OnceCell<Result<Started, String>>,
+}
+
+impl Instance {
+    fn new(source: Option<Source>, name: &'static str) -> Arc<Self> {
+        Arc::new(Self {
+            source,
+            name,
+            started: OnceCell::new(),
+        })
+    }
+}
+
+/// A server that runs.
+struct Started {
+    // Dropped before the server that holds them.
+    templates: Mutex<HashMap<Content, Arc<Database>>>,
+    /// Copies without writers. Not the templates: PostgreSQL refuses to copy a database with
+    /// connections.
+    read_only: Mutex<HashMap<Content, Arc<Database>>>,
+    postgres: LocalPostgres,
+    wal_files: String,
+    settings: String,
+}
+
+/// A server as one target uses it.
+pub(crate) struct Server {
+    /// The copies of logs that are too large to copy for each row. They are not shared between
+    /// targets, because rows make them grow.
+    grown: Mutex<HashMap<(Content, Side), Arc<Database>>>,
+    instance: Arc<Instance>,
+    facts: Facts,
+}
+
+impl Servers {
+    /// The server of all rows that name none, from the first source that has one.
+    pub(crate) fn local(&self, target: &Target) -> Arc<Server> {
+        let server = Server::new(&self.local, target);
         let facts = target.facts();
         facts.set(
             "Connections",
@@ -60,47 +111,169 @@ impl Server {
              caches warm",
         );
         tell_datasets(&facts, &Size::of_tables(target.profile()));
-        Ok(server)
+        server
     }
 
-    /// A container beside it, or why there is none.
-    pub(crate) fn docker(target: &mut Target) -> Result<Result<Arc<Self>, String>, BoxError> {
-        let container = Some(Source::Container);
-        let started = target.block_on(async { Ok(Self::start(container).await) })?;
-        match started {
-            Ok(server) => {
-                server.make_ready(target, "PostgreSQL in Docker")?;
-                Ok(Ok(server))
+    /// A container. Rows on it are [`Unavailable`] on a machine without a container engine.
+    pub(crate) fn docker(&self, target: &Target) -> Arc<Server> {
+        Server::new(&self.docker, target)
+    }
+}
+
+impl Server {
+    fn new(instance: &Arc<Instance>, target: &Target) -> Arc<Self> {
+        let facts = target.facts();
+        for fact in fact_names(instance.name) {
+            facts.reserve(fact);
+        }
+        Arc::new(Self {
+            grown: Mutex::default(),
+            instance: Arc::clone(instance),
+            facts,
+        })
+    }
+
+    /// The running server; the first call starts it.
+    async fn started(&self) -> Result<&Started, BoxError> {
+        let Instance {
+            source,
+            name,
+            started,
+        } = &*self.instance;
+        match started.get_or_init(|| Started::new(*source)).await {
+            Ok(started) => {
+                // Facts belong to a target, so each target that uses the server sets them.
+                for (fact, text) in fact_names(name).into_iter().zip(started.facts()) {
+                    self.facts.set(fact, text);
+                }
+                Ok(started)
             }
-            Err(local_postgres::Error::Unavailable(missing)) => Ok(Err(missing.reason)),
-            Err(error) => Ok(Err(error.to_string())),
+            Err(reason) if *source == Some(Source::Container) => {
+                let reason = reason.clone();
+                Err(Unavailable { reason }.into())
+            }
+            Err(reason) => Err(reason.clone().into()),
         }
     }
 
-    async fn start(source: Option<Source>) -> Result<Arc<Self>, local_postgres::Error> {
+    /// A database with a log of this content: the shared copy for readers, otherwise a new copy. A
+    /// content that takes too long to copy has one copy per target and side.
+    pub(crate) async fn database(
+        &self,
+        content: Content,
+        side: Side,
+    ) -> Result<Arc<Database>, BoxError> {
+        let started = self.started().await?;
+        if side == Side::Readers {
+            return started.read_only(content).await;
+        }
+        if !content.is_too_large_to_copy() {
+            return started.copy(content).await;
+        }
+        // Locked during the copy, so that two set-ups do not make two copies.
+        let mut grown = self.grown.lock().await;
+        if let Some(database) = grown.get(&(content, side)) {
+            return Ok(Arc::clone(database));
+        }
+        let database = started.copy(content).await?;
+        grown.insert((content, side), Arc::clone(&database));
+        Ok(database)
+    }
+
+    /// Reserves the place of the fact that [`note_storage`](Self::note_storage) fills.
+    pub(crate) fn reserve_storage(target: &Target) {
+        target.facts().reserve(STORAGE);
+    }
+
+    /// Puts into the facts the storage options of a log's tables, and the server's defaults for
+    /// options that a table does not set.
+    pub(crate) async fn note_storage(&self, log: &Database) -> Result<(), BoxError> {
+        const TABLES: &str = "
+            SELECT string_agg(relname || ': ' || coalesce(array_to_string(reloptions, ', '),
+                              'the server''s defaults'), '; ' ORDER BY relname)
+              FROM pg_class WHERE relnamespace = 'dcb'::regnamespace AND relkind = 'r'";
+        const DEFAULTS: &str = "
+            SELECT string_agg(name || ' = ' || current_setting(name), ', ' ORDER BY name)
+              FROM unnest(ARRAY['autovacuum', 'autovacuum_vacuum_insert_scale_factor',
+                                'autovacuum_analyze_scale_factor',
+                                'default_toast_compression']) AS name";
+        let mut connection = raw::connect(log.url()).await?;
+        let tables: String = sqlx::query_scalar(TABLES)
+            .fetch_one(&mut connection)
+            .await?;
+        let defaults: String = sqlx::query_scalar(DEFAULTS)
+            .fetch_one(&mut connection)
+            .await?;
+        connection.close().await?;
+        let text = format!("{tables}; fillfactor 100 unless said; {defaults}");
+        self.facts.set(STORAGE, text);
+        Ok(())
+    }
+}
+
+/// The names of [`Started::facts`].
+fn fact_names(server: &str) -> [String; 3] {
+    [
+        server.to_owned(),
+        format!("WAL files of {server}"),
+        format!("Settings of {server}"),
+    ]
+}
+
+impl Started {
+    async fn new(source: Option<Source>) -> Result<Self, String> {
         let settings = WAL.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let options = Options {
             source,
             settings: settings.into(),
             ..Options::default()
         };
-        Ok(Arc::new(Self {
+        let postgres = match LocalPostgres::start(options).await {
+            Ok(postgres) => postgres,
+            // The reason alone: the page already says which server is missing.
+            Err(local_postgres::Error::Unavailable(missing)) => return Err(missing.reason),
+            Err(error) => return Err(error.to_string()),
+        };
+        let described = Self::describe(&postgres).await;
+        let (wal_files, settings) = described.map_err(|error| error.to_string())?;
+        Ok(Self {
             templates: Mutex::default(),
-            shared: Mutex::default(),
-            postgres: LocalPostgres::start(options).await?,
-        }))
+            read_only: Mutex::default(),
+            postgres,
+            wal_files,
+            settings,
+        })
     }
 
-    /// Makes the files that the rows' WAL goes into, and tells their size. A server that has run for
-    /// a while writes over those it has; a new one fills 16 MB with zeros first, and the commit in
-    /// whose way that is waits 10 to 30 ms for it, about once a row.
-    async fn lay_in_wal(&self) -> Result<String, BoxError> {
-        let mut connection = raw::connect(self.postgres.url()).await?;
-        // Only a file with something in it is left for the next one.
+    async fn describe(postgres: &LocalPostgres) -> Result<(String, String), BoxError> {
+        let wal_files = if postgres.source() == Source::Url {
+            "as the server had them".to_owned()
+        } else {
+            let size = Self::prefill_wal(postgres).await?;
+            format!("{size}, made before the first row")
+        };
+        let mut connection = raw::connect(postgres.url()).await?;
+        let mut settings = Vec::new();
+        for name in SETTINGS {
+            let value: String = sqlx::query_scalar("SELECT current_setting($1)")
+                .bind(name)
+                .fetch_one(&mut connection)
+                .await?;
+            settings.push(format!("{name} = {value}"));
+        }
+        Ok((wal_files, settings.join(", ")))
+    }
+
+    /// Makes the WAL files that the rows will write to, and returns their size. A server that has run
+    /// for a while reuses its old files. A new server first fills each 16 MB file with zeros, and the
+    /// commit that needs the file waits 10 to 30 ms for that, about once per row.
+    async fn prefill_wal(postgres: &LocalPostgres) -> Result<String, BoxError> {
+        let mut connection = raw::connect(postgres.url()).await?;
+        // The message matters: switching away from an empty file would not start the next one.
         let files = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal() \
                      FROM generate_series(1, pg_size_bytes(current_setting('min_wal_size')) \
                      / pg_size_bytes(current_setting('wal_segment_size')))";
-        // After the checkpoint they are there to be written over.
+        // The checkpoint marks the files as reusable.
         for statement in [files, "CHECKPOINT"] {
             sqlx::query(statement).execute(&mut connection).await?;
         }
@@ -111,60 +284,19 @@ impl Server {
         Ok(size)
     }
 
-    /// Gets it ready, keeps it until the last row has been measured, and says in the facts what it is.
-    fn make_ready(self: &Arc<Self>, target: &mut Target, name: &str) -> Result<(), BoxError> {
-        target.keep(Arc::clone(self));
-        let facts = target.facts();
-        let postgres = &self.postgres;
-        let source = match postgres.source() {
+    /// The description of the server on the pages, in the order of [`fact_names`].
+    fn facts(&self) -> [String; 3] {
+        let source = match self.postgres.source() {
             Source::Url => "a server that was running",
             Source::Installed => "installed binaries",
             Source::Container => "a container",
             Source::Download => "downloaded binaries",
         };
-        facts.set(name, format!("{} from {source}", postgres.version()));
-        let wal_files = if postgres.source() == Source::Url {
-            "as the server had them".to_owned()
-        } else {
-            let size = target.block_on(self.lay_in_wal())?;
-            format!("{size}, made before the first row")
-        };
-        facts.set(format!("WAL files of {name}"), wal_files);
-        let settings = target.block_on(self.settings())?;
-        facts.set(format!("Settings of {name}"), settings);
-        Ok(())
-    }
-
-    async fn settings(&self) -> Result<String, BoxError> {
-        let mut connection = raw::connect(self.postgres.url()).await?;
-        let mut settings = Vec::new();
-        for name in SETTINGS {
-            let value: String = sqlx::query_scalar("SELECT current_setting($1)")
-                .bind(name)
-                .fetch_one(&mut connection)
-                .await?;
-            settings.push(format!("{name} = {value}"));
-        }
-        Ok(settings.join(", "))
-    }
-
-    /// A database with a log of this content: a new one, or where copying takes too long one for
-    /// all of a side, which grows by what they append.
-    pub(crate) async fn database(
-        &self,
-        content: Content,
-        side: Side,
-    ) -> Result<Arc<Database>, BoxError> {
-        if !content.is_too_large_to_copy() {
-            return self.copy(content).await;
-        }
-        let mut shared = self.shared.lock().await;
-        if let Some(database) = shared.get(&(content, side)) {
-            return Ok(Arc::clone(database));
-        }
-        let database = self.copy(content).await?;
-        shared.insert((content, side), Arc::clone(&database));
-        Ok(database)
+        [
+            format!("{} from {source}", self.postgres.version()),
+            self.wal_files.clone(),
+            self.settings.clone(),
+        ]
     }
 
     async fn copy(&self, content: Content) -> Result<Arc<Database>, BoxError> {
@@ -173,8 +305,19 @@ impl Server {
         Ok(Arc::new(copy))
     }
 
-    /// The database that copies of this content are made from, made when it is first asked for.
+    async fn read_only(&self, content: Content) -> Result<Arc<Database>, BoxError> {
+        let mut read_only = self.read_only.lock().await;
+        if let Some(database) = read_only.get(&content) {
+            return Ok(Arc::clone(database));
+        }
+        let database = self.copy(content).await?;
+        read_only.insert(content, Arc::clone(&database));
+        Ok(database)
+    }
+
+    /// The database that logs with this content are copied from; the first call fills it.
     async fn template(&self, content: Content) -> Result<Arc<Database>, BoxError> {
+        // Locked while the template is filled, so that no set-up copies a half-filled one.
         let mut templates = self.templates.lock().await;
         if let Some(template) = templates.get(&content) {
             return Ok(Arc::clone(template));

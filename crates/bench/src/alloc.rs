@@ -1,7 +1,7 @@
 //! A process-wide allocator that counts while a scope is open.
 #![expect(
     unsafe_code,
-    reason = "GlobalAlloc is an unsafe trait; every call is passed on as it came"
+    reason = "GlobalAlloc is an unsafe trait; each method forwards its arguments unchanged"
 )]
 
 #[cfg(feature = "heap-profile")]
@@ -24,16 +24,15 @@ static OPEN: AtomicBool = AtomicBool::new(false);
 /// The system allocator, counting the allocations of all threads while an [`AllocationScope`] is
 /// open.
 ///
-/// With no scope open a call costs one relaxed load more than the system's, so that the timing
-/// pass is not slowed; with one open, four atomic additions on shared lines, which is why
-/// allocations have a pass of their own. Memory that C code allocates (SQLite's, for one) is not
-/// seen.
+/// Without an open scope a call costs one relaxed load, so the timing pass is not slowed. With an open
+/// scope it costs four atomic additions on shared cache lines, so allocations are counted in a separate
+/// pass. The allocator does not see memory that C code allocates, such as SQLite's.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-// SAFETY: every method passes its arguments to `System` unchanged and returns what it answers, so
-// that the contract between the caller and `System` holds; the counters are atomics and never
-// allocate, so that no method re-enters the allocator.
+// SAFETY: every method passes its arguments to `System` unchanged and returns the result of `System`,
+// so the contract between the caller and `System` holds. The counters are atomics and never allocate,
+// so no method re-enters the allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_new(layout.size());
@@ -48,6 +47,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // A reallocation counts as a new allocation: it may copy the block.
         count_freed(layout.size());
         count_new(new_size);
         // SAFETY: `block` came from this allocator, hence from `System`, with this layout.
@@ -65,6 +65,8 @@ fn count_new(size: usize) {
     if COUNTING.load(Relaxed) {
         ALLOCATIONS.fetch_add(1, Relaxed);
         BYTES.fetch_add(size as u64, Relaxed);
+        // Relaxed is enough: the scope is closed before anybody reads the counters, and the threads
+        // that counted have been joined or have answered by then.
         let live = LIVE.fetch_add(size as i64, Relaxed) + size as i64;
         PEAK.fetch_max(live, Relaxed);
     }
@@ -76,16 +78,16 @@ fn count_freed(size: usize) {
     }
 }
 
-/// What was allocated between the start and the end of an [`AllocationScope`], by all threads.
+/// The allocations of all threads between the start and the end of an [`AllocationScope`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated {
     /// Calls to allocate or reallocate. A reallocation counts as an allocation of its new size.
     pub allocations: u64,
-    /// Bytes asked for by those calls.
+    /// Bytes requested by those calls.
     pub bytes: u64,
     /// Bytes allocated less bytes freed; negative where older memory was freed.
     pub live_bytes: i64,
-    /// The highest that `live_bytes` was; never negative.
+    /// The maximum of `live_bytes`; never negative.
     pub peak_bytes: i64,
 }
 
@@ -101,8 +103,8 @@ impl Allocated {
 
 /// Counts from [`start`](Self::start) to [`finish`](Self::finish).
 ///
-/// One scope is open at a time; a second waits for the first, without sleeping. A scope may end on
-/// another thread than it began on, as tasks do.
+/// One scope is open at a time; a second one spins until the first is closed. A scope may end on
+/// another thread than it began on, because tasks move between threads.
 #[derive(Debug)]
 pub struct AllocationScope {
     _private: (),
@@ -111,6 +113,7 @@ pub struct AllocationScope {
 impl AllocationScope {
     /// Sets the counters to zero and begins to count.
     pub fn start() -> Self {
+        // Spinning instead of blocking: a mutex might allocate, and scopes are short.
         while OPEN.swap(true, Acquire) {
             std::thread::yield_now();
         }
@@ -118,6 +121,7 @@ impl AllocationScope {
         BYTES.store(0, Relaxed);
         LIVE.store(0, Relaxed);
         PEAK.store(0, Relaxed);
+        // Last, so that no allocation is counted before the counters are zero.
         COUNTING.store(true, Relaxed);
         Self { _private: () }
     }

@@ -4,25 +4,25 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const ASK_AGAIN: Duration = Duration::from_millis(500);
+const RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// The right to measure on this machine: two runs at once would measure each other.
+/// The right to measure on this machine. Two concurrent runs would disturb each other.
 ///
-/// It is a lock on a file, which the operating system gives back however the process ends.
+/// It is a lock on a file. The operating system releases it when the process ends for any reason.
 #[derive(Debug)]
 pub(crate) struct Alone {
     _locked: File,
 }
 
 impl Alone {
-    /// The file that all runs of this user's machine lock.
+    /// The file that all runs on this machine lock.
     pub(crate) fn file() -> PathBuf {
         std::env::temp_dir().join("registrar-bench.lock")
     }
 
-    /// Waits until no other run holds `file`, and says on standard error whom it waits for. Before
-    /// the first row nothing listens for Ctrl-C, so that it ends the wait.
-    pub(crate) fn wait(file: &Path, who: &str) -> Result<Self, Error> {
+    /// Waits until no other run holds `file`, and prints the other run's name. No Ctrl-C handler is
+    /// installed before the first row, so Ctrl-C ends the wait.
+    pub(crate) fn wait(file: &Path, holder: &str) -> Result<Self, Error> {
         let failed = || Error::file(file);
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
@@ -32,17 +32,21 @@ impl Alone {
             match refused {
                 TryLockError::WouldBlock if !told => {
                     told = true;
-                    eprintln!("waiting: {} measures on this machine", name(&mut locked));
+                    eprintln!(
+                        "waiting: {} is measuring on this machine",
+                        name(&mut locked)
+                    );
                 }
                 TryLockError::WouldBlock => {}
                 TryLockError::Error(error) => return Err(failed()(error)),
             }
-            std::thread::sleep(ASK_AGAIN);
+            std::thread::sleep(RETRY_AFTER);
         }
+        // The name is for the message of a waiting run. It may be stale if a holder was killed.
         let named = locked
             .set_len(0)
             .and_then(|()| locked.rewind())
-            .and_then(|()| write!(locked, "{who}, process {}", std::process::id()));
+            .and_then(|()| write!(locked, "{holder}, process {}", std::process::id()));
         named.map_err(failed())?;
         Ok(Self { _locked: locked })
     }

@@ -1,4 +1,7 @@
-//! A bench target: it declares rows, then all of them are measured, saved and published.
+//! Targets: each declares rows, then they are measured, saved and published.
+//!
+//! A target is a group of rows, such as `append`; a run saves one file per target. One bench program
+//! holds several targets, so that they share slow set-up: the build, servers, loaded datasets.
 
 mod running;
 mod settings;
@@ -16,24 +19,34 @@ use crate::row::Row;
 use crate::run::TargetRun;
 use crate::workers;
 use running::MeasuredRows;
-use std::any::Any;
 use std::collections::HashSet;
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
 pub use settings::{Settings, reports_folder, runs_folder};
 
-/// The `main` of a bench target: runs `declare`, measures the rows that it declared, saves them
-/// with the run and renders each page that the run is now complete for.
-///
-/// `name` is the target's name in Cargo.toml. The exit code is 0, 130 after Ctrl-C, and 1 with
-/// the error on standard error otherwise.
+/// Declares the rows of a target.
+pub type Declare<'a> = dyn Fn(&mut Target) -> Result<(), BoxError> + 'a;
+
+/// The `main` of a bench program with one target, named like the program in Cargo.toml.
+/// See [`targets`].
 pub fn target(name: &str, declare: impl Fn(&mut Target) -> Result<(), BoxError>) -> ExitCode {
-    let ran = Settings::from_process().and_then(|settings| measure(name, settings, declare));
-    match ran {
-        Ok(_) => ExitCode::SUCCESS,
+    targets(name, &[(name, &declare)])
+}
+
+/// The `main` of a bench program: for each target in turn, runs its declaration, measures the
+/// declared rows, saves them with the run and renders each page that the run now completes.
+///
+/// `program` is the program's name in Cargo.toml. A target none of whose rows pass the filter
+/// saves nothing. A declaration should only declare rows. Servers and data belong in the set-up of a
+/// row, which runs only if the row is measured. The exit code is 0, 130 after Ctrl-C, and 1 with the error
+/// on standard error otherwise.
+pub fn targets(program: &str, targets: &[(&str, &Declare<'_>)]) -> ExitCode {
+    match measure_each(program, targets) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
+            // 130 is the shell's convention for a program that SIGINT ended.
             ExitCode::from(if matches!(error, Error::Interrupted) {
                 130
             } else {
@@ -43,8 +56,22 @@ pub fn target(name: &str, declare: impl Fn(&mut Target) -> Result<(), BoxError>)
     }
 }
 
-/// [`target`] with settings of its own, returning what was saved.
-/// `declare` is called once for each number of workers of the settings.
+fn measure_each(program: &str, targets: &[(&str, &Declare<'_>)]) -> Result<(), Error> {
+    let mut settings = Settings::from_process()?;
+    let alone = settings.alone.as_deref();
+    let _alone = alone.map(|file| Alone::wait(file, program)).transpose()?;
+    for (name, declare) in targets {
+        let measured = measure_rows(name, &mut settings, declare)?;
+        // A target that the filter leaves out would save an empty file.
+        if measured.has_rows() {
+            running::save_and_publish(name, &settings, measured)?;
+        }
+    }
+    Ok(())
+}
+
+/// Measures one target with the given settings and returns what was saved.
+/// `declare` is called once for each number of workers in the settings.
 ///
 /// # Errors
 /// The declaration's and the rows' errors; [`Error::DuplicateRow`], [`Error::MixedKinds`] and
@@ -56,19 +83,27 @@ pub fn measure(
 ) -> Result<TargetRun, Error> {
     let alone = settings.alone.as_deref();
     let _alone = alone.map(|file| Alone::wait(file, name)).transpose()?;
+    let measured = measure_rows(name, &mut settings, &declare)?;
+    running::save_and_publish(name, &settings, measured)
+}
+
+fn measure_rows(
+    name: &str,
+    settings: &mut Settings,
+    declare: &Declare<'_>,
+) -> Result<MeasuredRows, Error> {
     let mut measured = MeasuredRows::default();
     for workers in settings.workers.clone() {
-        let target = Target::declared(name, workers, &settings.profile, &declare)?;
+        let target = Target::declared(name, workers, &settings.profile, declare)?;
         target.measure_rows(name, &mut settings.criterion, &mut measured)?;
     }
-    running::save_and_publish(name, settings, measured)
+    Ok(measured)
 }
 
 /// Collects the rows of a bench target, and owns what they run on.
 pub struct Target {
-    // Dropped in this order: rows hold connections, `kept` the servers, both may need the runtime.
+    // Dropped before the runtime: rows hold connections, which may need it.
     entries: Vec<Entry>,
-    kept: Vec<Box<dyn Any>>,
     facts: Facts,
     profile: Profile,
     interrupt: Interrupt,
@@ -90,24 +125,24 @@ impl Entry {
 }
 
 impl Target {
-    /// With the rows that `declare` declares, to run on so many workers.
+    /// A target with the rows of `declare`, to run on `workers` threads.
     fn declared(
         name: &str,
         workers: usize,
         profile: &Profile,
-        declare: impl Fn(&mut Self) -> Result<(), BoxError>,
+        declare: &Declare<'_>,
     ) -> Result<Self, Error> {
         let runtime = workers::runtime(workers)?;
         let mut target = Self {
             entries: Vec::new(),
-            kept: Vec::new(),
             facts: Facts::default(),
             profile: profile.clone(),
-            interrupt: Interrupt::listen(&runtime),
+            interrupt: Interrupt::listen(),
             workers,
             runtime,
         };
         let declared = declare(&mut target);
+        // Ctrl-C makes declarations fail with various errors. Report the cause.
         target.interrupt.check().map_err(|_| Error::Interrupted)?;
         declared.map_err(|source| Error::Declaration {
             target: name.to_owned(),
@@ -117,35 +152,35 @@ impl Target {
         Ok(target)
     }
 
-    /// A row to measure, after all rows are declared and in their order.
+    /// Adds a row. All rows are measured in this order once the declaration is done.
     pub fn row(&mut self, row: Row, op: &Op) {
         self.entries.push(Entry::Measure(row, op.clone()));
     }
 
-    /// A row that is a load: it has no floors, and says what came of the calls itself.
+    /// Adds a load: a row without floors that counts the outcomes of its calls itself.
     pub fn load(&mut self, row: Row, load: Load) {
         self.entries.push(Entry::Load(row, load));
     }
 
-    /// A row that can't be had here; its place in the tables says why.
+    /// Adds a row that cannot be measured here. The tables show the reason in its place.
     pub fn unmeasured(&mut self, row: Row, reason: impl Into<String>) {
         self.entries.push(Entry::Unmeasured(row, reason.into()));
     }
 
-    /// The list that the head of the pages prints.
+    /// The facts that the head of the pages prints.
     pub fn facts(&self) -> Facts {
         self.facts.clone()
     }
 
-    /// How long and on how much data to measure.
+    /// The profile: the time per row and the amount of data.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Runs a future on the runtime that the rows will run on, until Ctrl-C.
+    /// Runs a future on the runtime of the rows, until Ctrl-C.
     ///
     /// # Errors
-    /// The future's own, or that it was interrupted.
+    /// The error of the future, or "interrupted" after Ctrl-C.
     pub fn block_on<T>(
         &self,
         future: impl Future<Output = Result<T, BoxError>>,
@@ -156,11 +191,6 @@ impl Target {
                 stopped = self.interrupt.wait() => Err(stopped),
             }
         })
-    }
-
-    /// Keeps a value, such as a server, until the last row has been measured.
-    pub fn keep(&mut self, value: impl Any) {
-        self.kept.push(Box::new(value));
     }
 
     fn verify(&self) -> Result<(), Error> {

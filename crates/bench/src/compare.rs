@@ -1,8 +1,7 @@
 //! Two sets of measurements side by side, row by row.
 //!
-//! A row gets a verdict only where the 95 % interval of the logarithm of after divided by before
-//! excludes zero. Two saved runs also differ by whatever the machine did between them; revisions
-//! that took turns, round by round, do not.
+//! A row gets a verdict only if the 95 % interval of log(after / before) excludes zero. Two saved runs
+//! also differ by the state of the machine; revisions measured in turns, round by round, do not.
 
 mod interval;
 mod revisions;
@@ -15,22 +14,22 @@ use crate::result::{Figures, RowResult};
 use crate::run::TargetRun;
 use interval::LogRatio;
 
-pub use revisions::{Revisions, measure_revisions};
+pub use revisions::{PROGRAMS, Revisions, measure_revisions};
 
-/// What changed between two sets of measurements.
+/// The difference between two sets of measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The rows that both have.
     pub rows: Vec<Change>,
-    /// All of them together.
+    /// All rows together.
     pub whole: Option<Change>,
-    /// The rows that one of them lacks.
+    /// The rows that one side lacks.
     pub missing: Vec<String>,
-    /// Whether the two sides were measured in turns.
+    /// True if the two sides were measured in turns.
     pub in_turns: bool,
 }
 
-/// What changed of a row: its time after divided by its time before.
+/// The difference of a row: its time after divided by its time before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The row.
@@ -43,19 +42,19 @@ pub struct Change {
     pub high: f64,
 }
 
-/// What a change amounts to.
+/// The verdict on a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It takes less time.
     Faster,
     /// It takes more time.
     Slower,
-    /// The interval holds no change too.
+    /// The interval contains 1, so the data shows no difference.
     NotKnown,
 }
 
 impl Change {
-    fn of(id: &str, ratio: LogRatio) -> Self {
+    fn new(id: &str, ratio: LogRatio) -> Self {
         let half = ratio.half_width();
         Self {
             id: id.to_owned(),
@@ -65,7 +64,7 @@ impl Change {
         }
     }
 
-    /// What it amounts to.
+    /// The verdict on it.
     pub fn verdict(&self) -> Verdict {
         if self.high < 1.0 {
             Verdict::Faster
@@ -78,10 +77,10 @@ impl Change {
 }
 
 impl Comparison {
-    /// Of two saved runs, each row by its samples.
+    /// Compares two saved runs, row by row, by their samples.
     ///
     /// # Errors
-    /// [`Error::NotComparable`] where the machines or the profiles differ.
+    /// [`Error::NotComparable`] if the machines or the profiles differ.
     pub fn of_runs(before: &[TargetRun], after: &[TargetRun]) -> Result<Self, Error> {
         same_conditions(before, after)?;
         let pairs = pairs(before, after);
@@ -90,17 +89,17 @@ impl Comparison {
             (name.clone(), ratio)
         });
         let in_turns = false;
-        Ok(Self::of(
+        Ok(Self::from_ratios(
             &ratios.collect::<Vec<_>>(),
             pairs.missing,
             in_turns,
         ))
     }
 
-    /// Of two sides that were measured in turns, a run of each a round.
+    /// Compares two sides that were measured in turns, with one run of each side per round.
     ///
     /// # Errors
-    /// [`Error::NotComparable`] where the machines or the profiles differ.
+    /// [`Error::NotComparable`] if the machines or the profiles differ.
     pub fn of_rounds(rounds: &[(Vec<TargetRun>, Vec<TargetRun>)]) -> Result<Self, Error> {
         let (mut ratios, mut missing): (Vec<(String, Vec<f64>)>, Vec<String>) = Default::default();
         for (before, after) in rounds {
@@ -108,6 +107,7 @@ impl Comparison {
             let pairs = pairs(before, after);
             missing.extend(pairs.missing);
             for (name, before, after) in pairs.both {
+                // Logarithms make "twice as fast" and "twice as slow" symmetric.
                 let ratio = (after.mean_ns.value / before.mean_ns.value).ln();
                 match ratios.iter_mut().find(|(other, _)| *other == name) {
                     Some((_, ratios)) => ratios.push(ratio),
@@ -115,27 +115,28 @@ impl Comparison {
                 }
             }
         }
+        // Every round lists the same rows again.
         missing.sort();
         missing.dedup();
         let ratios = ratios
             .into_iter()
             .map(|(name, ratios)| (name, LogRatio::of_pairs(&ratios)));
         let in_turns = true;
-        Ok(Self::of(&ratios.collect::<Vec<_>>(), missing, in_turns))
+        Ok(Self::from_ratios(&ratios.collect::<Vec<_>>(), missing, in_turns))
     }
 
-    fn of(ratios: &[(String, LogRatio)], missing: Vec<String>, in_turns: bool) -> Self {
-        let rows = ratios.iter().map(|(id, ratio)| Change::of(id, *ratio));
+    fn from_ratios(ratios: &[(String, LogRatio)], missing: Vec<String>, in_turns: bool) -> Self {
+        let rows = ratios.iter().map(|(id, ratio)| Change::new(id, *ratio));
         let all: Vec<LogRatio> = ratios.iter().map(|(_, ratio)| *ratio).collect();
         Self {
             rows: rows.collect(),
-            whole: LogRatio::of_all(&all).map(|ratio| Change::of("all rows", ratio)),
+            whole: LogRatio::of_all(&all).map(|ratio| Change::new("all rows", ratio)),
             missing,
             in_turns,
         }
     }
 
-    /// A line a row.
+    /// One line per row.
     pub fn table(&self) -> Table {
         let lines = self.rows.iter().map(|row| {
             let [ratio, low, high] = [row.ratio, row.low, row.high].map(significant);
@@ -151,7 +152,7 @@ impl Comparison {
         Table::of_text(&headings, lines.collect())
     }
 
-    /// One line for the whole.
+    /// One line about all rows.
     pub fn summary(&self) -> String {
         let Some(whole) = &self.whole else {
             return "no row was measured on both sides".to_owned();
@@ -162,9 +163,9 @@ impl Comparison {
         };
         let [ratio, low, high] = [whole.ratio, whole.low, whole.high].map(significant);
         let wrong = match self.in_turns {
-            true => "By chance one verdict in 20 rows is wrong",
+            true => "About one row in 20 has a verdict by chance",
             false => {
-                "The runs also differ by what the machine did meanwhile, which is in every verdict; \
+                "Saved runs also differ by the state of the machine, which affects every verdict; \
                  --bench measures two revisions in turns"
             }
         };
@@ -179,7 +180,7 @@ impl Comparison {
     }
 }
 
-/// The rows of two runs by name: those of both, and the names of those that one lacks.
+/// The rows of two runs by name: the pairs, and the names of rows that one run lacks.
 struct Pairs<'a> {
     both: Vec<(String, &'a Figures, &'a Figures)>,
     missing: Vec<String>,
@@ -187,7 +188,7 @@ struct Pairs<'a> {
 
 fn pairs<'a>(before: &'a [TargetRun], after: &'a [TargetRun]) -> Pairs<'a> {
     let (before, after) = (measured(before), measured(after));
-    let of = |rows: &[(String, &'a Figures)], name: &str| {
+    let find = |rows: &[(String, &'a Figures)], name: &str| {
         let row = rows.iter().find(|(other, _)| other == name);
         row.map(|(_, figures)| *figures)
     };
@@ -196,12 +197,14 @@ fn pairs<'a>(before: &'a [TargetRun], after: &'a [TargetRun]) -> Pairs<'a> {
         missing: Vec::new(),
     };
     for (name, figures) in &before {
-        match of(&after, name) {
+        match find(&after, name) {
             Some(after) => pairs.both.push((name.clone(), figures, after)),
             None => pairs.missing.push(name.clone()),
         }
     }
-    let new = after.iter().filter(|(name, _)| of(&before, name).is_none());
+    let new = after
+        .iter()
+        .filter(|(name, _)| find(&before, name).is_none());
     pairs.missing.extend(new.map(|(name, _)| name.clone()));
     pairs
 }
@@ -223,7 +226,7 @@ fn times(figures: &Figures) -> Vec<f64> {
     samples.map(|sample| sample.ns_per_op).collect()
 }
 
-/// Times of different machines, or of samples of different lengths, say nothing of the code.
+/// Times of different machines, or samples of different lengths, say nothing about the code.
 fn same_conditions(before: &[TargetRun], after: &[TargetRun]) -> Result<(), Error> {
     let runs = || before.iter().chain(after);
     let Some(first) = runs().next() else {
@@ -231,9 +234,9 @@ fn same_conditions(before: &[TargetRun], after: &[TargetRun]) -> Result<(), Erro
     };
     for run in runs() {
         let reason = if machine(&run.environment) != machine(&first.environment) {
-            "they are of different machines"
+            "they come from different machines"
         } else if run.invocation.profile != first.invocation.profile {
-            "they are of different profiles"
+            "they have different profiles"
         } else {
             continue;
         };

@@ -1,4 +1,4 @@
-/// `2026-11-21 00:49 UTC` for seconds since 1970, without a calendar library.
+/// Formats seconds since 1970 as `2026-11-21 00:49 UTC`, without a calendar library.
 pub(crate) fn utc(unix_seconds: u64) -> String {
     let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
     let (year, month, day) = civil(days as i64);
@@ -30,7 +30,7 @@ mod tests {
     use super::utc;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_calendar() {
         assert_eq!(utc(0), "1970-01-01 00:00 UTC");
         assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(utc(1_795_222_140), "2026-11-21 00:49 UTC");

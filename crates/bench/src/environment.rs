@@ -1,4 +1,4 @@
-//! What was measured, and on what: the head of every page.
+//! The machine, the build and the command: the head of every page.
 
 use crate::profile::Profile;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-/// The machine and the build. No path of the machine is in it.
+/// The machine and the build, without any path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// The commit checked out, or what git said instead.
+    /// The commit that is checked out, or "unknown" without git.
     pub commit: String,
-    /// Whether the tree differs from it; `reports/` is not looked at, since a run rewrites it.
+    /// True if the tree differs from the commit. `reports/` does not count, because a run rewrites it.
     pub dirty: bool,
     /// The processor's name.
     pub cpu: String,
@@ -28,7 +28,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Looks at this machine, and asks git and rustc.
+    /// Reads the machine's properties and asks git and rustc.
     pub fn capture() -> Self {
         let wanted = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
@@ -40,8 +40,8 @@ impl Environment {
             .filter(|brand| !brand.is_empty());
         let unknown = || "unknown".to_owned();
         Self {
-            commit: answer("git", &["rev-parse", "HEAD"]).unwrap_or_else(unknown),
-            dirty: answer(
+            commit: output_of("git", &["rev-parse", "HEAD"]).unwrap_or_else(unknown),
+            dirty: output_of(
                 "git",
                 &["status", "--porcelain", "--", ":/", ":(top,exclude)reports"],
             )
@@ -51,12 +51,12 @@ impl Environment {
             memory_bytes: system.as_ref().map_or(0, System::total_memory),
             os: System::long_os_version().ok().unwrap_or_else(unknown),
             platform: (go_os().to_owned(), go_arch().to_owned()),
-            rustc: answer("rustc", &["--version"]).unwrap_or_else(unknown),
+            rustc: output_of("rustc", &["--version"]).unwrap_or_else(unknown),
         }
     }
 }
 
-fn answer(program: &str, arguments: &[&str]) -> Option<String> {
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
@@ -77,26 +77,26 @@ fn go_arch() -> &'static str {
     }
 }
 
-/// How a run was asked for.
+/// The command, time and profile of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Invocation {
     /// The command, without paths.
     pub command: String,
-    /// When the run began, in seconds since 1970.
+    /// The start of the run, in seconds since 1970.
     pub started: u64,
-    /// How long each row was measured.
+    /// The time per row.
     pub profile: Profile,
 }
 
-/// What a target tells of the servers and data that it measured: a name and a text, printed in
-/// the page's head in the order they were set. Clones share one list.
+/// Lines of a page's head about servers and data: names with texts, in the order in which they were
+/// set. Clones share one list.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     list: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 impl Facts {
-    /// Sets a fact, in place where it has been set before.
+    /// Sets a fact. A fact that was set before keeps its place.
     pub fn set(&self, name: impl Into<String>, value: impl Into<String>) {
         let (name, value) = (name.into(), value.into());
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,11 +106,20 @@ impl Facts {
         }
     }
 
-    /// The facts in order.
+    /// Reserves the next place for a fact that is known only once a row has run, such as the version
+    /// of a server that starts with the first row that needs it.
+    pub fn reserve(&self, name: impl Into<String>) {
+        let name = name.into();
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.iter().all(|fact| fact.0 != name) {
+            list.push((name, String::new()));
+        }
+    }
+
+    /// The facts in order, without places that are still empty.
     pub fn list(&self) -> Vec<(String, String)> {
-        self.list
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = list.iter().filter(|fact| !fact.1.is_empty());
+        known.cloned().collect()
     }
 }

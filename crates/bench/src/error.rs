@@ -3,7 +3,16 @@ use std::path::PathBuf;
 /// Any error of a measured operation or its set-up; ends the run.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// Why a target, a saved run or a page could not be had.
+/// This machine lacks something that a row needs, such as a container engine. If a set-up returns this
+/// error, the row is shown as not measured, with the reason, and the run continues.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unavailable {
+    /// The missing thing, in words.
+    pub reason: String,
+}
+
+/// The errors of targets, saved runs and pages.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +22,7 @@ pub enum Error {
         /// The id both have.
         id: String,
     },
-    /// A row is asynchronous and its floor blocks, or the other way round. Write both alike.
+    /// A row is asynchronous and its floor is blocking, or vice versa. Write both in the same style.
     #[error("row {id} and its floor {floor} are not both asynchronous or both blocking")]
     MixedKinds {
         /// The row.
@@ -21,31 +30,31 @@ pub enum Error {
         /// The floor that differs from it.
         floor: String,
     },
-    /// A goal names a floor that is none of its row's. Add the floor to the row.
+    /// A goal names a floor that its row does not have. Add the floor to the row.
     #[error("row {id} has a goal against {floor}, which is not one of its floors")]
     UnknownFloor {
         /// The row.
         id: String,
-        /// The floor named.
+        /// The name of the floor.
         floor: String,
     },
-    /// A set-up or a call failed. The source says what; nothing of the run is kept.
+    /// A set-up or a call failed. The source has the reason. The target is not saved.
     #[error("row {id} failed: {source}")]
     Row {
         /// The row.
         id: String,
-        /// What its set-up or call returned.
+        /// The error of the set-up or call.
         source: BoxError,
     },
-    /// The declaration of a target's rows failed. The source says what.
+    /// The declaration of a target failed. The source has the reason.
     #[error("declaring the rows of {target} failed: {source}")]
     Declaration {
         /// The bench target.
         target: String,
-        /// What the declaration returned.
+        /// The error of the declaration.
         source: BoxError,
     },
-    /// Ctrl-C. Nothing of the target is kept; run it again.
+    /// Ctrl-C was pressed. The target is not saved; run it again.
     #[error("interrupted, nothing was saved")]
     Interrupted,
     /// `BENCH_PROFILE` names no profile. Use quick, full or smoke.
@@ -60,18 +69,18 @@ pub enum Error {
         /// The value found.
         list: String,
     },
-    /// Two runs say nothing of each other. Measure both alike, on one machine.
-    #[error("the runs can't be compared: {reason}")]
+    /// Two runs cannot be compared. Measure both with one profile on one machine.
+    #[error("the runs cannot be compared: {reason}")]
     NotComparable {
-        /// What differs.
+        /// The difference.
         reason: String,
     },
-    /// A command that was started failed. What it wrote says why.
+    /// A command failed. Its output has the reason.
     #[error("{command} failed: {reason}")]
     Command {
         /// The program.
         command: String,
-        /// How it ended.
+        /// Its exit status, or the error that prevented its start.
         reason: String,
     },
     /// A file could not be read or written. Check the folder, then run again.
@@ -82,17 +91,17 @@ pub enum Error {
         /// The operating system's answer.
         source: std::io::Error,
     },
-    /// A saved run is not what this version writes. Measure again.
+    /// A saved run has another format than this version writes. Measure again.
     #[error("{}: not a saved run of version {known}: {reason}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// The version this build reads and writes.
         known: u32,
-        /// What differs.
+        /// The difference.
         reason: String,
     },
-    /// A page was asked for from a run that can't fill it. Make a complete run.
+    /// The run is not complete for a page. Make a complete run.
     #[error("{page} needs a complete run: {reason}")]
     Incomplete {
         /// The page.
@@ -100,12 +109,12 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
-    /// A chart could not be drawn. The reason is the drawing library's.
+    /// The drawing library could not draw a chart. This is a bug in the page.
     #[error("chart {name}: {reason}")]
     Chart {
         /// The chart's file name without extension.
         name: String,
-        /// What the drawing library said.
+        /// The error of the drawing library.
         reason: String,
     },
 }

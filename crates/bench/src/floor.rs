@@ -1,8 +1,8 @@
 use crate::op::Op;
 use std::sync::Arc;
 
-/// The least that a row could cost: the same work without the store, measured between the row's
-/// own ops. Clones are the same floor.
+/// The lower bound of a row's cost: the same work without the store, measured in turns with the row.
+/// Clones are the same floor.
 #[derive(Debug, Clone)]
 pub struct Floor {
     pub(crate) name: Arc<str>,
@@ -12,7 +12,7 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// A floor of one caller. `what` says in a few words what one op of it is.
+    /// A floor with one caller. `what` describes one op of it in a few words.
     pub fn new(name: &str, what: &str, op: &Op) -> Self {
         Self {
             name: name.into(),
@@ -22,7 +22,7 @@ impl Floor {
         }
     }
 
-    /// With that many callers at once.
+    /// Sets the number of concurrent callers.
     #[must_use]
     pub fn concurrency(mut self, callers: usize) -> Self {
         self.concurrency = callers;

@@ -2,12 +2,12 @@ use crate::floor::Floor;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A figure that a row is to reach; whether it did is computed where the page is rendered.
+/// A figure that a row should reach. The page computes the verdict when it is rendered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// What must hold.
+    /// The bound of the figure.
     pub bound: Bound,
-    /// What others reach, for the reader.
+    /// A figure of a comparable system, for the reader.
     pub peer: Option<String>,
 }
 
@@ -16,58 +16,58 @@ pub struct Goal {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Bound {
-    /// Time of the row at most so many times that of the floor, both of one op.
+    /// The time of one op is at most this factor times the floor's.
     TimesFloor {
         /// The floor's name.
         floor: String,
         /// The factor.
         at_most: f64,
     },
-    /// Rate of the row at least this share of the floor's rate, both in ops.
+    /// The rate in ops is at least this share of the floor's.
     ShareOfFloor {
         /// The floor's name.
         floor: String,
         /// The share.
         at_least: f64,
     },
-    /// Allocations of an op at most the floor's and so many more.
+    /// An op makes at most this many allocations more than the floor.
     AllocationsAboveFloor {
         /// The floor's name.
         floor: String,
-        /// How many more.
+        /// The number of further allocations.
         at_most: f64,
     },
-    /// At least so many calls a second.
+    /// The rate in calls per second is at least this.
     CallsPerSecond {
         /// The rate.
         at_least: f64,
     },
-    /// Mean time of an op at most this, in nanoseconds.
+    /// The mean time of an op, in nanoseconds, is at most this.
     MeanNs {
         /// The time.
         at_most: f64,
     },
-    /// Median of a call's time at most this, in nanoseconds.
+    /// The median time of a call, in nanoseconds, is at most this.
     P50Ns {
         /// The time.
         at_most: f64,
     },
-    /// 99th percentile of a call's time at most this, in nanoseconds.
+    /// The 99th percentile of a call's time, in nanoseconds, is at most this.
     P99Ns {
         /// The time.
         at_most: f64,
     },
-    /// At least this share of the rate that the schedule of a load allows.
+    /// The rate is at least this share of the rate that the schedule of a load allows.
     ShareOfAllowed {
         /// The share.
         at_least: f64,
     },
-    /// At most so many calls of a load that failed.
+    /// At most this many calls of a load fail.
     FailedCalls {
         /// The number.
         at_most: u64,
     },
-    /// Highest memory in use during an op above that before it, in bytes.
+    /// An op uses at most this many bytes more than before it.
     PeakBytes {
         /// The size.
         at_most: f64,
@@ -134,7 +134,7 @@ impl Goal {
         Self::new(Bound::ShareOfAllowed { at_least })
     }
 
-    /// [`Bound::FailedCalls`] of none.
+    /// [`Bound::FailedCalls`] with 0.
     pub fn no_failed_call() -> Self {
         Self::new(Bound::FailedCalls { at_most: 0 })
     }
@@ -144,7 +144,7 @@ impl Goal {
         Self::new(Bound::PeakBytes { at_most })
     }
 
-    /// What others reach, printed beside the goal.
+    /// A figure of a comparable system, printed next to the goal.
     #[must_use]
     pub fn peer(mut self, text: impl Into<String>) -> Self {
         self.peer = Some(text.into());

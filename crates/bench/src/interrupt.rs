@@ -1,28 +1,39 @@
 use crate::error::BoxError;
-use std::sync::Arc;
-use tokio::runtime::Runtime;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-/// Ctrl-C, as a flag that running work looks at: the run then unwinds, so that servers are
-/// stopped and nothing half-written stays.
+/// Ctrl-C as a flag that running work checks. The run then unwinds, so that servers are stopped
+/// and no half-written file stays.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
     pressed: Arc<watch::Sender<bool>>,
 }
 
 impl Interrupt {
-    /// Listens for Ctrl-C from now on.
-    pub(crate) fn listen(runtime: &Runtime) -> Self {
-        let interrupt = Self {
-            pressed: Arc::new(watch::Sender::new(false)),
-        };
-        let listener = interrupt.clone();
-        runtime.spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                listener.pressed.send_replace(true);
-            }
+    /// Listens for Ctrl-C from the first call on, until the process ends.
+    pub(crate) fn listen() -> Self {
+        static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
+        let interrupt = INTERRUPT.get_or_init(|| {
+            let interrupt = Self {
+                pressed: Arc::new(watch::Sender::new(false)),
+            };
+            // A separate thread: once tokio has installed its handler, Ctrl-C no longer ends the
+            // process, and between two targets no runtime exists to notice it.
+            let listener = interrupt.clone();
+            thread::spawn(move || listener.set_when_pressed());
+            interrupt
         });
-        interrupt
+        interrupt.clone()
+    }
+
+    fn set_when_pressed(&self) {
+        if let Ok(runtime) = Builder::new_current_thread().enable_all().build()
+            && runtime.block_on(tokio::signal::ctrl_c()).is_ok()
+        {
+            self.pressed.send_replace(true);
+        }
     }
 
     pub(crate) fn is_set(&self) -> bool {
@@ -37,10 +48,10 @@ impl Interrupt {
         }
     }
 
-    /// Returns the error to stop with, when Ctrl-C comes.
+    /// Returns the error to stop with once Ctrl-C is pressed.
     pub(crate) async fn wait(&self) -> BoxError {
         let mut pressed = self.pressed.subscribe();
-        // The sender lives in `self`, so that the wait ends by Ctrl-C alone.
+        // `self` holds the sender, so the wait cannot end because the channel closed.
         let _ = pressed.wait_for(|pressed| *pressed).await;
         "interrupted".into()
     }

@@ -24,9 +24,11 @@ mod run;
 mod workers;
 
 pub use alloc::{Allocated, AllocationScope, CountingAllocator};
-pub use bench_target::{Settings, Target, measure, reports_folder, runs_folder, target};
+pub use bench_target::{
+    Declare, Settings, Target, measure, reports_folder, runs_folder, target, targets,
+};
 pub use environment::{Environment, Facts, Invocation};
-pub use error::{BoxError, Error};
+pub use error::{BoxError, Error, Unavailable};
 pub use floor::Floor;
 pub use goal::{Bound, Goal};
 pub use op::{AsyncOp, BlockingOp, Call, Op, Outcome};

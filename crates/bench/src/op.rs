@@ -1,4 +1,4 @@
-//! An operation to measure: its set-up, what is made ready before each op, and the call.
+//! An operation to measure: its set-up, the steps before each op, and the call.
 
 mod asynchronous;
 mod blocking;
@@ -18,15 +18,15 @@ pub use blocking::BlockingOp;
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Start = dyn Fn(Shape) -> BoxFuture<'static, Result<Box<dyn Running>, BoxError>> + Send + Sync;
 
-/// Which of the calls of a row this is.
+/// The number of a call within its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The op, counted from 0 over warm-up, timing and allocation pass, so that ids built from it
+    /// The op, counted from 0 through warm-up, timing and allocation pass, so that ids built from it
     /// never repeat.
     pub op: u64,
-    /// The caller among those of this op, from 0.
+    /// The caller within this op, counted from 0.
     pub worker: usize,
-    /// The callers of an op.
+    /// The number of callers of an op.
     pub concurrency: usize,
 }
 
@@ -37,17 +37,17 @@ impl Call {
     }
 }
 
-/// What a call came to. Anything else is an error, which ends the run.
+/// The outcome of a call. Anything else is an error, which ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The operation did its work.
     Success,
-    /// The operation was refused as the row foresees: a conflict, a limit reached.
+    /// The operation was refused as the row expects, by a conflict or a limit.
     Refused,
 }
 
-/// An operation that rows and floors measure. Cheap to clone; its set-up runs anew for each row
-/// that uses it, before the row's first sample, and its state is dropped after the row's last.
+/// An operation that rows and floors measure. Cheap to clone. Each row that uses it runs its set-up
+/// before the first sample and drops its state after the last one.
 #[derive(Clone)]
 pub struct Op {
     start: Arc<Start>,
@@ -55,9 +55,9 @@ pub struct Op {
 }
 
 impl Op {
-    /// An asynchronous operation, begun with its set-up. At concurrency C one op is one call by each
-    /// of C tasks, which wait for it already: it begins when they are let go together, and ends when
-    /// the last call has returned. At 1 nothing is spawned.
+    /// An asynchronous operation, which starts with its set-up. At concurrency C one op is one call by
+    /// each of C tasks. The tasks exist and wait before the op: it begins when they are released
+    /// together, and ends when the last call returns. At concurrency 1 no task is spawned.
     pub fn setup<S, F, Fut>(setup: F) -> AsyncOp<S>
     where
         S: Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl Op {
         AsyncOp::new(setup)
     }
 
-    /// A blocking operation, begun with its set-up. It runs outside any async runtime; at
+    /// A blocking operation, which starts with its set-up. It runs outside any async runtime, at
     /// concurrency C on C threads.
     pub fn blocking<S, F>(setup: F) -> BlockingOp<S>
     where
@@ -97,14 +97,14 @@ impl std::fmt::Debug for Op {
     }
 }
 
-/// How an op is run: by how many callers, and what must come of it.
+/// The callers of an op, and their expected outcomes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) concurrency: usize,
     pub(crate) expect: Expect,
 }
 
-/// What one run of ops measures.
+/// The quantity that a pass measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Timing,
@@ -121,16 +121,16 @@ pub(crate) trait Running: Send {
         pass: Pass,
     ) -> BoxFuture<'_, Result<Observed, BoxError>>;
 
-    /// True where several ops may be timed as one block: ops too short for the clock.
+    /// True if several ops may be timed as one block, because single ops can be too short for the clock.
     fn runs_in_blocks(&self) -> bool;
 }
 
-/// What was seen of a number of ops.
+/// The measurements of a number of ops.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Observed {
     pub(crate) ops: u64,
     pub(crate) elapsed: Duration,
-    /// One a call; one a block, its mean, where ops run in blocks.
+    /// One per call. If ops run in blocks: one per block, the mean of its ops.
     pub(crate) latencies_ns: Vec<u64>,
     pub(crate) successes: u64,
     pub(crate) refused: u64,
@@ -159,7 +159,7 @@ impl Observed {
     }
 }
 
-/// The clock or the allocation counter, whichever the pass asks for.
+/// The clock or the allocation counter, depending on the pass.
 enum Meter {
     Clock(Instant),
     Allocations(AllocationScope),

@@ -1,5 +1,5 @@
-//! The pages of the reports, one module each: its tables, the published figures beside them, and
-//! what the published figures really mean.
+//! The pages of the reports, one module per page: its tables, and the published figures with
+//! corrections of their meaning.
 
 pub mod local_postgresql;
 pub mod message_store;

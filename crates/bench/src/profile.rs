@@ -1,41 +1,43 @@
 use crate::error::Error;
+use crate::row::Pace;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long each row is measured.
+/// The time per row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// As `BENCH_PROFILE` names it.
+    /// Its name in `BENCH_PROFILE`.
     pub name: String,
-    /// Running before the first sample, so that plans, pools and caches are warm.
+    /// The time before the first sample, in which plans, pools and caches become warm.
     pub warm_up: Duration,
-    /// Over all samples of a row, its floors' ops and what runs untimed between them included.
+    /// The time for all samples of a row, including its floors and untimed steps.
     pub measurement: Duration,
-    /// Samples of a row; Criterion wants 10 at least.
+    /// Samples per row; Criterion requires at least 10.
     pub samples: usize,
-    /// Most time and most ops of the allocation pass.
+    /// The maximum time of the allocation pass.
     pub allocation_time: Duration,
-    /// See `allocation_time`.
+    /// The maximum number of ops of the allocation pass.
     pub allocation_ops: u64,
-    /// Whether a run of this profile may fill pages.
+    /// True if a run of this profile may write pages.
     pub fills_pages: bool,
 }
 
 impl Profile {
-    /// About 1.5 s a row; what `cargo bench` does when nothing is asked for.
+    /// About a second per row. The default.
     pub fn quick() -> Self {
         Self {
             name: "quick".to_owned(),
-            warm_up: Duration::from_millis(250),
-            measurement: Duration::from_millis(1_000),
+            warm_up: Duration::from_millis(150),
+            // 20 samples of 30 ms: each has room for a turn of the row and of two floors.
+            measurement: Duration::from_millis(600),
             samples: 20,
-            allocation_time: Duration::from_millis(100),
+            allocation_time: Duration::from_millis(50),
             allocation_ops: 200,
             fills_pages: true,
         }
     }
 
-    /// About 12 s a row: narrow intervals; targets add the large dataset.
+    /// About 12 s per row, for narrow intervals. Targets add the large dataset.
     pub fn full() -> Self {
         Self {
             name: "full".to_owned(),
@@ -48,7 +50,7 @@ impl Profile {
         }
     }
 
-    /// Ten samples of one op a row, to see that every row runs; targets use their smallest data.
+    /// Ten samples of one op per row, to check that every row runs. Targets use their smallest data.
     pub fn smoke() -> Self {
         Self {
             name: "smoke".to_owned(),
@@ -61,7 +63,7 @@ impl Profile {
         }
     }
 
-    /// The profile that `BENCH_PROFILE` names, [`quick`](Self::quick) where it is not set.
+    /// The profile that `BENCH_PROFILE` names; [`quick`](Self::quick) if it is not set.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -74,6 +76,44 @@ impl Profile {
                 name: name.to_owned(),
             }),
         }
+    }
+
+    /// The samples of a row. In a quick run a row with long ops has the fewest that Criterion takes.
+    pub(crate) fn samples_of(&self, pace: Pace) -> usize {
+        match pace {
+            Pace::LongOps if self.is_quick() => self.samples.min(10),
+            _ => self.samples,
+        }
+    }
+
+    /// The measurement time of a row. In a quick run a steady row has half of it.
+    pub(crate) fn measurement_of(&self, pace: Pace) -> Duration {
+        match pace {
+            Pace::Steady if self.is_quick() => self.measurement / 2,
+            _ => self.measurement,
+        }
+    }
+
+    /// The profile in words, for the head of a page.
+    pub(crate) fn text(&self) -> String {
+        let exceptions = match self.is_quick() {
+            true => {
+                "; half that time for rows that only use the processor, and 10 samples if an op takes \
+                 about a second"
+            }
+            false => "",
+        };
+        format!(
+            "{}: warm-up {} s, then {} samples over {} s for each row and its floors{exceptions}",
+            self.name,
+            self.warm_up.as_secs_f64(),
+            self.samples,
+            self.measurement.as_secs_f64()
+        )
+    }
+
+    fn is_quick(&self) -> bool {
+        self.name == "quick"
     }
 
     /// True for [`smoke`](Self::smoke): use the smallest data that still runs the row.

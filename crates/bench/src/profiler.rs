@@ -1,28 +1,28 @@
-//! A CPU or a heap profile of one row, where `--profile-time` asks Criterion for it.
+//! CPU and heap profiles of single rows, if `--profile-time` asks Criterion for them.
 
 use criterion::profiler::Profiler;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Where the profile of the row that runs now goes.
+/// The profile of the current row.
 static ROW: Mutex<State> = Mutex::new(State::Idle);
 
 enum State {
     Idle,
-    /// Asked for; the row's set-up, which is not of interest, may still run.
-    Asked(PathBuf),
-    /// It is written when it is dropped.
+    /// A profile is wanted in this folder, but the row's set-up may still run.
+    Requested(PathBuf),
+    /// The recording writes its file when it is dropped.
     Running {
         _recording: recording::Recording,
     },
 }
 
-/// Tells Criterion's asking on to the rows.
+/// Forwards Criterion's requests to the rows.
 pub(crate) struct RowProfiler;
 
 impl Profiler for RowProfiler {
     fn start_profiling(&mut self, _row: &str, folder: &Path) {
-        set(State::Asked(folder.to_owned()));
+        set(State::Requested(folder.to_owned()));
     }
 
     fn stop_profiling(&mut self, _row: &str, _folder: &Path) {
@@ -34,10 +34,11 @@ fn set(state: State) {
     *ROW.lock().unwrap_or_else(PoisonError::into_inner) = state;
 }
 
-/// A row's set-up is done: what runs from now on is recorded where that was asked for.
+/// Marks the end of a row's set-up. If a profile is wanted, recording starts here.
 pub(crate) fn set_up_is_done() {
     let mut row = ROW.lock().unwrap_or_else(PoisonError::into_inner);
-    if let State::Asked(folder) = &*row {
+    // Without `--profile-time` the state stays idle.
+    if let State::Requested(folder) = &*row {
         let started = recording::Recording::start(folder);
         *row = started.map_or(State::Idle, |recording| State::Running {
             _recording: recording,
@@ -51,6 +52,7 @@ mod recording {
     use std::fs::{File, create_dir_all};
     use std::path::{Path, PathBuf};
 
+    // A prime, so that sampling does not fall into step with periodic work.
     const SAMPLES_PER_SECOND: i32 = 997;
 
     /// Samples all threads.
@@ -90,7 +92,7 @@ mod recording {
 mod recording {
     use std::path::Path;
 
-    /// Records every allocation with where it came from; writes itself when it is dropped.
+    /// Records every allocation with its call stack; writes its file when it is dropped.
     pub(super) struct Recording {
         _profiler: dhat::Profiler,
     }
@@ -114,7 +116,7 @@ mod recording {
 mod recording {
     use std::path::Path;
 
-    /// Nothing: the program was built without a profiler.
+    /// The program was built without a profiler.
     pub(super) struct Recording;
 
     impl Recording {

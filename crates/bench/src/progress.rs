@@ -1,24 +1,34 @@
 use crate::result::Measured;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Rows done and time left, one line a row on standard error. A bar that redraws itself would
-/// wipe what Criterion prints between two rows.
+/// Rows done and time left, one line per row on standard error. A progress bar that redraws itself
+/// would erase the lines that Criterion prints between two rows.
 pub(crate) struct Progress {
+    target: String,
     started: Instant,
     total: usize,
     done: usize,
+    set_up_time: Cell<Duration>,
 }
 
 impl Progress {
-    pub(crate) fn new(rows: usize) -> Self {
+    pub(crate) fn new(target: &str, rows: usize) -> Self {
         Self {
+            target: target.to_owned(),
             started: Instant::now(),
             total: rows,
             done: 0,
+            set_up_time: Cell::default(),
         }
     }
 
-    /// A row was measured, or was not and takes no time either.
+    /// The clock of set-ups, which the rows advance.
+    pub(crate) fn set_up_time(&self) -> &Cell<Duration> {
+        &self.set_up_time
+    }
+
+    /// Counts a row. A row that was not measured took no time, so the estimate leaves it out.
     pub(crate) fn passed(&mut self, id: &str, measured: Option<&Measured>) {
         if !matches!(measured, Some(Measured::Figures(_) | Measured::Load(_))) {
             self.total -= 1;
@@ -31,6 +41,19 @@ impl Progress {
             "[{}/{}] {id}, {minutes}:{seconds:02} left",
             self.done, self.total
         );
+    }
+
+    /// Prints how the time was spent: set-up is the part that a change of the benches can save.
+    pub(crate) fn ended(&self) {
+        if self.done > 0 {
+            eprintln!(
+                "{}: {} rows in {:.1} s, {:.1} s of it set-up",
+                self.target,
+                self.done,
+                self.started.elapsed().as_secs_f64(),
+                self.set_up_time.get().as_secs_f64()
+            );
+        }
     }
 
     fn left(&self) -> Duration {

@@ -1,4 +1,8 @@
-//! From saved runs to pages: pure up to the last step, which writes files by rename.
+//! Turns saved runs into pages. Everything is pure except the last step, which writes the files.
+//!
+//! A page comes from one complete run. A filtered, interrupted or smoke run writes none. All files of
+//! a page are written next to their places and then renamed. The tests in `tests/it/pages.rs` fail
+//! without this.
 
 mod chart;
 mod column;

@@ -1,4 +1,4 @@
-//! What is known of a row after it was measured; saved with the run, rendered into pages.
+//! The results of rows, as they are saved with a run and rendered into pages.
 
 use crate::load::LoadFigures;
 use crate::row::{Declared, TableId};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A statistic and its 95 % bootstrap interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Of all samples.
+    /// The value over all samples.
     pub value: f64,
     /// Lower end.
     pub low: f64,
@@ -15,21 +15,21 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// A row and what became of it.
+/// A row and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RowResult {
     /// See [`Declared::id`].
     pub id: String,
-    /// What was declared of it.
+    /// Its declaration.
     pub declared: Declared,
-    /// Threads that the row's tasks ran on; blocking rows have a thread of their own a caller.
+    /// Worker threads of the runtime. Blocking rows ignore it and have one thread per caller.
     pub workers: usize,
-    /// What was measured.
+    /// Its result.
     pub measured: Measured,
 }
 
 impl RowResult {
-    /// The figures, where there are any.
+    /// The figures of a measured row.
     pub fn figures(&self) -> Option<&Figures> {
         match &self.measured {
             Measured::Figures(figures) => Some(figures),
@@ -37,12 +37,12 @@ impl RowResult {
         }
     }
 
-    /// Whether the row is one of a table's.
+    /// True if the row fills the table.
     pub(crate) fn fills(&self, table: TableId) -> bool {
         self.declared.fills.iter().any(|filled| filled == table.0)
     }
 
-    /// The figures of a load, where it is one.
+    /// The figures of a load.
     pub fn load(&self) -> Option<&LoadFigures> {
         match &self.measured {
             Measured::Load(figures) => Some(figures),
@@ -51,7 +51,7 @@ impl RowResult {
     }
 }
 
-/// Figures, or why there are none.
+/// Figures, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measured {
@@ -59,37 +59,38 @@ pub enum Measured {
     Figures(Box<Figures>),
     /// The row is a load, and was run.
     Load(Box<LoadFigures>),
-    /// The target says that the row can't be had here.
+    /// The row cannot be measured on this machine.
     Not {
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
 }
 
-/// The figures of a row. An op is one barrier op: as many calls as there are callers.
+/// The figures of a row. An op is a barrier op: one call by each caller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Time of one op.
     pub mean_ns: Interval,
     /// Calls per elapsed second: callers × ops.
     pub calls_per_second: f64,
-    /// Median time of a call, from the task's first step to its answer.
+    /// Median time of a call, from the first step of its task to the answer.
     pub p50_ns: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the time of a call.
     pub p99_ns: u64,
-    /// 1 where every call was timed; more where `p50_ns` and `p99_ns` are of means over so many.
+    /// 1 if every call was timed. Otherwise `p50_ns` and `p99_ns` are percentiles of means over this
+    /// many ops.
     pub ops_per_latency: u64,
     /// Share of the calls that succeeded.
     pub success_rate: f64,
-    /// Share of the calls that were refused as foreseen.
+    /// Share of the calls that were refused as expected.
     pub refused_rate: f64,
-    /// Bytes that this process allocated for one op.
+    /// Bytes that this process allocated per op.
     pub bytes_per_op: f64,
-    /// Allocations of this process for one op.
+    /// Allocations of this process per op.
     pub allocations_per_op: f64,
-    /// Highest memory in use during an op above that before it.
+    /// Maximum memory in use during an op, relative to its start.
     pub peak_bytes: i64,
-    /// The floors measured between the row's ops.
+    /// The floors of the row.
     pub floors: Vec<FloorFigures>,
     /// The samples in the order they were taken.
     pub samples: Vec<SampleFigures>,
@@ -107,22 +108,22 @@ impl Figures {
     }
 }
 
-/// A floor as measured between the ops of one row.
+/// The figures of a floor next to one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FloorFigures {
     /// Its name.
     pub name: String,
-    /// What one op of it is.
+    /// One op of it, in words.
     pub what: String,
     /// Its callers.
     pub concurrency: usize,
     /// Time of one op of it.
     pub mean_ns: Interval,
-    /// Median over the samples of the row's time through the floor's.
+    /// The ratio of the row's time to the floor's: the median over samples.
     pub ratio: Interval,
-    /// Bytes that this process allocated for one op of it.
+    /// Bytes that this process allocated per op of it.
     pub bytes_per_op: f64,
-    /// Allocations of this process for one op of it.
+    /// Allocations of this process per op of it.
     pub allocations_per_op: f64,
 }
 

@@ -3,26 +3,26 @@ use crate::floor::Floor;
 use crate::goal::Goal;
 use serde::{Deserialize, Serialize};
 
-/// Whether a row does what the published row really did, or what its heading says.
+/// The reading of a published row: the op of its benchmark, or the op that its heading describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// The same op as the published row, its shortcuts included.
+    /// The op of the published benchmark, including its shortcuts.
     AsInTheSeed,
-    /// With the dataset loaded, past events there and conflicts that conflict.
+    /// The op of the heading: the dataset is loaded, past events exist, and conflicts are real.
     OnTheDataset,
 }
 
-/// What must come of the calls of every op; seen otherwise, the run fails.
+/// The expected outcomes of the calls of every op. Any other outcome ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// Every call succeeds.
     AllSucceed,
     /// Every call is refused.
     AllRefused,
-    /// Exactly so many calls of an op succeed, the others are refused.
+    /// Exactly this many calls of an op succeed; the others are refused.
     Winners(u64),
-    /// Any mixture; the rates are reported.
+    /// Any mixture is fine. The rates are reported.
     Any,
 }
 
@@ -37,27 +37,38 @@ impl Expect {
         if successes == expected {
             return Ok(());
         }
-        Err(format!("{successes} of {calls} calls succeeded, expected were {expected}").into())
+        Err(format!("{successes} of {calls} calls succeeded, expected {expected}").into())
     }
 }
 
-/// A table of a page that rows fill, by a name of its own: `"append"`.
+/// The speed and steadiness of a row's ops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    Usual,
+    /// Only the processor determines the time of an op.
+    Steady,
+    /// An op takes about a second.
+    LongOps,
+}
+
+/// The unique name of a table that rows fill, such as `"append"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub &'static str);
 
-/// What a benchmark declares of a row. Its published figures are found by operation, dataset,
-/// concurrency and events in the tables that it fills.
+/// The declaration of a row. Tables find the published figures next to it by operation, dataset,
+/// concurrency and events.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub(crate) declared: Declared,
     pub(crate) expect: Expect,
+    pub(crate) pace: Pace,
     pub(crate) floors: Vec<Floor>,
 }
 
 /// The part of a row that is saved with its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Declared {
-    /// The operation as the published page names it.
+    /// The name of the operation on the published page.
     pub operation: String,
     /// The dataset.
     pub dataset: String,
@@ -65,24 +76,24 @@ pub struct Declared {
     pub concurrency: usize,
     /// Events that a call writes or reads.
     pub events: u64,
-    /// Events made before to conflict with the call.
+    /// Events appended before an op to conflict with its calls.
     pub conflict_events: u64,
     /// See [`Reading`].
     pub reading: Reading,
-    /// What tells this row from another with the same operation, dataset, concurrency and events.
+    /// The difference from other rows with the same operation, dataset, concurrency and events.
     pub variant: Option<String>,
-    /// The server where it is not the page's own: `"Docker"`.
+    /// The server, unless it is the page's usual one: `"Docker"`.
     pub server: Option<String>,
-    /// What one op is, in words.
+    /// One op in words.
     pub one_op: String,
     /// The tables that the row fills.
     pub fills: Vec<String>,
-    /// What the row is to reach.
+    /// The goals of the row.
     pub goals: Vec<Goal>,
 }
 
 impl Row {
-    /// A row of one caller and one event, as in the seed, that fills no table yet.
+    /// A row with one caller and one event, as in the seed, that fills no table yet.
     pub fn new(operation: &str, dataset: &str) -> Self {
         let declared = Declared {
             operation: operation.to_owned(),
@@ -100,6 +111,7 @@ impl Row {
         Self {
             declared,
             expect: Expect::AllSucceed,
+            pace: Pace::Usual,
             floors: Vec::new(),
         }
     }
@@ -118,79 +130,93 @@ impl Row {
         self
     }
 
-    /// Events made before to conflict with the call.
+    /// Events appended before an op to conflict with its calls.
     #[must_use]
     pub fn conflict_events(mut self, events: u64) -> Self {
         self.declared.conflict_events = events;
         self
     }
 
-    /// Says that the row does what its heading says; see [`Reading::OnTheDataset`].
+    /// Marks the row as [`Reading::OnTheDataset`].
     #[must_use]
     pub fn on_the_dataset(mut self) -> Self {
         self.declared.reading = Reading::OnTheDataset;
         self
     }
 
-    /// What tells this row from another with the same operation, dataset, concurrency and events.
+    /// The difference from other rows with the same operation, dataset, concurrency and events.
     #[must_use]
     pub fn variant(mut self, variant: impl Into<String>) -> Self {
         self.declared.variant = Some(variant.into());
         self
     }
 
-    /// The server where it is not the page's own.
+    /// The server, unless it is the page's usual one.
     #[must_use]
     pub fn server(mut self, server: impl Into<String>) -> Self {
         self.declared.server = Some(server.into());
         self
     }
 
-    /// What one op is, in words, listed under the table.
+    /// One op in words, listed under the table.
     #[must_use]
     pub fn one_op(mut self, text: impl Into<String>) -> Self {
         self.declared.one_op = text.into();
         self
     }
 
-    /// A table that the row fills, besides those named before.
+    /// Adds a table that the row fills.
     #[must_use]
     pub fn fills(mut self, table: TableId) -> Self {
         self.declared.fills.push(table.0.to_owned());
         self
     }
 
-    /// A floor measured between the ops of this row, besides those named before. The first is
-    /// the one whose ratio stands in the row's table.
+    /// Adds a floor, which takes turns with the row. The table shows the ratio to the first floor.
     #[must_use]
     pub fn floor(mut self, floor: &Floor) -> Self {
         self.floors.push(floor.clone());
         self
     }
 
-    /// What must come of the calls; [`Expect::AllSucceed`] where nothing is said.
+    /// The expected outcomes of the calls; [`Expect::AllSucceed`] by default.
     #[must_use]
     pub fn expect(mut self, expect: Expect) -> Self {
         self.expect = expect;
         self
     }
 
-    /// A figure to reach. A floor that it names must be a floor of this row.
+    /// Marks a row whose ops involve neither a disk nor another process. A quick run measures it for
+    /// half the time, because its interval is narrow anyway.
+    #[must_use]
+    pub fn steady(mut self) -> Self {
+        self.pace = Pace::Steady;
+        self
+    }
+
+    /// Marks a row whose ops take about a second. A quick run takes the minimum of samples.
+    #[must_use]
+    pub fn long_ops(mut self) -> Self {
+        self.pace = Pace::LongOps;
+        self
+    }
+
+    /// Adds a goal. If it names a floor, the row must have that floor.
     #[must_use]
     pub fn goal(mut self, goal: Goal) -> Self {
         self.declared.goals.push(goal);
         self
     }
 
-    /// The name of the row, stable over runs: see [`Declared::id`].
+    /// The name of the row, which is the same in every run; see [`Declared::id`].
     pub fn id(&self) -> String {
         self.declared.id()
     }
 }
 
 impl Declared {
-    /// `Append/Tiny/C100/E1`, then the variant, `on_the_dataset` and the server where the row has
-    /// them, without spaces.
+    /// `Append/Tiny/C100/E1`, followed by `on_the_dataset`, the variant and the server if the row has
+    /// them. Spaces become underscores.
     pub fn id(&self) -> String {
         let mut id = format!(
             "{}/{}/C{}/E{}",

@@ -1,4 +1,4 @@
-//! A run: all bench targets that one `cargo bench` ran, each saved as a file of JSON.
+//! A run: all targets that one `cargo bench` measured, each saved as a JSON file.
 
 mod identity;
 
@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 pub(crate) use identity::Parent;
 pub use identity::RunId;
 
-/// The version of the saved files; another is refused.
+/// The version of the saved files. Other versions are refused.
 pub const VERSION: u32 = 2;
 
-/// What one bench target measured in a run.
+/// The results of one target in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRun {
-    /// [`VERSION`] of the build that saved it.
+    /// The [`VERSION`] of the build that saved it.
     pub version: u32,
-    /// The bench target.
+    /// The target.
     pub target: String,
     /// The run that it belongs to.
     pub run: RunId,
-    /// Why it can't fill a page; none where every row was measured as its profile says.
+    /// The reason why it cannot fill a page; `None` if every row was measured as the profile demands.
     pub partial: Option<String>,
     /// Machine and build.
     pub environment: Environment,
@@ -37,7 +37,7 @@ pub struct TargetRun {
 }
 
 impl TargetRun {
-    /// Saves it in `folder`, by rename, and returns the file.
+    /// Saves it in `folder`, by a rename, and returns the file.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -49,10 +49,10 @@ impl TargetRun {
         Ok(file)
     }
 
-    /// Reads what all targets saved in `folder`, by name.
+    /// Reads all targets in `folder`, sorted by name.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// [`Error::File`], or [`Error::Unreadable`] for a file of another version.
     pub fn load_all(folder: &Path) -> Result<Vec<Self>, Error> {
         let files = fs::read_dir(folder).map_err(Error::file(folder))?.flatten();
         let mut names: Vec<PathBuf> = files
@@ -65,7 +65,7 @@ impl TargetRun {
         targets.filter_map(Result::transpose).collect()
     }
 
-    /// Reads what `target` saved in `folder`; none where it saved nothing.
+    /// Reads a target in `folder`; `None` if it saved nothing.
     ///
     /// # Errors
     /// [`Error::File`], or [`Error::Unreadable`] for a file of another version.
@@ -75,10 +75,12 @@ impl TargetRun {
             version: u32,
         }
         let file = file_of(folder, target);
+        // The target may not be part of this run, or may have failed.
         if !file.exists() {
             return Ok(None);
         }
         let json = fs::read(&file).map_err(Error::file(&file))?;
+        // The version comes first: another version may not even parse as a `TargetRun`.
         let saved: Versioned = serde_json::from_slice(&json).map_err(unreadable(&file))?;
         if saved.version != VERSION {
             let reason = format!("it has version {}", saved.version);
@@ -107,14 +109,14 @@ fn unreadable(file: &Path) -> impl FnOnce(serde_json::Error) -> Error {
     }
 }
 
-/// Writes a file beside `file`, then renames it, so that a reader sees the old or the new one.
+/// Writes a temporary file, then renames it, so that readers see either the old or the new content.
 pub(crate) fn replace(file: &Path, content: &[u8]) -> Result<(), Error> {
     let temporary = temporary_of(file);
     fs::write(&temporary, content).map_err(Error::file(&temporary))?;
     fs::rename(&temporary, file).map_err(Error::file(file))
 }
 
-/// Where the content of `file` is written before it is renamed.
+/// The temporary file that is renamed to `file`.
 pub(crate) fn temporary_of(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");

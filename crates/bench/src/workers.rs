@@ -1,7 +1,7 @@
 use crate::error::Error;
 use tokio::runtime::{Builder, Runtime};
 
-/// The worker counts that `BENCH_CPUS` asks for, `1,2,4,8`; none where it is not set.
+/// The worker counts in `BENCH_CPUS`, such as `1,2,4,8`; empty if it is not set.
 pub(crate) fn from_env() -> Result<Vec<usize>, Error> {
     let Ok(list) = std::env::var("BENCH_CPUS") else {
         return Ok(Vec::new());
@@ -11,12 +11,12 @@ pub(crate) fn from_env() -> Result<Vec<usize>, Error> {
     counts.ok_or(Error::UnknownWorkers { list })
 }
 
-/// As many as this process has processors.
+/// The number of processors of this process.
 pub(crate) fn all() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A runtime with so many threads for the rows' tasks.
+/// A runtime with this many worker threads.
 pub(crate) fn runtime(workers: usize) -> Result<Runtime, Error> {
     Builder::new_multi_thread()
         .worker_threads(workers)

@@ -10,9 +10,9 @@ use crate::workers;
 use criterion::Criterion;
 use std::path::{Path, PathBuf};
 
-/// Where a target's run belongs, what of it is kept where, and how it is sampled.
+/// The settings of a run: its identity, its folders and its sampling.
 pub struct Settings {
-    /// How long each row is measured.
+    /// The time per row.
     pub profile: Profile,
     /// The folder of all saved runs.
     pub runs: PathBuf,
@@ -24,10 +24,10 @@ pub struct Settings {
     pub environment: Environment,
     /// The command that began the run.
     pub command: String,
-    /// Why the run can't fill pages however it ends; none where it can.
+    /// The reason why the run cannot fill pages; `None` if it can.
     pub partial: Option<String>,
-    /// The file to lock while measuring, so that no other run measures too; none for runs whose
-    /// figures nobody keeps.
+    /// The file to lock so that no other run measures at the same time; `None` for a smoke run, whose
+    /// figures are not kept.
     pub alone: Option<PathBuf>,
     /// The numbers of worker threads to measure all rows with, one after the other.
     pub workers: Vec<usize>,
@@ -38,15 +38,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of a target started by `cargo bench`: Criterion's arguments, `BENCH_PROFILE`,
-    /// `BENCH_CPUS`, the
-    /// parent process as the run, the workspace's `reports` folder and `target/registrar-bench`.
+    /// The settings of a program that `cargo bench` started: Criterion's arguments, `BENCH_PROFILE`,
+    /// `BENCH_CPUS`, the parent process as the run, the workspace's `reports` folder and
+    /// `target/registrar-bench`.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownWorkers`].
     pub fn from_process() -> Result<Self, Error> {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
+        // `cargo test --benches` passes no `--bench`. It must not take minutes.
         let once = has("--test") || !has("--bench");
         let profile = if once {
             Profile::smoke()
@@ -59,7 +60,7 @@ impl Settings {
         Ok(Self {
             partial: partial(&profile, &parent, &arguments).or_else(|| {
                 let asked = !asked_workers.is_empty();
-                asked.then(|| "it was asked for with BENCH_CPUS".to_owned())
+                asked.then(|| "BENCH_CPUS was set".to_owned())
             }),
             alone: profile.fills_pages.then(Alone::file),
             workers: match asked_workers.is_empty() {
@@ -74,6 +75,7 @@ impl Settings {
             reports: reports_folder(),
             pages: pages::all(),
             criterion: Criterion::default()
+                // Criterion's own statistics are only printed, so few resamples are enough.
                 .nresamples(2_000)
                 .with_profiler(RowProfiler)
                 .configure_from_args(),
@@ -96,9 +98,9 @@ fn partial(profile: &Profile, parent: &Parent, arguments: &[String]) -> Option<S
     if !parent.is_cargo {
         return Some("it was not started by cargo bench".to_owned());
     }
-    // Any argument may leave rows out or sample them otherwise.
+    // Any argument may filter rows or change the sampling.
     let further = arguments.iter().find(|argument| *argument != "--bench")?;
-    Some(format!("it was asked for with the argument {further}"))
+    Some(format!("it was started with the argument {further}"))
 }
 
 fn command(profile: &Profile, parent: &Parent) -> String {
@@ -113,7 +115,8 @@ pub fn reports_folder() -> PathBuf {
     workspace().join("reports")
 }
 
-/// Cargo names the package's folder to what it runs; elsewhere it is taken to be the current one.
+/// Cargo passes the package's folder to the programs that it runs. Without cargo the current folder
+/// stands for the workspace.
 fn workspace() -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(package) => Path::new(&package).join("../.."),
@@ -121,12 +124,13 @@ fn workspace() -> PathBuf {
     }
 }
 
-/// The folder of all saved runs, beside the build that this program is part of:
+/// The folder of all saved runs, next to the build of this program:
 /// `<target>/release/deps/<program>` or `<target>/release/<program>`.
 pub fn runs_folder() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let mut folders = program.ancestors().skip(1);
     let target = folders
+        // Benches lie in `deps`, the `report` program lies one folder above.
         .find(|folder| folder.file_name() != Some("deps".as_ref()))
         .and_then(|profile| profile.parent())
         .map(Path::to_owned);

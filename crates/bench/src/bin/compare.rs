@@ -1,5 +1,5 @@
-//! `compare <run> <run>` sets two saved runs side by side; `compare --bench append <revision>
-//! <revision>` measures two revisions in turns.
+//! `compare <run> <run>` compares two saved runs; `compare --bench append <revision> <revision>` measures
+//! two revisions in turns.
 
 use bench::compare::{Comparison, Revisions, measure_revisions};
 use bench::{Error, TargetRun, runs_folder};
@@ -10,17 +10,17 @@ use std::process::ExitCode;
 /// Compares two saved runs, or two revisions measured in turns.
 #[derive(Parser)]
 struct Arguments {
-    /// A folder of target/registrar-bench, or with --bench a revision.
+    /// A run folder in target/registrar-bench; with --bench, a git revision.
     before: String,
-    /// The other.
+    /// The run or revision to compare it with.
     after: String,
-    /// Measure this bench target of two revisions.
+    /// Measure two revisions: a bench program such as events, or one target of it such as append.
     #[arg(long)]
     bench: Option<String>,
-    /// Only rows whose name has this in it.
+    /// Measure only rows whose name matches this regular expression.
     #[arg(long, requires = "bench")]
     filter: Option<String>,
-    /// How often each revision is measured.
+    /// The number of runs per revision.
     #[arg(long, default_value_t = 6, requires = "bench")]
     rounds: usize,
 }
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Ok(comparison) => {
             println!("{}", comparison.table().markdown());
             for row in &comparison.missing {
-                println!("only on one side: {row}");
+                println!("measured on one side only: {row}");
             }
             println!("{}", comparison.summary());
             ExitCode::SUCCESS

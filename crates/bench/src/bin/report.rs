@@ -1,4 +1,4 @@
-//! `report <run folder>`: renders the pages again that a saved run is complete for.
+//! `report <run folder>`: renders the pages of a saved run again.
 
 use bench::pages;
 use bench::report::publish_each;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: report <run folder, one of target/registrar-bench>");
+        eprintln!("usage: report <run folder in target/registrar-bench>");
         return ExitCode::from(2);
     };
     match publish_each(&pages::all(), &folder, &bench::reports_folder()) {

@@ -7,39 +7,69 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The bench programs, each with its targets.
+pub const PROGRAMS: [(&str, &[&str]); 4] = [
+    (
+        "events",
+        &[
+            "append",
+            "append_if",
+            "query",
+            "project",
+            "streams",
+            "projection_limits",
+            "subscriptions",
+            "performance",
+            "operations",
+            "sqlite",
+        ],
+    ),
+    ("messages", &["message_store"]),
+    ("series", &["tsdb_write", "tsdb_query"]),
+    ("http", &["http_events", "http_messages", "http_series"]),
+];
+
+fn program_of(target: &str) -> Option<&'static str> {
+    let mut programs = PROGRAMS.iter();
+    let found = programs.find(|(_, targets)| targets.contains(&target));
+    found.map(|(program, _)| *program)
+}
+
 /// Two revisions to measure in turns.
 #[derive(Debug, Clone)]
 pub struct Revisions {
-    /// The revision before, as git names it.
+    /// The revision before, as git understands it.
     pub before: String,
-    /// The revision after.
+    /// The revision after, as git understands it.
     pub after: String,
-    /// The bench target.
+    /// A bench program, or one target of a program: only its rows are measured then.
     pub target: String,
     /// Only rows whose name has this in it.
     pub filter: Option<String>,
-    /// How often each is measured; who begins alternates.
+    /// The number of runs per revision. The first revision of a round alternates.
     pub rounds: usize,
 }
 
-/// Checks both revisions out beside each other, builds both, and runs the target of each in turns.
+/// Checks out both revisions in `folder`, builds both, and runs them in turns.
 ///
-/// Work trees lie in `folder` and are removed afterwards; the builds share the target folder that
-/// this program was built in. One comparison uses `folder` at a time, the next waits.
+/// The work trees are removed afterwards. The builds share the target folder of this program. Only one
+/// comparison uses `folder` at a time; the next one waits.
 ///
 /// # Errors
-/// [`Error::Command`] where git, a build or a run fails; [`Error::NotComparable`]; errors of files.
+/// [`Error::Command`] if git, a build or a run fails; [`Error::NotComparable`]; errors of files.
 pub fn measure_revisions(revisions: &Revisions, folder: &Path) -> Result<Comparison, Error> {
     fs::create_dir_all(folder).map_err(Error::file(folder))?;
     let _alone = Alone::wait(&folder.join("lock"), "compare")?;
     let before = Checkout::new(&revisions.before, folder, "before")?;
     let after = Checkout::new(&revisions.after, folder, "after")?;
+    // Both builds come first: a build between two runs would heat up the machine.
     for side in [&before, &after] {
-        side.build(&revisions.target)?;
+        side.build(revisions)?;
     }
     let mut rounds = Vec::with_capacity(revisions.rounds);
     for round in 0..revisions.rounds {
         eprintln!("round {} of {}", round + 1, revisions.rounds);
+        // The first run of a round may find colder caches, so the order alternates.
         rounds.push(if round % 2 == 0 {
             let before = before.run(revisions)?;
             (before, after.run(revisions)?)
@@ -61,7 +91,7 @@ impl Checkout {
     fn new(revision: &str, folder: &Path, side: &str) -> Result<Self, Error> {
         let tree = folder.join(side);
         if tree.exists() {
-            // Left by a comparison that was interrupted.
+            // An interrupted comparison left it.
             fs::remove_dir_all(&tree).map_err(Error::file(&tree))?;
         }
         let commit = format!("{revision}^{{commit}}");
@@ -69,6 +99,7 @@ impl Checkout {
         let mut git = Command::new("git");
         git.args(add).arg("--detach").arg(&tree).arg(commit);
         run(git)?;
+        // `folder` is `<target>/registrar-bench/revisions`.
         let target = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
         Ok(Self { tree, target })
     }
@@ -82,24 +113,46 @@ impl Checkout {
         cargo
     }
 
-    fn build(&self, target: &str) -> Result<(), Error> {
+    fn build(&self, revisions: &Revisions) -> Result<(), Error> {
         let mut cargo = self.cargo();
-        cargo.args(["--no-run", "--bench", target]);
+        let (program, _) = self.program_and_filter(revisions);
+        cargo.args(["--no-run", "--bench", &program]);
         run(cargo).map(|_| ())
     }
 
-    /// What one run of the target saved, in the folder that the process id of cargo names.
+    /// The program to run in this tree, and the filter for its rows.
+    fn program_and_filter(&self, revisions: &Revisions) -> (String, Option<String>) {
+        let Revisions { target, filter, .. } = revisions;
+        // A program of this tree has precedence: in old revisions every target is a program.
+        let manifest = fs::read_to_string(self.tree.join("crates/bench/Cargo.toml"));
+        let is_program = manifest.is_ok_and(|manifest| {
+            let programs = manifest.split("[[bench]]").skip(1);
+            let mut names = programs.filter_map(|program| program.trim_start().lines().next());
+            names.any(|name| name == format!("name = \"{target}\""))
+        });
+        match program_of(target) {
+            Some(program) if !is_program => {
+                let filter = filter.as_deref().unwrap_or_default();
+                (program.to_owned(), Some(format!("^{target}/.*{filter}")))
+            }
+            _ => (target.clone(), filter.clone()),
+        }
+    }
+
+    /// Runs the target once and reads its saved run. The folder's name ends with cargo's process id.
     fn run(&self, revisions: &Revisions) -> Result<Vec<TargetRun>, Error> {
         let mut cargo = self.cargo();
-        cargo.args(["--bench", &revisions.target, "--"]);
-        cargo.args(&revisions.filter);
+        let (program, filter) = self.program_and_filter(revisions);
+        cargo.args(["--bench", &program, "--"]).args(filter);
         let process = run(cargo)?;
         let runs = self.target.join("registrar-bench");
+        // The start time in the folder's name is not known here, the process id is.
         let suffix = format!("-{process}");
         let folders = fs::read_dir(&runs).map_err(Error::file(&runs))?.flatten();
         let newest = folders
             .map(|folder| folder.path())
             .filter(|folder| folder.to_string_lossy().ends_with(&suffix))
+            // Process ids repeat. Names start with the start time, so the maximum is the newest run.
             .max();
         let newest = newest.ok_or_else(|| Error::Command {
             command: "cargo bench".to_owned(),
@@ -113,7 +166,7 @@ impl Drop for Checkout {
     fn drop(&mut self) {
         let mut git = Command::new("git");
         git.args(["worktree", "remove", "--force"]).arg(&self.tree);
-        // A tree that can't be removed is one that the next comparison replaces.
+        // If this fails, the next comparison replaces the tree.
         let _ = run(git);
     }
 }

@@ -3,9 +3,9 @@ use crate::op::Outcome;
 use std::future::Future;
 use std::time::Duration;
 
-/// What is put under load: it makes the callers.
+/// A service under load. It makes the callers.
 pub trait Service: Send + Sync + 'static {
-    /// One of them.
+    /// The type of its callers.
     type Caller: Caller;
 
     /// The caller with this number, connected.
@@ -14,24 +14,23 @@ pub trait Service: Send + Sync + 'static {
 
 /// Makes calls, one after the other. Only [`call`](Self::call) is timed.
 pub trait Caller: Send + 'static {
-    /// What a call asks.
+    /// The request of a call.
     type Asked: Send;
-    /// What comes back.
+    /// The answer to a call.
     type Answer: Send;
 
-    /// The next thing to ask, made ready.
+    /// Prepares the next request.
     fn next(&mut self) -> Self::Asked;
 
-    /// How long a user pauses after the answer.
+    /// The pause of a user after the answer.
     fn pause(&self, asked: &Self::Asked) -> Duration;
 
-    /// Asks it. An error is a call that failed, and does not end the run.
+    /// Makes the call. An error counts as a failed call and does not end the run.
     fn call(
         &mut self,
         asked: &mut Self::Asked,
     ) -> impl Future<Output = Result<Self::Answer, BoxError>> + Send;
 
-    /// What the answer came to: [`Outcome::Refused`] for a refusal that was to come. An error is a
-    /// call that failed.
+    /// Judges the answer: [`Outcome::Refused`] for an expected refusal. An error counts as a failed call.
     fn judge(&self, asked: &Self::Asked, answer: Self::Answer) -> Result<Outcome, BoxError>;
 }

@@ -3,7 +3,7 @@ use crate::error::BoxError;
 use crate::op::{BoxFuture, Outcome};
 use std::time::Duration;
 
-/// A call of a store, ready to be made.
+/// A prepared call of a store.
 pub struct Direct {
     pause: Duration,
     call: BoxFuture<'static, Result<Outcome, BoxError>>,
@@ -18,7 +18,7 @@ impl Direct {
         }
     }
 
-    /// With a pause after it.
+    /// Sets the pause after it.
     #[must_use]
     pub fn pause(self, pause: Duration) -> Self {
         Self { pause, ..self }
@@ -41,7 +41,7 @@ where
     M: Fn(usize) -> N + Send + Sync + 'static,
     N: FnMut() -> Direct + Send + 'static,
 {
-    /// `make` is given a caller's number and makes what makes its calls.
+    /// `make` gets the number of a caller and returns the function that prepares its calls.
     pub fn new(make: M) -> Self {
         Self { make }
     }

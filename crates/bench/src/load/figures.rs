@@ -1,28 +1,28 @@
 use serde::{Deserialize, Serialize};
 
-/// What a load came to.
+/// The figures of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadFigures {
-    /// Who called when, in words.
+    /// The schedule in words.
     pub schedule: String,
     /// From the first call that counts to the answer of the last, in seconds.
     pub elapsed_s: f64,
-    /// Calls that were made, whatever came of them.
+    /// All calls.
     pub calls: u64,
-    /// Those that did their work.
+    /// Calls that did their work.
     pub successes: u64,
-    /// Those that were refused as they had to be.
+    /// Calls that were refused as expected.
     pub refused: u64,
-    /// All others: no answer, another status, or an answer that says something wrong.
+    /// All other calls: no answer, a wrong status or a wrong answer.
     pub failed: u64,
-    /// What the first of them said.
+    /// The error of the first failed call.
     pub first_failure: Option<String>,
-    /// The rate that an open schedule asks for, or that the pauses of users allow if answers took no
-    /// time; none where only the service bounds it.
+    /// The rate of an open schedule, or the rate that the pauses of users would allow if answers took no
+    /// time. `None` if only the service limits the rate.
     pub allowed_per_second: Option<f64>,
-    /// Time of a call, from when it was made.
+    /// Time of a call from the moment it was made.
     pub service: Latencies,
-    /// Time of a call, from when it was due; only of open schedules.
+    /// Time of a call from the moment it was due; only for open schedules.
     pub from_intended: Option<Latencies>,
 }
 
@@ -32,12 +32,12 @@ impl LoadFigures {
         self.calls as f64 / self.elapsed_s
     }
 
-    /// Share of the calls that came to what they had to come to: work done, or refused as foreseen.
+    /// Share of the calls with the expected outcome: success, or an expected refusal.
     pub fn success_rate(&self) -> f64 {
         (self.successes + self.refused) as f64 / self.calls.max(1) as f64
     }
 
-    /// The latency that counts: from the intended start where calls have one.
+    /// The latency for goals: from the intended start if calls have one.
     pub fn latency(&self) -> &Latencies {
         self.from_intended.as_ref().unwrap_or(&self.service)
     }

@@ -15,22 +15,22 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// How often a running load says how far it is.
-const SAY_EVERY: Duration = Duration::from_secs(5);
-/// A caller waits so long after a failure, so that a service that is gone is not asked in a hot loop.
+/// The interval between progress lines of a running load.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// The pause of a caller after a failure. Without it, a dead service would be called in a hot loop.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 type Start = dyn Fn() -> BoxFuture<'static, Result<LoadFigures, BoxError>> + Send + Sync;
 
-/// A schedule and what it calls, as a row measures it. Its set-up runs when the row's turn comes; what
-/// it made is dropped when the row is done.
+/// A schedule and the service that it calls. The set-up runs right before the row is measured, and the
+/// service is dropped after the row.
 #[derive(Clone)]
 pub struct Load {
     start: Arc<Start>,
 }
 
 impl Load {
-    /// A load on the service that `setup` makes.
+    /// A load on the service that `setup` returns.
     pub fn new<S, F, Fut>(schedule: Schedule, setup: F) -> Self
     where
         S: Service,
@@ -47,11 +47,11 @@ impl Load {
         }
     }
 
-    /// Sets up, makes the calls, and tells what came of them. Dropped in the middle, it makes no
+    /// Runs the set-up, makes the calls and returns their figures. If the future is dropped, it makes no
     /// further call.
     ///
     /// # Errors
-    /// Those of the set-up and of connecting. Calls that fail are counted, not returned.
+    /// The errors of the set-up and of connecting. Failed calls are counted, not returned.
     pub async fn run(&self) -> Result<LoadFigures, BoxError> {
         (self.start)().await
     }
@@ -65,6 +65,7 @@ impl std::fmt::Debug for Load {
 
 async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures, BoxError> {
     let mut callers = Vec::with_capacity(schedule.callers());
+    // All connections are open before the clock starts.
     for number in 0..schedule.callers() {
         callers.push(service.caller(number).await?);
     }
@@ -74,7 +75,7 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
         Schedule::Open { .. } | Schedule::Users(_) => Duration::ZERO,
     };
     let tally = Arc::new(Tally::new(begun + warm_up, schedule));
-    // Dropped with this future, it ends all of them.
+    // Dropping the set aborts its tasks, so dropping this future stops the load.
     let mut tasks = JoinSet::new();
     match schedule {
         Schedule::Closed { .. } => {
@@ -87,6 +88,7 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
             per_second, time, ..
         } => {
             let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
+            // An overloaded service would never catch up, so late calls get the same time again.
             let give_up = begun + 2 * *time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);
@@ -94,10 +96,10 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
             }
         }
         Schedule::Users(ramp) => {
-            for (user, caller) in callers.into_iter().enumerate() {
-                let spans = ramp.spans(user).into_iter();
+            for (number, caller) in callers.into_iter().enumerate() {
+                let spans = ramp.spans(number).into_iter();
                 let spans = spans.map(|span| begun + span.start..begun + span.end);
-                tasks.spawn(user_comes(caller, spans.collect(), Arc::clone(&tally)));
+                tasks.spawn(user(caller, spans.collect(), Arc::clone(&tally)));
             }
         }
     }
@@ -109,7 +111,7 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
     };
     tokio::select! {
         ended = ended => ended?,
-        never = say(begun, schedule.length(), &tally) => match never {},
+        never = print_progress(begun, schedule.length(), &tally) => match never {},
     }
     Ok(tally.figures(schedule))
 }
@@ -136,25 +138,27 @@ async fn open(
     }
 }
 
-async fn user_comes(mut caller: impl Caller, spans: Vec<Range<Instant>>, tally: Arc<Tally>) {
+async fn user(mut caller: impl Caller, spans: Vec<Range<Instant>>, tally: Arc<Tally>) {
     for span in spans {
         sleep(span.start.saturating_duration_since(Instant::now())).await;
         while Instant::now() < span.end {
             let pause = once(&mut caller, None, &tally).await;
+            // A user whose span ends does not finish its pause.
             let left = span.end.saturating_duration_since(Instant::now());
             sleep(pause.min(left)).await;
         }
     }
 }
 
-/// Makes a call and counts it; returns the pause that a user makes after it.
+/// Makes a call, counts it, and returns the pause after it.
 async fn once<C: Caller>(caller: &mut C, intended: Option<Instant>, tally: &Tally) -> Duration {
-    let mut asked = caller.next();
-    let pause = caller.pause(&asked);
+    let mut request = caller.next();
+    let pause = caller.pause(&request);
     let began = Instant::now();
-    let answered = caller.call(&mut asked).await;
+    let answered = caller.call(&mut request).await;
     let ended = Instant::now();
-    let outcome = answered.and_then(|answer| caller.judge(&asked, answer));
+    // The check of an answer is not part of the call, so it runs after the clock stopped.
+    let outcome = answered.and_then(|answer| caller.judge(&request, answer));
     let failed = outcome.is_err();
     tally.add(Called {
         intended,
@@ -166,16 +170,20 @@ async fn once<C: Caller>(caller: &mut C, intended: Option<Instant>, tally: &Tall
     if failed {
         sleep(AFTER_FAILURE).await;
     }
-    // Calls that never wait would keep the other callers from their turn.
+    // A call that never waits would starve the other callers on this thread.
     tokio::task::coop::consume_budget().await;
     pause
 }
 
-/// Says now and then how far the run is, until it is dropped.
-async fn say(begun: Instant, length: Duration, tally: &Tally) -> std::convert::Infallible {
+/// Prints a progress line from time to time, until it is dropped.
+async fn print_progress(
+    begun: Instant,
+    length: Duration,
+    tally: &Tally,
+) -> std::convert::Infallible {
     let total = length.as_secs();
     loop {
-        sleep(SAY_EVERY).await;
+        sleep(PROGRESS_EVERY).await;
         let passed = begun.elapsed().as_secs();
         eprintln!("  {passed} of {total} s: {}", tally.line());
     }

@@ -1,4 +1,4 @@
-//! Requests over HTTP/1.1: a connection a caller, kept open.
+//! Requests over HTTP/1.1, with one open connection per caller.
 
 use super::caller::{Caller, Service};
 use crate::error::BoxError;
@@ -17,7 +17,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// How long an answer may take.
+/// The time limit of an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
 /// An answer, read to its end.
@@ -31,7 +31,7 @@ pub struct Answer {
 
 type Judge = Box<dyn Fn(&Answer) -> Result<Outcome, BoxError> + Send + Sync>;
 
-/// A request, and what must come of it.
+/// A request, and the check of its answer.
 pub struct Exchange {
     method: Method,
     path: String,
@@ -46,7 +46,7 @@ impl Exchange {
         Self::new(Method::GET, path.into(), Bytes::new())
     }
 
-    /// A request with a body of JSON.
+    /// A request with a JSON body.
     pub fn post(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
         Self::new(Method::POST, path.into(), body.into())
     }
@@ -61,13 +61,13 @@ impl Exchange {
         }
     }
 
-    /// What a user pauses after the answer.
+    /// Sets the pause of the user after the answer.
     #[must_use]
     pub fn pause(self, pause: Duration) -> Self {
         Self { pause, ..self }
     }
 
-    /// What an answer of 200 comes to. Any other status is a failure, whatever is said here.
+    /// Sets the check of answers with status 200. Any other status is a failure without a check.
     #[must_use]
     pub fn judge(
         self,
@@ -90,12 +90,13 @@ impl std::fmt::Debug for Exchange {
 
 type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
-/// A connection that is kept open. Whoever asks drives it, so that an answer wakes one task.
+/// An open connection. The task that sends a request also drives the connection, so that an answer wakes
+/// one task instead of two.
 pub struct HttpConnection {
     host: String,
     sender: SendRequest<Full<Bytes>>,
     connection: Pin<Box<Connection>>,
-    /// The server said that it ends the connection.
+    /// True if the server announced that it closes the connection.
     is_closing: bool,
 }
 
@@ -103,9 +104,10 @@ impl HttpConnection {
     /// Connects.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// The errors of the socket.
     pub async fn open(address: SocketAddr) -> Result<Self, BoxError> {
         let stream = TcpStream::connect(address).await?;
+        // Otherwise Nagle's algorithm would delay requests by up to 40 ms.
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         Ok(Self {
@@ -119,7 +121,7 @@ impl HttpConnection {
     /// Sends a request and reads the answer to its end.
     ///
     /// # Errors
-    /// Those of the connection, which is of no use after one.
+    /// The errors of the connection. After an error the connection is unusable.
     pub async fn ask(&mut self, exchange: &Exchange) -> Result<Answer, BoxError> {
         let mut request = Request::builder()
             .method(&exchange.method)
@@ -152,7 +154,7 @@ impl std::fmt::Debug for HttpConnection {
     }
 }
 
-/// Waits for what depends on the connection, and works for the connection meanwhile.
+/// Waits for a future that depends on the connection, and drives the connection in the meantime.
 async fn driven<T>(
     connection: &mut Pin<Box<Connection>>,
     wanted: impl Future<Output = T>,
@@ -163,7 +165,7 @@ async fn driven<T>(
             return Poll::Ready(Ok(done));
         }
         let ended = connection.as_mut().poll(cx);
-        // What the connection has just read may be all of it.
+        // The poll of the connection may have read everything that `wanted` waits for.
         match (wanted.as_mut().poll(cx), ended) {
             (Poll::Ready(done), _) => Poll::Ready(Ok(done)),
             (Poll::Pending, Poll::Ready(Err(error))) => Poll::Ready(Err(error.into())),
@@ -179,7 +181,7 @@ async fn driven<T>(
 /// Makes the requests of one caller, one after the other.
 pub type Exchanges = Box<dyn FnMut() -> Exchange + Send>;
 
-/// A server, asked over a connection a caller.
+/// A server, with one connection per caller.
 pub struct HttpService {
     address: SocketAddr,
     exchanges: Box<dyn Fn(usize) -> Exchanges + Send + Sync>,
@@ -187,8 +189,8 @@ pub struct HttpService {
 }
 
 impl HttpService {
-    /// The server at this address; `exchanges` is given a caller's number. `kept` is dropped with
-    /// the service: the server itself.
+    /// The server at this address. `exchanges` gets the number of a caller. `kept`, such as the server
+    /// itself, is dropped with the service.
     pub fn new(
         address: SocketAddr,
         exchanges: impl Fn(usize) -> Exchanges + Send + Sync + 'static,
@@ -225,7 +227,7 @@ impl Service for HttpService {
 /// A caller of an [`HttpService`].
 pub struct HttpCaller {
     address: SocketAddr,
-    /// None after it failed or was ended by the server.
+    /// `None` after it failed or the server closed it.
     connection: Option<HttpConnection>,
     exchanges: Exchanges,
 }
@@ -243,6 +245,7 @@ impl Caller for HttpCaller {
     }
 
     async fn call(&mut self, asked: &mut Exchange) -> Result<Answer, BoxError> {
+        // Taken out, so that a failed or timed-out call leaves no half-used connection behind.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => HttpConnection::open(self.address).await?,
@@ -255,6 +258,7 @@ impl Caller for HttpCaller {
     fn judge(&self, asked: &Exchange, answer: Answer) -> Result<Outcome, BoxError> {
         if answer.status != StatusCode::OK {
             let body = String::from_utf8_lossy(&answer.body);
+            // The whole page of an error would flood the report.
             let body: String = body.chars().take(200).collect();
             return Err(format!("{} answered {}: {body}", asked.path, answer.status).into());
         }

@@ -1,15 +1,17 @@
-//! Load: calls made by a schedule instead of one op after the other, over HTTP or straight to a
+//! Loads: calls that a schedule makes, instead of one op after the other, over HTTP or straight to a
 //! store.
 //!
-//! [`Schedule`] says who calls when, a [`Service`] makes the callers, [`Load`] puts both together
-//! as what a row measures. [`HttpService`] asks a server, [`DirectService`] calls a store: the same
-//! work both ways makes the cost of HTTP visible. [`web_app`] has the requests of the published load
+//! A [`Schedule`] sets the times of the calls, a [`Service`] makes the callers, and a [`Load`] combines
+//! both into a row. [`HttpService`] sends requests to a server, [`DirectService`] calls a store; the
+//! same work both ways shows the cost of HTTP. [`web_app`] has the requests of the published load
 //! scripts.
 //!
-//! Two times are kept of a call. The **service time** runs from the moment the call was made. In an
-//! open schedule calls also have an **intended start**, whether or not somebody was free to make
-//! them: a server that stalls delays the calls that were due meanwhile, and that wait belongs to its
-//! answer.
+//! A call has two times. The **service time** starts when the call is made. In an open schedule a call
+//! also has an **intended start**, even if no caller was free then: a server that stalls delays all
+//! calls that fall due during the stall, and their wait belongs to its latency.
+//!
+//! A load counts every call that was due. A call that failed, or that no caller was free to make, is a
+//! failed call on the page. The tests in `tests/it/load.rs` fail without this.
 
 mod caller;
 mod direct;

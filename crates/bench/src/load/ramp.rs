@@ -4,13 +4,13 @@ use std::time::Duration;
 /// A part of a [`Ramp`]: the number of users moves evenly to `users`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// How long it takes.
+    /// Its duration.
     pub takes: Duration,
-    /// The users at its end.
+    /// The number of users at its end.
     pub users: usize,
 }
 
-/// How many users there are at what time: from none, stage by stage.
+/// The number of users over time: it starts at 0 and changes stage by stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ramp {
     stages: Vec<Stage>,
@@ -24,18 +24,18 @@ impl Ramp {
         }
     }
 
-    /// How long it takes.
+    /// Its duration.
     pub fn length(&self) -> Duration {
         self.stages.iter().map(|stage| stage.takes).sum()
     }
 
-    /// The most users that there are at once.
+    /// The maximum number of concurrent users.
     pub fn most_users(&self) -> usize {
         let users = self.stages.iter().map(|stage| stage.users);
         users.max().unwrap_or(0)
     }
 
-    /// The same shape, so long.
+    /// The same shape with this duration.
     #[must_use]
     pub fn scaled_to(&self, length: Duration) -> Self {
         let factor = length.as_secs_f64() / self.length().as_secs_f64();
@@ -46,9 +46,10 @@ impl Ramp {
         Self::new(scaled.collect::<Vec<_>>())
     }
 
-    /// When a user, counted from 0, is there. The first comes first and leaves last; half of a user
-    /// counts as one.
+    /// The spans during which a user, counted from 0, is active. The first user comes first and leaves
+    /// last. Half a user counts as one.
     pub fn spans(&self, user: usize) -> Vec<Range<Duration>> {
+        // The middle of a user: it is active while the ramp is above it.
         let level = user as f64 + 0.5;
         let mut spans = Vec::new();
         let (mut at, mut users, mut came) = (Duration::ZERO, 0.0, None);
@@ -66,11 +67,12 @@ impl Ramp {
             at += stage.takes;
             users = to;
         }
+        // A ramp need not end at 0.
         spans.extend(came.map(|began| began..at));
         spans
     }
 
-    /// The time of all users together.
+    /// The sum of all users' active time.
     pub fn user_time(&self) -> Duration {
         let spans = (0..self.most_users()).flat_map(|user| self.spans(user));
         spans.map(|span| span.end - span.start).sum()
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn users_come_and_leave_on_the_slopes() {
+    fn users_start_and_end_on_slopes() {
         let ramp = Ramp::new([stage(10, 10), stage(5, 10), stage(10, 0)]);
         let seconds = |user| {
             let spans = ramp.spans(user);
@@ -105,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_with_a_dip_has_users_twice() {
+    fn dip_gives_users_two_spans() {
         let ramp = Ramp::new([stage(4, 2), stage(4, 0), stage(4, 2)]);
         assert_eq!(ramp.spans(0).len(), 2);
         assert_eq!(ramp.spans(0)[1].end, Duration::from_secs(12));
     }
 
     #[test]
-    fn users_time_is_the_area_below_the_ramp() {
+    fn user_time_is_area_below_ramp() {
         let ramp = Ramp::new([stage(10, 10), stage(5, 10), stage(10, 0)]);
         assert_eq!(ramp.user_time(), Duration::from_secs(150));
         let shorter = ramp.scaled_to(Duration::from_secs(5));

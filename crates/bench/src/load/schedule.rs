@@ -2,34 +2,33 @@ use super::ramp::Ramp;
 use crate::report::number::whole;
 use std::time::Duration;
 
-/// Who calls when.
+/// The times at which callers make their calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Schedule {
-    /// Each caller makes its next call when the last is answered: the rate is what the service can
-    /// do for so many at once.
+    /// Each caller makes its next call when the last one is answered. The service determines the rate.
     Closed {
-        /// Callers at once.
+        /// Concurrent callers.
         callers: usize,
-        /// Before the time that counts.
+        /// The time before calls count.
         warm_up: Duration,
-        /// How long.
+        /// The time during which calls count.
         time: Duration,
     },
-    /// Calls are due at a fixed rate; whichever caller is free makes the next.
+    /// Calls are due at a fixed rate. Any free caller makes the next one.
     Open {
         /// The rate.
         per_second: f64,
         /// Callers that share the calls.
         callers: usize,
-        /// How long calls fall due; those left over are made after it, for as long again.
+        /// The time during which calls fall due. Callers get the same time again for late calls.
         time: Duration,
     },
-    /// Users come and go; each makes a call, waits for the answer, then pauses as its call says.
+    /// Users come and go. Each makes a call, waits for the answer, then pauses as its call demands.
     Users(Ramp),
 }
 
 impl Schedule {
-    /// Callers that are needed.
+    /// The number of callers that it needs.
     pub fn callers(&self) -> usize {
         match self {
             Self::Closed { callers, .. } | Self::Open { callers, .. } => *callers,
@@ -37,7 +36,7 @@ impl Schedule {
         }
     }
 
-    /// How long calls are made.
+    /// The time during which calls are made.
     pub fn length(&self) -> Duration {
         match self {
             Self::Closed { warm_up, time, .. } => *warm_up + *time,
@@ -46,12 +45,14 @@ impl Schedule {
         }
     }
 
-    /// What it is, in words.
+    /// The schedule in words.
     pub fn text(&self) -> String {
         let seconds = self.length().as_secs_f64();
         match self {
             Self::Closed { callers, .. } => {
-                format!("{callers} callers, each the next call when the last is answered")
+                format!(
+                    "{callers} callers, each of them makes its next call when the last one is answered"
+                )
             }
             Self::Open {
                 per_second,

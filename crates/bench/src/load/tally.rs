@@ -6,9 +6,9 @@ use hdrhistogram::Histogram;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
-/// What the callers have seen so far.
+/// The calls so far.
 pub(super) struct Tally {
-    /// Calls that were made before are not counted.
+    /// Earlier calls are not counted.
     counts_from: Instant,
     seen: Mutex<Seen>,
 }
@@ -26,7 +26,7 @@ struct Seen {
 
 /// One call and its times.
 pub(super) struct Called {
-    /// When it was due, in an open schedule.
+    /// The intended start in an open schedule.
     pub(super) intended: Option<Instant>,
     pub(super) began: Instant,
     pub(super) ended: Instant,
@@ -54,6 +54,7 @@ impl Tally {
     }
 
     pub(super) fn add(&self, called: Called) {
+        // The call belongs to the warm-up.
         if called.began < self.counts_from {
             return;
         }
@@ -72,13 +73,13 @@ impl Tally {
         seen.ended = seen.ended.max(called.ended);
     }
 
-    /// A call that was due and that nobody was free to make: it waited at least until now.
+    /// Counts a call that was due but that no caller was free to make. It waited at least until `now`.
     pub(super) fn never_made(&self, due: Instant, now: Instant) {
         let mut seen = self.seen.lock();
         if let Some(histogram) = &mut seen.from_intended {
             histogram.saturating_record(ns(due, now));
         }
-        seen.fail("no caller was free to make the call in twice the time");
+        seen.fail("no caller was free to make the call within twice the time");
         seen.ended = seen.ended.max(now);
     }
 
@@ -98,13 +99,14 @@ impl Tally {
         let seen = self.seen.lock();
         let elapsed = seen.ended.saturating_duration_since(self.counts_from);
         let elapsed = match schedule {
-            // Its slopes are part of it, whatever the users do on them.
+            // The slopes are part of a ramp even if no call is made on them.
             Schedule::Users(ramp) => elapsed.max(ramp.length()),
             Schedule::Closed { .. } | Schedule::Open { .. } => elapsed,
         };
         let calls = seen.calls();
         LoadFigures {
             schedule: schedule.text(),
+            // Rates divide by it, and a load without calls takes no time.
             elapsed_s: elapsed.as_secs_f64().max(1e-9),
             calls,
             successes: seen.successes,
@@ -117,6 +119,7 @@ impl Tally {
                 Schedule::Users(ramp) => {
                     let pauses = ramp.user_time().as_secs_f64() / seen.paused.as_secs_f64();
                     let allowed = pauses * calls as f64 / elapsed.as_secs_f64();
+                    // Without a pause the schedule sets no limit.
                     allowed.is_finite().then_some(allowed)
                 }
             },
@@ -142,7 +145,7 @@ fn ns(from: Instant, to: Instant) -> u64 {
 }
 
 fn histogram() -> Histogram<u64> {
-    // From a microsecond to ten minutes, beyond which no call runs, with three digits.
+    // From a microsecond to ten minutes, far above the limit of an answer, with three digits.
     Histogram::new_with_bounds(1_000, 600_000_000_000, 3)
         .expect("three digits and ten minutes are within the histogram's limits")
 }

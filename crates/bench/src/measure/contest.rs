@@ -6,24 +6,24 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Ops shorter than this are timed together, several callers' longer, so that the clock and the
-/// release of waiting threads stay below a percent.
+/// Shorter ops are timed in blocks of at least this length, so that reading the clock costs less than a
+/// percent. Ops of several threads need longer blocks, because releasing the threads takes time.
 const SHORTEST_TIMED_NS: f64 = 5_000.0;
 const SHORTEST_TIMED_NS_THREADS: f64 = 2_000_000.0;
-/// A side goes on for so long, or for a whole sample, before the next has its turn: it is to find the
-/// caches of the processor and of the server as its own ops leave them, not as those of its floors do.
+/// The minimum length of a side's turn, unless a sample is shorter. Within a turn a side finds the
+/// caches of the processor and the server as its own ops leave them, not as the other sides do.
 const SHORTEST_TURN_NS: f64 = 10_000_000.0;
 
-/// A row and its floors after their set-up; they take turns, so that whatever slows the machine
-/// for a while slows all of them.
+/// A row and its floors after their set-up. They take turns, so that a machine that slows down for a
+/// while slows down all of them.
 pub(super) struct Contest {
     /// The row, then its floors.
     sides: Vec<Side>,
     blocking: bool,
     shortest_timed_ns: f64,
-    /// Ops that are timed together.
+    /// Ops in a block.
     block: u64,
-    /// Ops of a turn.
+    /// Ops of the row in a turn.
     turn: u64,
     /// Rounds of turns so far.
     rounds: usize,
@@ -32,18 +32,18 @@ pub(super) struct Contest {
 struct Side {
     running: Box<dyn Running>,
     next_op: u64,
-    /// Its ops for each of the row's, at most one: what is slower gets as much time, not as many ops.
+    /// Its ops per op of the row, at most one. A slower side gets the same time with fewer ops.
     share: f64,
 }
 
 impl Side {
-    /// Its part of a turn that has so many ops of the row.
+    /// Its ops in a turn with `turn` ops of the row.
     fn ops_of(&self, turn: u64) -> u64 {
         ((turn as f64 * self.share).round() as u64).max(1)
     }
 }
 
-/// What one sample saw of the row and of its floors.
+/// One sample of a row and its floors.
 pub(super) struct Sample {
     /// The row, then its floors.
     pub(super) sides: Vec<Observed>,
@@ -74,6 +74,7 @@ impl Contest {
         }
         let set_up = async move {
             let mut sides = Vec::with_capacity(starting.len());
+            // In order, because floors that read use the log that the set-up of the row makes.
             for side in starting {
                 sides.push(Side {
                     running: side.await?,
@@ -100,7 +101,7 @@ impl Contest {
         })
     }
 
-    /// Runs `ops` ops of the row, and as many of each floor as it has time for meanwhile.
+    /// Runs `ops` ops of the row, and of each floor as many ops as take the same time.
     pub(super) fn run(
         self,
         bench: &Bench<'_>,
@@ -109,6 +110,7 @@ impl Contest {
     ) -> Result<(Self, Sample), BoxError> {
         let blocking = self.blocking;
         let (mut contest, sample) = drive(bench, blocking, self.take_turns(ops, pass))?;
+        // The allocation pass is slower, so its times say nothing about turns.
         if pass == Pass::Timing {
             contest.fit(&sample);
         }
@@ -145,30 +147,34 @@ impl Contest {
     fn fit(&mut self, sample: &Sample) {
         let row_ns = sample.row().ns_per_op().max(0.1);
         for (side, seen) in self.sides.iter_mut().zip(&sample.sides) {
+            // 0.1 ns stands for an op that the compiler removed: it keeps the ratio finite.
             side.share = (row_ns / seen.ns_per_op().max(0.1)).min(1.0);
         }
         let ops = |least_ns: f64| ((least_ns / row_ns).ceil() as u64).max(1);
+        // If one side must time single ops, all do: blocks would hide its clock overhead only for the
+        // others.
         if self.sides.iter().all(|side| side.running.runs_in_blocks()) {
             self.block = ops(self.shortest_timed_ns);
         }
+        // A block must not be cut by the end of a turn.
         self.turn = ops(SHORTEST_TURN_NS).max(self.block);
     }
 }
 
-/// The order of the sides in a round: rotated from one to the next, mirrored every other time round.
-/// The first op of a turn pays for what the turn before it left behind, so that no side is to follow
-/// the same one always: of three, each follows each as often.
+/// The order of the sides in a round: rotated by one from round to round, and mirrored after each full
+/// rotation. The first op of a turn pays for the state that the previous turn left behind, so no side
+/// may always follow the same one. Of three sides, each follows each equally often.
 fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
     let is_mirrored = (round / sides) % 2 == 1;
-    (0..sides).map(move |place| {
-        let side = (round + place) % sides;
+    (0..sides).map(move |turn| {
+        let side = (round + turn) % sides;
         if is_mirrored { sides - 1 - side } else { side }
     })
 }
 
-/// Asynchronous work runs as one task on a worker thread, where a server's would run: from the
-/// main thread every wake-up would cross threads. Blocking work runs here, outside the runtime,
-/// which a blocking store may not be called from.
+/// Runs asynchronous work as one task on a worker thread, like in a server; on the main thread every
+/// wake-up would cross threads. Blocking work runs on the calling thread, because blocking stores must
+/// not be called inside a runtime.
 fn drive<T: Send + 'static>(
     bench: &Bench<'_>,
     blocking: bool,
@@ -177,6 +183,7 @@ fn drive<T: Send + 'static>(
     if blocking {
         bench.interrupt.check()?;
         let mut work = pin!(work);
+        // A blocking op never returns `Pending`, so one poll runs it to its end.
         return match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(done) => done,
             Poll::Pending => Err("a blocking op awaited something".into()),

@@ -7,10 +7,10 @@ use criterion::Criterion;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl Bench<'_> {
-    /// What a load came to; none where Criterion's filter leaves it out. Criterion neither times nor
-    /// repeats it.
+    /// Runs a load once and returns its figures; `None` if Criterion's filter leaves it out. Criterion
+    /// does not time it.
     ///
-    /// A smoke run is there to find faults: one failed call ends it. Other runs count and report.
+    /// In a smoke run, which looks for faults, a failed call ends the run. Other runs report it.
     pub(crate) fn load(
         &self,
         criterion: &mut Criterion,
@@ -22,7 +22,7 @@ impl Bench<'_> {
             return Ok(None);
         }
         let ran = self.runtime.block_on(async {
-            // On a worker thread, as in a server: see the ops.
+            // On a worker thread, for the same reason as ops: see `contest::drive`.
             let mut task = tokio::spawn({
                 let load = load.clone();
                 async move { load.run().await }
@@ -31,7 +31,7 @@ impl Bench<'_> {
                 ran = &mut task => Ok(ran.map_err(BoxError::from).flatten()),
                 _ = self.interrupt.wait() => {
                     task.abort();
-                    // What it made, servers for one, is gone when it has ended.
+                    // The task owns servers. They have stopped when it has ended.
                     let _ = task.await;
                     Err(Error::Interrupted)
                 }
@@ -49,8 +49,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Whether Criterion's filter lets a row through. It tells only by calling, and once it has
-    /// called, only unwinding keeps it from measuring.
+    /// True if a row passes Criterion's filter. Criterion has no other way to ask than to start the
+    /// benchmark, and only unwinding keeps it from measuring then.
     fn is_chosen(&self, criterion: &mut Criterion, id: &str) -> bool {
         let mut chosen = false;
         let asked = catch_unwind(AssertUnwindSafe(|| {

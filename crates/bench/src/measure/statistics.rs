@@ -2,7 +2,7 @@ use crate::result::Interval;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Fixed, so that a page rendered twice from one run is the same.
+/// A fixed seed, so that the same samples always give the same interval.
 const SEED: u64 = 0x5EED;
 const RESAMPLES: usize = 2_000;
 
@@ -44,6 +44,7 @@ fn bootstrap(samples: &[f64], statistic: impl Fn(&mut [f64]) -> f64) -> Interval
         })
         .collect();
     resampled.sort_by(f64::total_cmp);
+    // 2.5 % at each end.
     let tail = RESAMPLES / 40;
     Interval {
         value,
@@ -57,7 +58,7 @@ mod tests {
     use super::{mean, median};
 
     #[test]
-    fn an_outlier_moves_the_mean_and_not_the_median() {
+    fn outlier_moves_mean_but_not_median() {
         let samples = [1.0, 2.0, 3.0, 2.0, 92.0];
         assert_eq!(mean(&samples).value, 20.0);
         assert_eq!(median(&samples).value, 2.0);
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_value_and_stays_within_the_samples() {
+    fn interval_contains_value_and_stays_within_samples() {
         let samples: Vec<f64> = (1..=20).map(f64::from).collect();
         let interval = mean(&samples);
         assert!(

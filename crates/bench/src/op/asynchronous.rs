@@ -8,7 +8,7 @@ use std::time::Instant;
 type Setup<S> = dyn Fn() -> BoxFuture<'static, Result<S, BoxError>> + Send + Sync;
 type Step<S> = dyn Fn(Arc<S>, u64) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
-/// An asynchronous [`Op`] in the making: [`Op::setup`], then the steps it needs, then
+/// The builder of an asynchronous [`Op`]: [`Op::setup`], then optional steps, then
 /// [`call`](Self::call).
 pub struct AsyncOp<S> {
     setup: Arc<Setup<S>>,
@@ -29,8 +29,8 @@ impl<S: Send + Sync + 'static> AsyncOp<S> {
         }
     }
 
-    /// A step before each op (its number is given) that is neither timed nor counted: emptying a
-    /// table, making input that the op should not pay for.
+    /// Adds a step before each op that is neither timed nor counted, such as emptying a table. It gets
+    /// the number of the op.
     #[must_use]
     pub fn before<F, Fut>(mut self, step: F) -> Self
     where
@@ -41,7 +41,7 @@ impl<S: Send + Sync + 'static> AsyncOp<S> {
         self
     }
 
-    /// A step at the start of each op that is part of it: made once, before the calls begin. It
+    /// Adds a step at the start of each op that is part of the op. It runs once, before the calls. It
     /// adds one allocation to the op.
     #[must_use]
     pub fn first<F, Fut>(mut self, step: F) -> Self
@@ -53,7 +53,7 @@ impl<S: Send + Sync + 'static> AsyncOp<S> {
         self
     }
 
-    /// The call that is measured.
+    /// Sets the call to measure.
     pub fn call<F, Fut>(self, call: F) -> Op
     where
         F: Fn(Arc<S>, Call) -> Fut + Send + Sync + 'static,
@@ -109,6 +109,7 @@ where
             ops: 1,
             ..Observed::default()
         };
+        // A single caller runs in this task: a spawn would be most of a short op.
         let returned = if self.shape.concurrency == 1 {
             let meter = Meter::start(pass);
             self.first(op).await?;
@@ -122,6 +123,7 @@ where
             self.first(op).await?;
             callers.call().await;
             meter.finish(&mut seen);
+            // Joining the tasks comes after the clock stopped.
             callers.outcomes().await?
         };
         for (outcome, latency_ns) in returned {
@@ -141,7 +143,7 @@ where
         }
     }
 
-    /// What a call came to, and how long it took in nanoseconds.
+    /// The outcome of a call, and its time in nanoseconds.
     fn call(
         &self,
         op: u64,
@@ -153,7 +155,7 @@ where
             concurrency: self.shape.concurrency,
         };
         let (make, state) = (self.call.clone(), self.state.clone());
-        // Made when it is due: what `first` leaves in the state is there by then.
+        // The call is made inside the future, so that it sees the state that `first` leaves.
         async move {
             let begun = Instant::now();
             let outcome = make(state, call).await?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 type Setup<S> = dyn Fn() -> Result<S, BoxError> + Send + Sync;
 type Step<S> = dyn Fn(&S, u64) -> Result<(), BoxError> + Send + Sync;
 
-/// A blocking [`Op`] in the making: [`Op::blocking`], then the steps it needs, then
+/// The builder of a blocking [`Op`]: [`Op::blocking`], then optional steps, then
 /// [`call`](Self::call).
 pub struct BlockingOp<S> {
     setup: Arc<Setup<S>>,
@@ -27,8 +27,8 @@ impl<S: Send + Sync + 'static> BlockingOp<S> {
         }
     }
 
-    /// A step before each op (its number is given) that is neither timed nor counted. With it,
-    /// every op is timed alone, so that ops under a microsecond are not measured well.
+    /// Adds a step before each op that is neither timed nor counted. It gets the number of the op. With
+    /// such a step every op is timed alone, which is too coarse for ops under a microsecond.
     #[must_use]
     pub fn before<F>(mut self, step: F) -> Self
     where
@@ -38,7 +38,7 @@ impl<S: Send + Sync + 'static> BlockingOp<S> {
         self
     }
 
-    /// The call that is measured. Pass its result through `black_box`: nothing else consumes it.
+    /// Sets the call to measure. Pass its result through `black_box`: nothing else consumes it.
     pub fn call<F>(self, call: F) -> Op
     where
         F: Fn(&S, Call) -> Result<Outcome, BoxError> + Send + Sync + 'static,
@@ -107,8 +107,9 @@ where
         Ok(seen)
     }
 
-    /// The threads wait until all run, so that starting them is not in the op. Each takes its own
-    /// times: of all threads, the one that released them may be the last to go on.
+    /// The threads wait at a barrier until all of them run, so that starting them is not part of the op.
+    /// Each thread takes its own times, because the thread that releases the barrier may be the last one
+    /// to continue.
     fn on_threads(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
         let workers = self.shape.concurrency;
         let [ready, go, done] = [(); 3].map(|()| Barrier::new(workers + 1));
@@ -119,7 +120,7 @@ where
                     ready.wait();
                     go.wait();
                     let begun = Instant::now();
-                    // A caller that panics must not leave the others at the barrier.
+                    // A panic here would leave the other callers at the barrier forever.
                     let calls = AssertUnwindSafe(|| self.calls(first, count, worker));
                     let outcomes = catch_unwind(calls);
                     let ended = Instant::now();
@@ -130,12 +131,14 @@ where
             let threads: Vec<_> = (0..workers).map(spawn).collect();
             let mut seen = Observed::default();
             ready.wait();
+            // Between the two barriers: the threads exist, and no call has begun.
             let counting = (pass == Pass::Allocations).then(AllocationScope::start);
             go.wait();
             done.wait();
             seen.allocated = counting.map_or_else(Allocated::default, AllocationScope::finish);
             let mut span: Option<(Instant, Instant)> = None;
             for thread in threads {
+                // A caught panic of a call is an error of the thread here.
                 let ended = thread.join().and_then(|ended| ended);
                 let (outcomes, begun, ended) = ended.map_err(|_| "a measured call panicked")?;
                 seen.add(outcomes?);

@@ -7,15 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
-/// Tasks that wait to be let go together, so that neither making them nor taking them down is in the
-/// op.
+/// Tasks that are released together, so that neither spawning nor dropping them is part of the op.
 pub(super) struct Callers<T> {
     gate: Arc<Gate>,
     tasks: Vec<JoinHandle<Result<T, BoxError>>>,
 }
 
-/// Each task gives a permit when it is ready, and takes one to go. Only the last whose call ends
-/// wakes who waits for them: what the others do then is part of the op.
+/// Each task adds a permit to `ready`, and takes one from `go` to start. The last call that ends wakes
+/// the waiting op, once; a wake-up per call would be part of the op.
 struct Gate {
     ready: Semaphore,
     go: Semaphore,
@@ -23,11 +22,12 @@ struct Gate {
     all_ended: Notify,
 }
 
-/// Says that the call has ended, even if it panicked: the others are not to wait for it.
+/// Marks a call as ended on drop, so that a panic does not leave the op waiting.
 struct Ending<'g>(&'g Gate);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
+        // AcqRel, so that the last call sees the work of all others as done.
         if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.all_ended.notify_one();
         }
@@ -35,7 +35,7 @@ impl Drop for Ending<'_> {
 }
 
 impl<T: Send + 'static> Callers<T> {
-    /// Makes a task for each call, and returns when all wait.
+    /// Spawns a task for each call, and returns when all tasks wait.
     pub(super) async fn gather<Fut>(
         calls: impl ExactSizeIterator<Item = Fut>,
     ) -> Result<Self, BoxError>
@@ -50,7 +50,7 @@ impl<T: Send + 'static> Callers<T> {
         });
         let spawn = |call: Fut| {
             let gate = Arc::clone(&gate);
-            // Where it is made it stays: a task moves what it holds when it begins and when it ends.
+            // Boxed before the spawn: otherwise the task would move the whole future when it starts.
             let mut call = Box::pin(call);
             tokio::spawn(async move {
                 gate.ready.add_permits(1);
@@ -64,17 +64,18 @@ impl<T: Send + 'static> Callers<T> {
             gate: Arc::clone(&gate),
         };
         let count = u32::try_from(callers.tasks.len())?;
+        // Waits until the last task has been polled once.
         gate.ready.acquire_many(count).await?.forget();
         Ok(callers)
     }
 
-    /// Lets all go, and returns when the last call has ended.
+    /// Releases all tasks, and returns when the last call has ended.
     pub(super) async fn call(&self) {
         self.gate.go.add_permits(self.tasks.len());
         self.gate.all_ended.notified().await;
     }
 
-    /// What the calls came to.
+    /// The outcomes of the calls.
     pub(super) async fn outcomes(self) -> Result<Vec<T>, BoxError> {
         let mut outcomes = Vec::with_capacity(self.tasks.len());
         for task in self.tasks {

@@ -11,7 +11,7 @@ use crate::report::{
 use crate::result::RowResult;
 use crate::row::{Reading, TableId};
 
-/// One caller of each operation, here and on a second server.
+/// One caller of each operation, locally and on a second server.
 pub const COMPARISON: TableId = TableId("comparison");
 /// Append, in ns and bytes.
 pub const APPEND: TableId = TableId("append");
@@ -50,24 +50,25 @@ pub const PAGE: Page = Page {
 };
 
 const READING: &str = "\
-Each table stands twice. **As in the seed** does the same op as the published page that this page \
-answers, its shortcuts included. **On the dataset** does what the row's heading says: the dataset \
-is loaded, past events are there, conflicts conflict, streams are read to their end.
+Each table appears twice. **As in the seed** runs the op of the published page, including its \
+shortcuts. **On the dataset** runs the op that the row's heading describes: the dataset is loaded, \
+past events exist, conflicts are real, and streams are read to their end.
 
-One op at concurrency C is one call by each of C tasks, which exist before the clock starts: they \
-are let go together, and the op ends when the last call has returned.
+One op at concurrency C is one call by each of C tasks. The tasks exist before the clock starts; they \
+are released together, and the op ends when the last call returns.
 - **Throughput (ops/sec)**: calls per elapsed second, C × barrier ops.
-- **Barrier ops/s**: ops per second, the reciprocal of the latency; what the published ns and \
-bytes tables print as ops/sec.
+- **Barrier ops/s**: ops per second, the reciprocal of the latency. The published ns and bytes tables \
+print it as ops/sec.
 - **Latency**: mean time of one op. **± (95 %)**: half-width of its bootstrap interval.
-- **Memory**, **Allocations**: of this process for one op, event building included, from a pass \
-of their own.
-- **p50**, **p99**: of single calls, from the moment their task goes on to their answer.
-- **Events/s**: events of all calls per elapsed second. **Peak**: the most memory in use during \
-one op above that before it.
-- **× floor**: the row's time divided by its floor's, the median over samples in which both took \
-turns, with its interval; it travels between machines, the other figures do not.
-- **Published**: the seed's figures and the machine they are from.";
+- **Memory**, **Allocations**: of this process for one op, including the building of events, \
+counted in a separate pass.
+- **p50**, **p99**: of single calls, from the release of their task to their answer.
+- **Events/s**: events of all calls per elapsed second. **Peak**: the maximum memory in use during \
+one op, relative to its start.
+- **× floor**: the row's time divided by its floor's. Both took turns within each sample; the figure \
+is the median over samples, with its interval. It can be compared between machines, the other figures \
+cannot.
+- **Published**: the seed's figures and their machine.";
 
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![
@@ -83,10 +84,10 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.extend(tables::MS.iter().flat_map(|detail| detail.sections(view)));
     page.push(heading(2, "Floors"));
     page.push(Section::Text(
-        "Each floor was measured anew beside every row that names it, in turns.".into(),
+        "Each floor was measured next to each of its rows, in turns with it.".into(),
     ));
     page.push(Section::Table(floors_table(view)));
-    page.push(heading(2, "Figures to reach"));
+    page.push(heading(2, "Goals"));
     page.push(Section::Table(goals_table(view)));
     page
 }
@@ -95,13 +96,13 @@ fn heading(level: usize, text: &str) -> Section {
     Section::Heading(level, text.to_owned())
 }
 
-/// The published page's list of insights, computed.
+/// The published page's list of insights, computed from this run.
 fn insights(view: &View<'_>) -> String {
-    let of = |table| view.table(table, Reading::AsInTheSeed).collect::<Vec<_>>();
-    let append: Vec<&RowResult> = of(APPEND);
-    let append_if = of(APPEND_IF);
-    let project = of(PROJECT);
-    let query = of(QUERY);
+    let rows_of = |table| view.table(table, Reading::AsInTheSeed).collect::<Vec<_>>();
+    let append: Vec<&RowResult> = rows_of(APPEND);
+    let append_if = rows_of(APPEND_IF);
+    let project = rows_of(PROJECT);
+    let query = rows_of(QUERY);
     let groups = [
         (&append, 1),
         (&append_if, 1),

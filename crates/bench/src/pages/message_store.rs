@@ -6,7 +6,7 @@ mod targets;
 use crate::report::{Page, Section, View, floors_table, goals_table};
 use crate::row::TableId;
 
-/// The nine published rows, each of its operation's table.
+/// The published rows of writes.
 pub const WRITE: TableId = TableId("message_write");
 /// The published rows of reads of 10 messages of a stream.
 pub const STREAM: TableId = TableId("message_stream");
@@ -16,11 +16,11 @@ pub const CATEGORY: TableId = TableId("message_category");
 pub const SIZES: TableId = TableId("message_sizes");
 /// Batches of several sizes.
 pub const BATCHES: TableId = TableId("message_batches");
-/// Several writers at once.
+/// Concurrent writers.
 pub const WRITERS: TableId = TableId("message_writers");
 /// Requests to a server.
 pub const HTTP: TableId = TableId("message_http");
-/// Reads with their JSON decoded.
+/// Reads that decode their JSON.
 pub const DECODED: TableId = TableId("message_decoded");
 
 /// The page.
@@ -32,30 +32,31 @@ pub const PAGE: Page = Page {
 };
 
 const READING: &str = "\
-Each backend in its documented default: SQLite in a file with `synchronous = FULL`, PostgreSQL with \
-`fsync` and `synchronous_commit` on. Rows with `synchronous = NORMAL` say so: a loss of power takes \
-their last commits.
+Each backend has its documented defaults: SQLite in a file with `synchronous = FULL`, PostgreSQL with \
+`fsync` and `synchronous_commit` on. Rows with `synchronous = NORMAL` say so: they lose their last \
+commits in a power failure.
 
-One op at concurrency C is C tasks, or threads of the blocking API, that make one call each; it ends \
-when the last has returned.
+One op at concurrency C is one call by each of C tasks, or threads for the blocking API. It ends when \
+the last call returns.
 - **Latency**: mean time of one op. **p50**, **p99**: of single calls.
-- **Memory**, **Allocations**: of this process for one op, from a pass of their own. What SQLite \
-itself allocates is not seen.
-- **× floor**: the row's time divided by that of the driver alone on the same tables, rusqlite or \
-sqlx with prepared statements; the median over samples in which both took turns.
-- **Published**: the figures of the page that this one answers, and the machine they are from.";
+- **Memory**, **Allocations**: of this process for one op, counted in a separate pass. Memory that \
+SQLite's C code allocates is not counted.
+- **× floor**: the row's time divided by the time of the bare driver on the same tables, rusqlite or \
+sqlx with prepared statements. Both took turns within each sample; the figure is the median over \
+samples.
+- **Published**: the figures of the published page, and their machine.";
 
 const CORRECTION: &str = "\
 The published rows write to a new stream each time, read the first 10 of 100 messages of one \
-stream, and 100 messages of one category in a table that holds nothing else. So a category read \
-that walks the whole table looks as fast as one by index: see the table sizes below. Its reads decode \
-JSON into maps; ours hand out the text, and the rows *decoded* decode it.";
+stream, and read 100 messages of one category from a table without other messages. On such a table a \
+category read that scans everything looks as fast as a read by index; see the table sizes below. The \
+published reads decode JSON into maps. Ours return the text, and the rows *decoded* decode it.";
 
 const OVER_HTTP: &str = "\
-The demo server in a process of its own, asked by `POST /rpc`; it, PostgreSQL and the callers share the \
-machine's cores. A caller has a connection that is kept open, and sends its next request when the last \
-is answered. **Success** is the share of the requests that were answered 200 with the result that the \
-method promises. **Library** is the same call of the store by as many callers in this process.";
+The demo server runs as a separate process and answers `POST /rpc`. The server, PostgreSQL and the \
+callers share the machine's cores. Each caller has an open connection and sends its next request when \
+the last one is answered. **Success** is the share of requests answered with 200 and the promised \
+result. **Library** is the same call of the store by the same number of callers in this process.";
 
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![
@@ -70,7 +71,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.push(Section::Chart(tables::chart(view)));
     page.push(heading(2, "Performance Targets vs Actuals"));
     page.extend(targets::sections(view));
-    page.push(heading(2, "What the published rows can't show"));
+    page.push(heading(2, "Beyond the published rows"));
     for table in &tables::OURS {
         page.extend(table.sections(view));
     }
@@ -79,7 +80,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.extend(tables::HTTP.sections(view));
     page.push(heading(2, "Floors"));
     page.push(Section::Table(floors_table(view)));
-    page.push(heading(2, "Figures to reach"));
+    page.push(heading(2, "Goals"));
     page.push(Section::Table(goals_table(view)));
     page
 }

@@ -1,5 +1,5 @@
-//! The event store by the operations of the Go library's benchmark report, on 61,000 events, and
-//! what its indexes cost: `reports/operations.md`.
+//! The event store by the operations of the Go library's benchmark report, on 61,000 events, and the
+//! cost of its indexes: `reports/operations.md`.
 
 mod figures;
 
@@ -19,7 +19,7 @@ pub const READ: TableId = TableId("operations_read");
 pub const PROJECTION: TableId = TableId("operations_projection");
 /// Reads of most of the log.
 pub const MEMORY: TableId = TableId("operations_memory");
-/// Appends and reads with an index and without.
+/// Appends and reads with and without an index.
 pub const INDEXES: TableId = TableId("operations_indexes");
 
 /// The page.
@@ -57,55 +57,55 @@ const INDEX_COLUMNS: &[Column] = &[Operation, Throughput, Latency];
 const INDEX_OURS: &[Column] = &[Interval, P50, P99];
 
 const INTRODUCTION: &str = "\
-The dataset is in the log before each row: 1,000 courses, 10,000 students, 50,000 enrollments asked \
-for. **As in the seed** appends small events of two tags, and the log grows, as on the published \
-page that this page answers; its reads were drawn at random there and are fixed here. **On the \
-dataset** appends events of the domain; its rows stand once for PostgreSQL and once for **SQLite**, \
-in a file of this machine that is flushed at every commit.
+The log holds the dataset before each row: 1,000 courses, 10,000 students, 50,000 requested \
+enrollments. **As in the seed** appends small events with two tags, and the log grows, as on the \
+published page. The published reads draw ids at random; here the ids are fixed. **On the dataset** \
+appends events of the domain. Its rows appear once for PostgreSQL and once for **SQLite**, in a file \
+on this machine with one fsync per commit.
 
-One op is one call of one caller. Memory Usage and Allocations are of this process for one op, event \
-building included, from a pass of their own; what SQLite's C code allocates is not counted. Peak is \
-the most memory in use during an op above that before it. The other columns are explained on [the \
-page of the local PostgreSQL](local-postgresql.md).";
+One op is one call by one caller. Memory Usage and Allocations are of this process for one op, \
+including the building of events, counted in a separate pass; memory that SQLite's C code allocates is \
+not counted. Peak is the maximum memory in use during an op, relative to its start. [The page of the \
+local PostgreSQL](local-postgresql.md) explains the other columns.";
 
 const DETAILS: [Detail; 4] = [
     Detail {
         title: "Append Operations",
         spec: table(APPEND, WRITING, Published::Text(&figures::APPEND)),
         correction: "\
-a batch of 1,000 takes 272 times as long as a single event, and 3.7 times less for each of its \
-events; the page calls it 272 times more efficient.",
+a batch of 1,000 takes 272 times as long as a single event, which is 3.7 times less per event; the \
+page calls it 272 times more efficient.",
         chart: Some("append"),
     },
     Detail {
         title: "Read Operations",
         spec: table(READ, READING, Published::Text(&figures::READ)),
         correction: "\
-they are of queries drawn at random that find a few events or none.",
+they come from random queries that find few events or none.",
         chart: Some("read"),
     },
     Detail {
         title: "Projection Operations",
         spec: table(PROJECTION, READING, Published::Text(&figures::PROJECTION)),
         correction: "\
-two runs of the same rows are printed there, 468 µs in one and 3,640 µs in the other.",
+the page prints two runs of the same rows, with 468 µs in one and 3,640 µs in the other.",
         chart: Some("projection"),
     },
     Detail {
         title: "Memory Usage Operations",
         spec: table(MEMORY, READING, Published::Text(&figures::MEMORY)),
         correction: "\
-its Memory Usage is how much the heap had grown at the end, 569 KB and 699 bytes; what one op \
-allocated is in its raw block: 99.2 MB, 63.7 MB and 102 KB.",
+Memory Usage is the growth of the heap at the end, 569 KB and 699 bytes. The raw block of that page \
+has the allocations of one op: 99.2 MB, 63.7 MB and 102 KB.",
         chart: Some("memory"),
     },
 ];
 
 const INDEXES_TEXT: &str = "\
-An append of one event and the read that an index is there for, on the log's tables with the index \
-and without, by prepared statements of the driver: the store itself works on whole tables alone and \
-refuses others. `event_pkey` can't be dropped: it is what keeps positions unique. How the tables are \
-stored stands in the head of the page.";
+An append of one event, and the read that an index serves, on the log's tables with and without the \
+index. The rows use prepared statements of the driver, because the store refuses a schema that lacks an \
+index. `event_pkey` cannot be dropped: it keeps positions unique. The head of the page has the storage \
+options of the tables.";
 
 const fn table(id: TableId, columns: &'static [Column], published: Published) -> TableSpec {
     TableSpec {
@@ -133,7 +133,8 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.push(Section::Table(floors_table(view)));
     page.push(heading("Raw Benchmark Results"));
     page.push(Section::Text(
-        "As in the seed, one line a row; all samples are in [raw](raw/operations.txt).".to_owned(),
+        "As in the seed, one line per row. A run also writes all samples to `raw/operations.txt`."
+            .to_owned(),
     ));
     page.push(raw_block(view.rows().filter(|row| is_published(row))));
     page

@@ -56,14 +56,14 @@ const OURS_READING: &[Column] = &[
 ];
 
 const INTRODUCTION: &str = "\
-Each table stands twice. **As in the seed** does the op of the published page that this page \
-answers, its shortcuts included: the log is empty before each row. **On the dataset** has the \
-dataset and 100 past events in the log, and events of the domain; the rows of \
-Small stand once for PostgreSQL and once for **SQLite**, in a file that is flushed at every commit.
+Each table appears twice. **As in the seed** runs the op of the published page, including its \
+shortcuts: the log is empty before each row. **On the dataset** has the dataset and 100 past events in \
+the log, and uses events of the domain. The rows of Small appear once for PostgreSQL and once for \
+**SQLite**, in a file with one fsync per commit.
 
-One op is one call of one caller. Memory and allocations are of this process for one op, event \
-building included, from a pass of their own; what SQLite's C code allocates is not counted. The \
-columns behind Allocations are explained on [the page of the local PostgreSQL](local-postgresql.md).";
+One op is one call by one caller. Memory and allocations are of this process for one op, including the \
+building of events, counted in a separate pass; memory that SQLite's C code allocates is not counted. \
+[The page of the local PostgreSQL](local-postgresql.md) explains the columns after Allocations.";
 
 const DETAILS: [Detail; 3] = [
     Detail {
@@ -75,8 +75,8 @@ const DETAILS: [Detail; 3] = [
             published: Published::Text(&figures::APPEND),
         },
         correction: "\
-a range is of both datasets, small and tiny, which play no part: the table is emptied first. \
-AppendIf asks for a type and a tag that never occur, and takes 240 ms whatever its batch.",
+a range covers both datasets, small and tiny, which play no part because the table is emptied first. \
+AppendIf asks for a type and a tag that never occur, and takes 240 ms for any batch size.",
         chart: Some("append"),
     },
     Detail {
@@ -88,7 +88,7 @@ AppendIf asks for a type and a tag that never occur, and takes 240 ms whatever i
             published: Published::Text(&figures::READ),
         },
         correction: "\
-they are of an empty table: 27 allocations are a query that finds nothing.",
+they come from an empty table: a query that finds nothing makes 27 allocations.",
         chart: Some("read"),
     },
     Detail {
@@ -100,7 +100,7 @@ they are of an empty table: 27 allocations are a query that finds nothing.",
             published: Published::Text(&figures::PROJECTION),
         },
         correction: "\
-they are of an empty table: no event is folded.",
+they come from an empty table: no event is folded.",
         chart: Some("projection"),
     },
 ];
@@ -112,7 +112,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.extend(load::sections(view));
     page.push(Section::Heading(2, "Floors".to_owned()));
     page.push(Section::Table(floors_table(view)));
-    page.push(Section::Heading(2, "Figures to reach".to_owned()));
+    page.push(Section::Heading(2, "Goals".to_owned()));
     page.push(Section::Table(goals_table(view)));
     page
 }

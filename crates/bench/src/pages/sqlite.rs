@@ -32,10 +32,10 @@ const COLUMNS: &[Column] = &[
 const OURS: &[Column] = &[P50, P99, TimesFloor];
 
 const READING: &str = "\
-Blocking rows work on the caller's thread, async ones hop to another thread once a commit. A floor \
-is the same work by a loop over SQLite's statements, in turns with its row. **Barrier ops/s** are \
-ops per second: an op of the rows in turn is 1,000 appends. Memory and allocations are those of \
-Rust code; SQLite's own heap is not counted, on neither side.";
+Blocking rows work on the caller's thread; async rows hop to another thread once per commit. A floor \
+is the same work as a loop over SQLite's statements, in turns with its row. **Barrier ops/s** are ops \
+per second; an op of the rows *in turn* is 1,000 appends. Memory and allocations are those of Rust \
+code. SQLite's heap is not counted, neither for rows nor for floors.";
 
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![Section::Text(READING.to_owned())];
@@ -53,7 +53,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     }
     page.push(Section::Heading(2, "Floors".to_owned()));
     page.push(Section::Table(floors_table(view)));
-    page.push(Section::Heading(2, "Figures to reach".to_owned()));
+    page.push(Section::Heading(2, "Goals".to_owned()));
     page.push(Section::Table(goals_table(view)));
     page
 }

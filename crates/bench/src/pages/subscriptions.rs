@@ -1,4 +1,4 @@
-//! Who follows the event store's log: `reports/subscriptions.md`.
+//! Subscriptions and kept projections of the event store: `reports/subscriptions.md`.
 
 use crate::report::Column::{
     self, Allocations, Dataset, Events, EventsPerSecond, Interval, Latency, Memory, Operation, P50,
@@ -9,7 +9,7 @@ use crate::report::{
 };
 use crate::row::{Reading, TableId};
 
-/// Appends, each until it is delivered.
+/// Appends until their delivery.
 pub const DELIVERY: TableId = TableId("subscriptions_delivery");
 /// Kept projections that catch up.
 pub const CATCH_UP: TableId = TableId("subscriptions_catch_up");
@@ -23,13 +23,13 @@ pub const PAGE: Page = Page {
 };
 
 const DELIVERY_TEXT: &str = "\
-Appends fall due at a fixed rate. A subscription of another store, with connections of its own, hears \
-of them by NOTIFY and reads them. A call of **Subscribe** ends when the subscription has handed out its \
-event, one of **Append** when it is committed: what lies between the two is from commit to delivery.";
+Appends fall due at a fixed rate. A subscription of another store, on separate connections, is notified \
+by NOTIFY and reads the events. A call of **Subscribe** ends when the subscription has delivered its \
+event, a call of **Append** when it is committed. The difference is the time from commit to delivery.";
 
 const CATCH_UP_TEXT: &str = "\
-A projection whose state is a row in the log's database is rebuilt: emptied, then brought to the end \
-of the log, batch by batch, each in one transaction with the checkpoint.";
+A projection with its state in the log's database is rebuilt: reset, then brought to the end of the \
+log in batches. A batch and its checkpoint are one transaction.";
 
 const DELIVERY_TABLE: LoadTable = LoadTable {
     id: DELIVERY,
@@ -66,7 +66,7 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.push(Section::Text(format!("One op:\n\n{ops}")));
     page.push(heading("Floors"));
     page.push(Section::Table(floors_table(view)));
-    page.push(heading("Figures to reach"));
+    page.push(heading("Goals"));
     page.push(Section::Table(goals_table(view)));
     page
 }

@@ -15,29 +15,29 @@ use crate::row::{Reading, TableId};
 pub const WRITE: TableId = TableId("tsdb_write");
 /// Queries through JSON.
 pub const QUERY: TableId = TableId("tsdb_query");
-/// A server's own answers.
+/// Answers of a server's handlers.
 pub const HTTP: TableId = TableId("tsdb_http");
 /// Requests to a server over a socket.
 pub const LOAD: TableId = TableId("tsdb_load");
-/// What one op allocates.
+/// Allocations of one op.
 pub const MEMORY: TableId = TableId("tsdb_memory");
-/// Large requests, and many at once.
+/// Large requests, and many concurrent ones.
 pub const STRESS: TableId = TableId("tsdb_stress");
-/// Writes by the engine's calls.
+/// Writes through the engine's API.
 pub const ENGINE_WRITE: TableId = TableId("tsdb_engine_write");
 /// Writes with a log, replay and restart.
 pub const LOG: TableId = TableId("tsdb_log");
-/// Reads by the engine's calls.
+/// Reads through the engine's API.
 pub const ENGINE_READ: TableId = TableId("tsdb_engine_read");
 /// Finding series.
 pub const SELECT: TableId = TableId("tsdb_select");
-/// What a million points occupy.
+/// The memory of a million points.
 pub const HEAP: TableId = TableId("tsdb_heap");
 
 /// The dataset of rows that write or read one series.
 pub const ONE_SERIES: &str = "1 series";
 
-/// The dataset of rows on so many series.
+/// The dataset of rows that use this many series.
 pub fn series_text(series: usize) -> String {
     whole(series as f64) + " series"
 }
@@ -51,24 +51,24 @@ pub const PAGE: Page = Page {
 };
 
 const READING: &str = "\
-**As in the seed** does the ops of the published page that this page answers: the function behind \
-its HTTP handlers is called in the process, without a socket; one metric, one series, the same \
-timestamps in every write (so duplicates are kept), all points of the metric in every query. **On \
-the dataset** does what is missing there: distinct timestamps, many series, a log, the engine's own \
-calls.
+**As in the seed** runs the ops of the published page: the function behind the HTTP handlers is called \
+in the process, without a socket. There is one metric with one series, every write has the same \
+timestamps (so duplicates are kept), and every query returns all points of the metric. **On the \
+dataset** has the cases that the published page lacks: distinct timestamps, many series, a log, the \
+engine's API.
 
 - **Latency**: mean time of one op. **± (95 %)**: half-width of its bootstrap interval.
 - **Points/s**: points of all calls per elapsed second.
-- **Memory**, **Allocations**: of this process for one op, from a pass of their own.
-- **p50**, **p99**: of single calls, or of blocks of them where a call is shorter than the clock.
-- **Published**: the figures of the page, and the machine they are from. Peers under *Figures to \
-reach* were measured on the machine that this engine was built on.";
+- **Memory**, **Allocations**: of this process for one op, counted in a separate pass.
+- **p50**, **p99**: of single calls, or of blocks of calls if a call is too short for the clock.
+- **Published**: the figures of the published page, and their machine. Peers under *Goals* were \
+measured on the machine on which this engine was developed.";
 
 const OVER_A_SOCKET: &str = "\
-The demo server in a process of its own, with its series in memory; it and the callers share the \
-machine's cores. A caller has a connection that is kept open, and sends its next request when the last \
-is answered. **Library** is the function behind the handler, called by as many callers in this process. \
-The published page has no figures over a socket.";
+The demo server runs as a separate process with its series in memory. The server and the callers share \
+the machine's cores. Each caller has an open connection and sends its next request when the last one is \
+answered. **Library** is the function behind the handler, called by the same number of callers in this \
+process. The published page has no figures over a socket.";
 
 fn body(view: &View<'_>) -> Vec<Section> {
     let mut page = vec![
@@ -90,9 +90,9 @@ fn body(view: &View<'_>) -> Vec<Section> {
     page.extend(capacity::sections(view));
     page.push(heading(2, "Comparison with other databases"));
     page.extend(claims::comparison(view));
-    page.push(heading(2, "What the announced optimizations came to"));
+    page.push(heading(2, "Announced optimizations"));
     page.extend(claims::optimizations(view));
-    page.push(heading(2, "Figures to reach"));
+    page.push(heading(2, "Goals"));
     page.push(Section::Table(goals_table(view)));
     page
 }
@@ -112,7 +112,7 @@ fn row<'a>(
         .find(|row| row.declared.operation == operation)
 }
 
-/// Its mean time in ns.
+/// The mean time of that row in ns.
 fn mean_ns(view: &View<'_>, table: TableId, reading: Reading, operation: &str) -> Option<f64> {
     let figures = row(view, table, reading, operation)?.figures()?;
     Some(figures.mean_ns.value)

@@ -3,18 +3,18 @@ use crate::error::Error;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Of the longest bar.
+/// The length of the longest bar.
 const LENGTH: i32 = 500;
 const TOP: i32 = 64;
 const BAR: i32 = 14;
 const GAP: i32 = 10;
 const MARGIN: i32 = 16;
-/// Room for the value that stands behind the longest bar.
+/// Room for the value behind the longest bar.
 const VALUE: i32 = 90;
-/// Of a character at the labels' size; wider than most fonts', so that labels never overlap bars.
+/// The width of a character in a label. Wider than in most fonts, so that labels never overlap bars.
 const CHARACTER: i32 = 7;
 
-/// Colours that differ in lightness too; the white ground keeps them legible on dark pages.
+/// Colours that also differ in lightness. The white background keeps them legible on dark pages.
 const SERIES: [RGBColor; 3] = [
     RGBColor(31, 97, 141),
     RGBColor(230, 145, 56),
@@ -22,33 +22,33 @@ const SERIES: [RGBColor; 3] = [
 ];
 const INK: RGBColor = RGBColor(34, 34, 34);
 
-/// A chart of horizontal bars, one group a row.
+/// A chart of horizontal bars, with one group per row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Its file name without extension.
     pub name: String,
-    /// Printed above it, with the unit.
+    /// Its heading, with the unit.
     pub title: String,
-    /// What the bars of a group are; three at most.
+    /// The names of the bars in a group; at most three.
     pub series: Vec<String>,
-    /// The groups, from the top.
+    /// The groups from top to bottom.
     pub bars: Vec<Bar>,
 }
 
 /// A group of bars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What it is of.
+    /// Its label.
     pub label: String,
-    /// One value a series.
+    /// One value per series.
     pub values: Vec<f64>,
 }
 
 impl Chart {
-    /// As SVG, with a white ground.
+    /// Draws it as SVG on a white background.
     ///
     /// # Errors
-    /// [`Error::Chart`] where the drawing library fails.
+    /// [`Error::Chart`] if the drawing library fails.
     pub fn svg(&self) -> Result<String, Error> {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, (self.width() as u32, self.height() as u32))
@@ -62,7 +62,7 @@ impl Chart {
         Ok(svg)
     }
 
-    /// Where the bars begin, behind the longest label.
+    /// The left end of the bars, behind the longest label.
     fn left(&self) -> i32 {
         let labels = self.bars.iter().map(|bar| bar.label.chars().count());
         MARGIN + labels.max().unwrap_or(0) as i32 * CHARACTER + GAP

@@ -1,8 +1,8 @@
 use super::number::{bytes, duration, hundredths, significant, whole};
 use crate::result::{Figures, RowResult};
 
-/// A column of a table of measured rows. The first twelve are those of published pages, with
-/// their headings; the others are ours.
+/// A column of a table of measured rows. The first twelve have the headings of published pages; the
+/// others are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// The operation and the row's variant.
@@ -11,9 +11,9 @@ pub enum Column {
     Dataset,
     /// Callers of one op.
     Concurrency,
-    /// Events of a call, under the heading that the page gives it.
+    /// Events of a call, under the given heading.
     Events(&'static str),
-    /// Events made before to conflict.
+    /// Events appended before an op to conflict with it.
     ConflictEvents,
     /// Calls per elapsed second.
     Throughput,
@@ -23,7 +23,7 @@ pub enum Column {
     LatencyMs,
     /// Bytes allocated for one op.
     MemoryBytes,
-    /// The same in units of 1,024.
+    /// Bytes allocated for one op, in units of 1,024.
     MemoryKilobytes,
     /// Allocations for one op.
     Allocations,
@@ -43,22 +43,22 @@ pub enum Column {
     P50,
     /// 99th percentile of the time of a call.
     P99,
-    /// Most memory in use during an op.
+    /// Maximum memory in use during an op.
     PeakKilobytes,
     /// The ratio to the row's first floor.
     TimesFloor,
     /// The published figures.
     Published,
-    /// Time of one op with its unit.
+    /// Time of one op, with its unit.
     Latency,
-    /// Bytes allocated for one op with their unit.
+    /// Bytes allocated for one op, with their unit.
     Memory,
-    /// Another column under a heading that the page gives it.
+    /// Another column under the given heading.
     Titled(&'static str, &'static Column),
 }
 
 impl Column {
-    /// Its heading; `machine` is that of the published figures.
+    /// Its heading. `machine` is the machine of the published figures.
     pub(crate) fn heading(self, machine: Option<&str>) -> String {
         let heading = match self {
             Self::Operation => "Operation",
@@ -94,7 +94,7 @@ impl Column {
         heading.to_owned()
     }
 
-    /// Whether its cells are numbers, which stand at the right.
+    /// True if its cells are numbers, which are aligned to the right.
     pub(crate) fn is_number(self) -> bool {
         match self {
             Self::Operation | Self::Dataset | Self::TimesFloor | Self::Published => false,
@@ -103,7 +103,7 @@ impl Column {
         }
     }
 
-    /// Whether its cells are measured.
+    /// True if its cells are measured figures.
     pub(crate) fn is_figure(self) -> bool {
         match self {
             Self::Operation
@@ -117,7 +117,7 @@ impl Column {
         }
     }
 
-    /// The cell that says what the row is; none for columns of figures.
+    /// The cell with a declared property of the row; `None` for columns of figures.
     pub(crate) fn declared(self, row: &RowResult) -> Option<String> {
         let declared = &row.declared;
         Some(match self {

@@ -5,17 +5,17 @@ use super::table::TableSpec;
 use super::view::View;
 use crate::row::Reading;
 
-/// A published table with what is known of its figures: the part of a page that most pages are
-/// made of.
+/// A table with a published counterpart: its rows, a correction of the published figures, and charts.
+/// Most pages consist of these.
 #[derive(Debug, Clone, Copy)]
 pub struct Detail {
     /// Its heading.
     pub title: &'static str,
     /// The table.
     pub spec: TableSpec,
-    /// What the published figures really mean, printed under the table.
+    /// The correct meaning of the published figures, printed under the table.
     pub correction: &'static str,
-    /// The start of its charts' names; none for tables whose rows another table charts.
+    /// The prefix of its charts' names; `None` if another table has charts of the same rows.
     pub chart: Option<&'static str>,
 }
 
@@ -25,8 +25,8 @@ const READINGS: [(Reading, &str); 2] = [
 ];
 
 impl Detail {
-    /// The heading, the table of each reading that has rows with what one op of them is, the
-    /// correction and the charts. Where neither reading has rows, the first says so row by row.
+    /// The heading, the table of each reading that has rows, the correction and the charts. If neither
+    /// reading has rows, the first table says so row by row.
     pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
         let mut sections = vec![Section::Heading(3, self.title.to_owned())];
         let has_rows = |reading| view.table(self.spec.id, reading).next().is_some();

@@ -3,8 +3,8 @@ use super::table::Table;
 use super::view::View;
 use crate::result::FloorFigures;
 
-/// The floors of all rows, each once for each number of callers: a floor is measured anew beside
-/// every row, so that its time is given as the median over those rows with the lowest and highest.
+/// The floors of all rows, once per number of callers. A floor is measured next to each of its rows, so
+/// the table has the median, lowest and highest of its times.
 pub fn floors_table(view: &View<'_>) -> Table {
     let mut floors: Vec<Vec<&FloorFigures>> = Vec::new();
     for floor in view
@@ -44,6 +44,7 @@ fn cells(same: &[&FloorFigures]) -> Vec<String> {
     let first = same[0];
     let mut times: Vec<f64> = same.iter().map(|floor| floor.mean_ns.value).collect();
     times.sort_by(f64::total_cmp);
+    // The mean of the two middle values, which are one value if their number is odd.
     let median = f64::midpoint(times[(times.len() - 1) / 2], times[times.len() / 2]);
     vec![
         first.name.clone(),

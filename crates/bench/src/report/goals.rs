@@ -5,7 +5,7 @@ use crate::goal::{Bound, Goal};
 use crate::load::LoadFigures;
 use crate::result::{Figures, Interval, Measured, RowResult};
 
-/// The figures that rows are to reach: bound, figure, and whether it holds.
+/// The goals of all rows: bound, measured figure and verdict.
 pub fn goals_table(view: &View<'_>) -> Table {
     let goals = view
         .rows()
@@ -62,7 +62,7 @@ fn bound(bound: &Bound) -> String {
     }
 }
 
-/// The figure that the bound is about, and whether it is within; none where the row lacks it.
+/// The figure of the bound, and whether the bound holds; `None` if the row lacks the figure.
 fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
     let (text, reached) = match bound {
         Bound::TimesFloor { floor, at_most } => {
@@ -98,7 +98,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
     Some((text, reached))
 }
 
-/// The same of a load.
+/// The same for a load.
 fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> {
     Some(match bound {
         Bound::CallsPerSecond { at_least } => {

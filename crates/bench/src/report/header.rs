@@ -3,7 +3,7 @@ use super::table::Table;
 use super::view::View;
 use crate::date;
 
-/// What was measured, on what and how.
+/// The commit, machine, command, profile and facts of a run.
 pub(super) fn header(view: &View<'_>) -> Table {
     let environment = view.environment();
     let invocation = view.invocation();
@@ -20,16 +20,7 @@ pub(super) fn header(view: &View<'_>) -> Table {
         ),
         ("Date", date::utc(invocation.started)),
         ("Command", format!("`{}`", invocation.command)),
-        (
-            "Profile",
-            format!(
-                "{}: warm-up {} s, then {} samples over {} s for each row and its floors",
-                profile.name,
-                profile.warm_up.as_secs_f64(),
-                profile.samples,
-                profile.measurement.as_secs_f64()
-            ),
-        ),
+        ("Profile", profile.text()),
         (
             "CPU",
             format!("{}, {} cores", environment.cpu, environment.cores),

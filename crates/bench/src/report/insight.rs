@@ -1,11 +1,11 @@
-//! Sentences computed from rows; none where the rows have no figures.
+//! Sentences computed from rows. Rows without figures give none.
 
 use super::number::{significant, whole};
 use crate::result::{Figures, RowResult};
 
 /// `Append, 1 caller, 1 event a call: 3,833–4,162 calls/s over 3 rows`.
 pub fn calls_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
-    let figures = of(rows, concurrency, events);
+    let figures = figures_of(rows, concurrency, events);
     let (low, high) = range(figures.iter().map(|figures| figures.calls_per_second))?;
     let operation = &rows.first()?.declared.operation;
     Some(format!(
@@ -18,10 +18,10 @@ pub fn calls_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Opti
     ))
 }
 
-/// How many times the calls per second of one caller many callers together make.
+/// The ratio of the calls per second of many callers to those of one caller.
 pub fn concurrency_gain(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
-    let many = mean(&of(rows, concurrency, events))?;
-    let one = mean(&of(rows, 1, events))?;
+    let many = mean(&figures_of(rows, concurrency, events))?;
+    let one = mean(&figures_of(rows, 1, events))?;
     let operation = &rows.first()?.declared.operation;
     Some(format!(
         "{operation}, {concurrency} callers together make {} × the calls/s of 1 caller",
@@ -31,7 +31,7 @@ pub fn concurrency_gain(rows: &[&RowResult], concurrency: usize, events: u64) ->
 
 /// `Append, 1 caller, 1 event a call: 1,024–1,030 B and 12–12 allocations for one op`.
 pub fn memory_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Option<String> {
-    let figures = of(rows, concurrency, events);
+    let figures = figures_of(rows, concurrency, events);
     let bytes = range(figures.iter().map(|figures| figures.bytes_per_op))?;
     let allocations = range(figures.iter().map(|figures| figures.allocations_per_op))?;
     let operation = &rows.first()?.declared.operation;
@@ -46,7 +46,7 @@ pub fn memory_range(rows: &[&RowResult], concurrency: usize, events: u64) -> Opt
     ))
 }
 
-fn of<'a>(rows: &[&'a RowResult], concurrency: usize, events: u64) -> Vec<&'a Figures> {
+fn figures_of<'a>(rows: &[&'a RowResult], concurrency: usize, events: u64) -> Vec<&'a Figures> {
     let same = rows.iter().filter(|row| {
         let declared = &row.declared;
         declared.concurrency == concurrency

@@ -7,30 +7,30 @@ use crate::load::{Latencies, LoadFigures};
 use crate::result::{Measured, RowResult};
 use crate::row::TableId;
 
-/// The variant of a row that makes the calls of another without HTTP, straight to the store: it
-/// stands in that row's line.
+/// The variant of a row that makes the calls of another row without HTTP, straight to the store. Its
+/// figures are in that row's line.
 pub const LIBRARY: &str = "library";
 
-/// A table of loads: a line for each that goes over HTTP, the library's figures of the same work at
-/// its end.
+/// A table of loads: one line per load over HTTP, with the library's figures for the same work at the
+/// end.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadTable {
-    /// What rows name to fill it.
+    /// The name under which rows fill it.
     pub id: TableId,
-    /// The heading of the dataset's column: what the server stands on.
+    /// The heading of the dataset column: the kind of store behind the server.
     pub store: &'static str,
     /// The published figures.
     pub published: Option<&'static PublishedText>,
 }
 
 /// A line of the table.
-struct Line<'a> {
+struct Entry<'a> {
     row: &'a RowResult,
     library: Option<&'a LoadFigures>,
     published: Option<String>,
 }
 
-/// A column: its heading, whether its cells are numbers, and the cell of a line.
+/// A column: its heading, its alignment, and the function of its cells.
 struct Column {
     heading: &'static str,
     is_number: bool,
@@ -45,14 +45,16 @@ enum Cell {
 }
 
 impl LoadTable {
-    /// The table with the run's rows. Columns that no row fills are left out.
+    /// The table. Columns that no row fills are left out.
     pub fn table(&self, view: &View<'_>) -> Table {
-        let lines = self.lines(view);
+        let entries = self.entries(view);
         let columns = self.columns();
         let mut shown: Vec<(String, bool)> = Vec::new();
-        let mut rows: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
+        let mut rows: Vec<Vec<String>> = vec![Vec::new(); entries.len()];
         for column in columns {
-            let cells: Vec<Option<String>> = lines.iter().map(|line| column.of(line)).collect();
+            let cells: Vec<Option<String>> =
+                entries.iter().map(|entry| column.cell(entry)).collect();
+            // For example "from intended" in a table without open schedules.
             if cells.iter().all(Option::is_none) {
                 continue;
             }
@@ -67,19 +69,19 @@ impl LoadTable {
         }
     }
 
-    /// The table, what the calls of its rows are, and what failed calls said.
+    /// The table, the calls of its rows in words, and the first failures.
     pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
         let mut sections = vec![Section::Table(self.table(view))];
         sections.push(Section::Text(format!("Requests:\n\n{}", self.calls(view))));
         let failures = self.failures(view);
         if !failures.is_empty() {
-            let text = format!("The first of the calls that failed:\n\n{failures}");
+            let text = format!("First failed calls:\n\n{failures}");
             sections.push(Section::Text(text));
         }
         sections
     }
 
-    /// What the calls of each row are, each text once.
+    /// The calls of the rows in words, each text once.
     fn calls(&self, view: &View<'_>) -> String {
         let mut lines: Vec<String> = Vec::new();
         for row in self.rows(view) {
@@ -91,7 +93,7 @@ impl LoadTable {
         lines.concat()
     }
 
-    /// What failed calls said, the first of each row; empty where none failed.
+    /// The first failure of each row; empty if no call failed.
     fn failures(&self, view: &View<'_>) -> String {
         let failed = self.rows(view).filter_map(|row| {
             let failure = row.load()?.first_failure.as_ref()?;
@@ -104,7 +106,7 @@ impl LoadTable {
         view.loads(self.id)
     }
 
-    fn lines<'a>(&self, view: &View<'a>) -> Vec<Line<'a>> {
+    fn entries<'a>(&self, view: &View<'a>) -> Vec<Entry<'a>> {
         let published: Vec<PublishedEntry> = match self.published {
             Some(published) => published.entries().collect(),
             None => Vec::new(),
@@ -114,7 +116,7 @@ impl LoadTable {
             let library = self.rows(view).filter(|other| is_library(other));
             let mut library = library.filter(|other| is_same_work(row, other));
             let printed = published.iter().find(|printed| printed.key.is_of(row));
-            Line {
+            Entry {
                 row,
                 library: library.next().and_then(RowResult::load),
                 published: printed.map(|printed| printed.figures.clone()),
@@ -155,7 +157,7 @@ impl LoadTable {
                 p99(load.from_intended.as_ref()?)
             }),
             http("Success", |load| Some(percent(load.success_rate()))),
-            http("Refused as foreseen", |load| {
+            http("Refused as expected", |load| {
                 (load.refused > 0).then(|| whole(load.refused as f64))
             }),
             http("Failed", |load| Some(whole(load.failed as f64))),
@@ -176,12 +178,13 @@ impl LoadTable {
 }
 
 impl Column {
-    fn of(&self, line: &Line<'_>) -> Option<String> {
-        match (&self.cell, &line.row.measured) {
-            (Cell::Declared(cell), _) => Some(cell(line.row)),
-            (Cell::Published, _) => line.published.clone(),
-            (Cell::Library(cell), _) => cell(line.library?),
+    fn cell(&self, entry: &Entry<'_>) -> Option<String> {
+        match (&self.cell, &entry.row.measured) {
+            (Cell::Declared(cell), _) => Some(cell(entry.row)),
+            (Cell::Published, _) => entry.published.clone(),
+            (Cell::Library(cell), _) => cell(entry.library?),
             (Cell::Http(cell), Measured::Load(load)) => cell(load),
+            // The reason appears once, in the first column of figures.
             (Cell::Http(_), Measured::Not { reason }) if self.heading == "Iterations" => {
                 Some(format!("not measured: {reason}"))
             }
@@ -218,7 +221,7 @@ fn p99(latencies: &Latencies) -> Option<String> {
     Some(duration(latencies.p99_ns as f64))
 }
 
-/// Never rounded up to 100 %.
+/// Rounded down, so that a share below 1 never shows as 100 %.
 fn percent(share: f64) -> String {
     format!("{:.2} %", (share * 10_000.0).floor() / 100.0)
 }

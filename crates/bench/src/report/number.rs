@@ -18,7 +18,7 @@ pub(crate) fn whole(value: f64) -> String {
     sign.to_owned() + &grouped
 }
 
-/// Three digits at least, thousands separated: `0.0123`, `1.23`, `12.3`, `1,234`.
+/// At least three digits, with thousands separators: `0.0123`, `1.23`, `12.3`, `1,234`.
 pub(crate) fn significant(value: f64) -> String {
     if value.abs() >= 99.95 || value == 0.0 {
         return whole(value);
@@ -28,7 +28,7 @@ pub(crate) fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// With two decimals, thousands separated: `1,950.63`.
+/// With two decimals and thousands separators: `1,950.63`.
 pub(crate) fn hundredths(value: f64) -> String {
     let rounded = (value.abs() * 100.0).round() as u64;
     let sign = if value < 0.0 { "-" } else { "" };
@@ -39,7 +39,7 @@ pub(crate) fn hundredths(value: f64) -> String {
     )
 }
 
-/// Nanoseconds in the unit that needs the fewest digits: `12.3 µs`.
+/// Nanoseconds in the unit with the fewest digits: `12.3 µs`.
 pub(crate) fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
         below if below < 999.5 => (below, "ns"),
@@ -50,7 +50,7 @@ pub(crate) fn duration(ns: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Bytes in the unit that needs the fewest digits, in steps of 1,024: `1.9 KB`.
+/// Bytes in the unit with the fewest digits, in steps of 1,024: `1.9 KB`.
 pub(crate) fn bytes(bytes: f64) -> String {
     match bytes.abs() {
         below if below < 1024.0 => format!("{} B", whole(bytes)),
@@ -64,7 +64,7 @@ mod tests {
     use super::{bytes, duration, hundredths, significant, whole};
 
     #[test]
-    fn units_keep_the_digits_few() {
+    fn units_keep_numbers_short() {
         let printed = [12.3, 1_690.0, 45_987_000.0, 2.5e9].map(duration);
         assert_eq!(printed, ["12.3 ns", "1.69 µs", "46.0 ms", "2.50 s"]);
         let printed = [699.0, 14_643.0, 99_160_162.0].map(bytes);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn hundredths_are_always_printed() {
+    fn two_decimals_are_always_printed() {
         assert_eq!(hundredths(1_950.625), "1,950.63");
         assert_eq!(hundredths(1.999), "2.00");
     }

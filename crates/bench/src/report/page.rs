@@ -6,29 +6,29 @@ use super::view::View;
 use crate::error::Error;
 use crate::run::TargetRun;
 
-/// A page of the reports: which bench targets it needs, and what it is made of.
+/// A page of the reports: its targets and its sections.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
     /// Its file name without extension.
     pub slug: &'static str,
     /// Its first heading.
     pub title: &'static str,
-    /// The bench targets whose rows it shows; it is rendered from a run that has all of them.
+    /// The targets whose rows it shows. Only a run with all of them renders it.
     pub targets: &'static [&'static str],
-    /// Everything below the head.
+    /// Makes the sections below the head.
     pub body: fn(&View<'_>) -> Vec<Section>,
 }
 
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Section {
-    /// A heading of that level.
+    /// A heading of a level.
     Heading(usize, String),
     /// Paragraphs or lists, as Markdown.
     Text(String),
     /// A table.
     Table(Table),
-    /// A chart, drawn into a file of its own.
+    /// A chart, drawn into a separate file.
     Chart(Chart),
 }
 
@@ -39,14 +39,14 @@ pub struct Rendered {
     pub markdown: String,
     /// Charts by file name.
     pub charts: Vec<(String, String)>,
-    /// All samples in the benchmark format of Go, which benchstat reads.
+    /// All samples in Go's benchmark format, which benchstat reads.
     pub raw: String,
 }
 
-/// Renders a page from the targets of one run. The same targets give the same text.
+/// Renders a page from the targets of one run. The same targets always give the same text.
 ///
 /// # Errors
-/// [`Error::Incomplete`] for no targets, [`Error::Chart`] where one can't be drawn.
+/// [`Error::Incomplete`] without targets; [`Error::Chart`] if a chart cannot be drawn.
 pub fn render(page: &Page, targets: &[TargetRun]) -> Result<Rendered, Error> {
     let Some(view) = View::new(targets) else {
         let reason = "the run has no targets".to_owned();

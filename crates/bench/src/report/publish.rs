@@ -4,7 +4,7 @@ use crate::run::{TargetRun, temporary_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Renders each page that shows `ended` and that the run in `folder` is now complete for.
+/// Renders the pages of the target `ended`, as far as the run in `folder` is complete for them.
 ///
 /// # Errors
 /// Errors of files, and [`Error::Chart`].
@@ -18,8 +18,8 @@ pub fn publish_complete(
     publish_each(pages.iter().filter(concerned), folder, reports).map(|_| ())
 }
 
-/// Renders those of `pages` that the run in `folder` is complete for, says on standard error what
-/// the others lack, and returns how many were written.
+/// Renders each of `pages` if the run in `folder` is complete for it. Prints the reason for the others,
+/// and returns the number of written pages.
 ///
 /// # Errors
 /// Errors of files, and [`Error::Chart`].
@@ -44,12 +44,12 @@ pub fn publish_each<'a>(
     Ok(written)
 }
 
-/// Renders a page from the run in `folder` into `reports`: all its files are written beside
-/// their places first, then renamed.
+/// Renders a page from the run in `folder` into `reports`. All its files are first written under
+/// temporary names, then renamed.
 ///
 /// # Errors
-/// [`Error::Incomplete`] where the run lacks a target of the page, has one only in part, or has
-/// targets of different runs or builds; errors of files; [`Error::Chart`].
+/// [`Error::Incomplete`] if the run lacks a target of the page, has a part of one, or mixes runs or
+/// builds; errors of files; [`Error::Chart`].
 pub fn publish(page: &Page, folder: &Path, reports: &Path) -> Result<(), Error> {
     let targets = complete_targets(page, folder)?;
     let rendered = render(page, &targets)?;
@@ -68,6 +68,7 @@ fn complete_targets(page: &Page, folder: &Path) -> Result<Vec<TargetRun>, Error>
         if let Some(reason) = &target.partial {
             return Err(incomplete(format!("{name}: {reason}")));
         }
+        // Comparing with the first target is enough: all must be equal to it.
         if let Some(difference) = targets.first().and_then(|first| difference(first, &target)) {
             return Err(incomplete(format!("{name} has another {difference}")));
         }
@@ -115,6 +116,7 @@ fn write_all(page: &Page, rendered: &Rendered, reports: &Path) -> Result<(), Err
         }
         fs::write(&temporary, content).map_err(Error::file(temporary))?;
     }
+    // All files exist now, so an error while writing has not touched the page.
     for (file, _) in &files {
         fs::rename(temporary_of(file), file).map_err(Error::file(file))?;
     }

@@ -1,26 +1,26 @@
 use super::number::{hundredths, whole};
 use crate::result::RowResult;
 
-/// The published figures that a table answers.
+/// The published counterpart of a table.
 #[derive(Debug, Clone, Copy)]
 pub enum Published {
-    /// Of columns that ours can be compared with number by number.
+    /// Numbers that ours can be compared with one by one.
     Figures(&'static PublishedTable),
-    /// As printed, of a page that prints ranges or units of its own.
+    /// Texts as printed, from a page with ranges or unusual units.
     Text(&'static PublishedText),
-    /// None: the table is ours alone.
+    /// No published table.
     Nothing,
 }
 
-/// What a published table says of one row.
+/// One row of a published table.
 pub(crate) struct PublishedEntry {
     pub(crate) key: PublishedKey,
-    /// Its figures in one cell.
+    /// The text of its cell.
     pub(crate) figures: String,
 }
 
-/// Which row it is: the measured rows of the same operation, dataset, callers and events stand
-/// beside it.
+/// The key of a published row. Measured rows with the same operation, dataset, callers and events are
+/// shown next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedKey {
     /// The operation.
@@ -36,14 +36,14 @@ pub struct PublishedKey {
 /// A published table of texts.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishedText {
-    /// The machine that the figures are from, printed with them.
+    /// The machine of the figures, printed with them.
     pub machine: &'static str,
-    /// The rows in their order, each with its figures in one cell.
+    /// The rows in order, each with the text of its cell.
     pub rows: &'static [(PublishedKey, &'static str)],
 }
 
 impl Published {
-    /// The machine that the figures are from.
+    /// The machine of the figures.
     pub(crate) fn machine(&self) -> Option<&'static str> {
         match self {
             Self::Figures(table) => Some(table.machine),
@@ -52,7 +52,7 @@ impl Published {
         }
     }
 
-    /// The rows in their order.
+    /// The rows in order.
     pub(crate) fn entries(&self) -> Vec<PublishedEntry> {
         match self {
             Self::Figures(table) => table.entries().collect(),
@@ -72,7 +72,7 @@ impl PublishedText {
 }
 
 impl PublishedKey {
-    /// Whether `row` measures the same operation, dataset, concurrency and events.
+    /// True if `row` has the same operation, dataset, concurrency and events.
     pub fn is_of(&self, row: &RowResult) -> bool {
         let declared = &row.declared;
         self.operation == declared.operation
@@ -82,18 +82,18 @@ impl PublishedKey {
     }
 }
 
-/// A published table: its figures as printed, and what they mean.
+/// A published table: its figures as printed, and their meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishedTable {
-    /// The machine that the figures are from, printed with them.
+    /// The machine of the figures, printed with them.
     pub machine: &'static str,
-    /// In which units latency and memory are printed.
+    /// The units of latency and memory.
     pub units: Units,
-    /// What the ops/sec column holds.
+    /// The meaning of the ops/sec column.
     pub rate: RateMeaning,
-    /// Whose the memory figures are.
+    /// The origin of the memory figures.
     pub memory: MemoryMeaning,
-    /// The rows in their order.
+    /// The rows in order.
     pub rows: &'static [PublishedRow],
 }
 
@@ -106,22 +106,22 @@ pub enum Units {
     MillisecondsAndKilobytes,
 }
 
-/// What a published ops/sec column holds.
+/// The meaning of a published ops/sec column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateMeaning {
     /// Barrier ops per second.
     BarrierOps,
-    /// The number of iterations that the benchmark happened to run: no rate, recomputed from the
+    /// The number of iterations that the benchmark happened to run. The rate is recomputed from the
     /// latency.
     Iterations,
 }
 
-/// Whose the figures of a published memory column are.
+/// The origin of a published memory column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryMeaning {
-    /// The row's own.
+    /// Measured for the row.
     Own,
-    /// Copied from another operation's rows, which is named.
+    /// Copied from the rows of the named operation.
     CopiedFrom(&'static str),
 }
 
@@ -144,7 +144,7 @@ pub struct PublishedRow {
     pub memory: f64,
     /// Per op.
     pub allocations: f64,
-    /// Printed success rate, where the table has one.
+    /// The printed success rate, if the table has one.
     pub success_rate: Option<f64>,
 }
 
@@ -167,7 +167,7 @@ impl PublishedTable {
         })
     }
 
-    /// The published figures of a row in one cell.
+    /// The text of a row's cell.
     fn cell(&self, row: &PublishedRow) -> String {
         let mut cell = self.rate_text(row) + ", " + &self.latency_text(row);
         cell.push_str(", ");

@@ -3,8 +3,8 @@ use super::view::View;
 use crate::result::{Figures, RowResult};
 use std::fmt::Write;
 
-/// All samples in Go's benchmark format, one line a sample, so that benchstat has enough of them
-/// to compute an interval.
+/// All samples in Go's benchmark format, one line per sample, so that benchstat can compute an
+/// interval.
 pub(super) fn lines(view: &View<'_>) -> String {
     let environment = view.environment();
     let (os, arch) = &environment.platform;
@@ -18,8 +18,8 @@ pub(super) fn lines(view: &View<'_>) -> String {
     text
 }
 
-/// Rows in Go's benchmark format as a block of the page, one line a row with the mean of its
-/// samples; all samples are in the page's raw file.
+/// Rows in Go's benchmark format as a block of the page: one line per row with the mean of its samples.
+/// The page's raw file has all samples.
 pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> Section {
     let mut text = String::from("```\n");
     for row in rows {
@@ -41,7 +41,7 @@ fn push_samples(text: &mut String, row: &RowResult, figures: &Figures) {
 fn push_line(text: &mut String, row: &RowResult, figures: &Figures, (ops, ns_per_op): (u64, f64)) {
     let bytes = figures.bytes_per_op.round();
     let allocations = figures.allocations_per_op.round();
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         text,
         "Benchmark{}-{}\t{ops}\t{ns_per_op:.1} ns/op\t{bytes} B/op\t{allocations} allocs/op",

@@ -7,14 +7,14 @@ use crate::row::{Reading, TableId};
 /// A table of text, ready to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Heading and whether the cells stand at the right.
+    /// The headings, each with true if its cells are aligned to the right.
     pub columns: Vec<(String, bool)>,
     /// The cells, row by row.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table whose cells all stand at the left.
+    /// A table with all cells aligned to the left.
     pub fn of_text(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         let columns = headings
             .iter()
@@ -23,7 +23,7 @@ impl Table {
         Self { columns, rows }
     }
 
-    /// As Markdown.
+    /// The table as Markdown.
     pub fn markdown(&self) -> String {
         let headings: Vec<&str> = self.columns.iter().map(|column| &*column.0).collect();
         let rules = self
@@ -39,7 +39,7 @@ impl Table {
     }
 }
 
-/// A text as a cell: on one line, and without an end of the cell in it.
+/// A text as a cell: on one line, and without an unescaped bar, which would end the cell.
 fn cell(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     lines.join(" ").replace('|', "\\|")
@@ -50,32 +50,33 @@ fn line(cells: &[impl AsRef<str>]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A table of measured rows: its columns, and the published table that it answers.
+/// A table of measured rows: its columns, and its published counterpart.
 #[derive(Debug, Clone, Copy)]
 pub struct TableSpec {
-    /// What rows name to fill it.
+    /// The name under which rows fill it.
     pub id: TableId,
     /// The published columns in order.
     pub columns: &'static [Column],
-    /// The columns behind them.
+    /// Our columns, after the published ones.
     pub ours: &'static [Column],
-    /// The published figures; their order is the table's.
+    /// The published figures. They set the order of the rows.
     pub published: Published,
 }
 
 impl TableSpec {
-    /// The table with the run's rows: those published in the published order, each with the rows
-    /// of the same operation, dataset, concurrency and events beside it, then the others.
+    /// The table: first the rows with a published counterpart in published order, then the others.
     pub fn table(&self, view: &View<'_>, reading: Reading) -> Table {
         let rows: Vec<&RowResult> = view.table(self.id, reading).collect();
         let published = self.published.entries();
         let mut cells = Vec::new();
         for printed in &published {
             let same: Vec<_> = rows.iter().filter(|row| printed.key.is_of(row)).collect();
+            // The published row stays visible, with the reason why it has no figures.
             if same.is_empty() {
                 cells.push(self.absent(printed));
             }
             for (index, row) in same.into_iter().enumerate() {
+                // Variants of one published row follow it. Its figures are printed once.
                 cells.push(self.row(row, (index == 0).then_some(printed)));
             }
         }
@@ -89,7 +90,7 @@ impl TableSpec {
         }
     }
 
-    /// What one op is, for each row of the table, each text once.
+    /// One op of each row in words, each text once.
     pub fn ops(&self, view: &View<'_>, reading: Reading) -> String {
         let mut lines: Vec<String> = Vec::new();
         for row in view.table(self.id, reading) {
@@ -120,7 +121,7 @@ impl TableSpec {
                 .declared(row)
                 .unwrap_or_else(|| column.figure(row, figures)),
             (_, Measured::Load(_)) => column.declared(row).unwrap_or_else(|| {
-                self.reason(column, "a load, which has a table of its own kind")
+                self.reason(column, "a load, which needs another kind of table")
             }),
             (_, Measured::Not { reason }) => column
                 .declared(row)
@@ -129,7 +130,7 @@ impl TableSpec {
         self.all_columns().map(cell).collect()
     }
 
-    /// A published row that the run does not have.
+    /// The line of a published row that the run lacks.
     fn absent(&self, printed: &PublishedEntry) -> Vec<String> {
         let key = printed.key;
         let cell = |column: Column| match column {
@@ -143,7 +144,7 @@ impl TableSpec {
         self.all_columns().map(cell).collect()
     }
 
-    /// The reason stands in the first column of figures, the others stay empty.
+    /// Puts the reason into the first column of figures; the other columns stay empty.
     fn reason(&self, column: Column, reason: &str) -> String {
         if self.all_columns().find(|column| column.is_figure()) == Some(column) {
             format!("not measured: {reason}")

@@ -3,34 +3,35 @@ use crate::result::RowResult;
 use crate::row::{Reading, TableId};
 use crate::run::TargetRun;
 
-/// All targets of one complete run, as a page looks at them.
+/// The targets of one complete run, as a page sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     targets: &'a [TargetRun],
 }
 
 impl<'a> View<'a> {
-    /// None for no targets.
+    /// `None` without targets.
     pub fn new(targets: &'a [TargetRun]) -> Option<Self> {
         (!targets.is_empty()).then_some(Self { targets })
     }
 
-    /// Machine and build, which all targets share.
+    /// The machine and build, the same for all targets.
     pub fn environment(&self) -> &'a Environment {
         &self.targets[0].environment
     }
 
-    /// Command, date and profile, which all targets share.
+    /// The command, date and profile, the same for all targets.
     pub fn invocation(&self) -> &'a Invocation {
         &self.targets[0].invocation
     }
 
-    /// The facts of all targets, each once; where targets differ, both texts.
+    /// The facts of all targets. If targets differ, the text has both values.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut merged: Vec<(String, String)> = Vec::new();
         for (name, value) in self.targets.iter().flat_map(|target| &target.facts) {
             match merged.iter_mut().find(|fact| fact.0 == *name) {
                 None => merged.push((name.clone(), value.clone())),
+                // Most facts are the same for all targets.
                 Some((_, text)) if text.contains(value.as_str()) => {}
                 Some((_, text)) => *text = format!("{text}; {value}"),
             }
@@ -43,12 +44,12 @@ impl<'a> View<'a> {
         self.targets.iter().flat_map(|target| &target.rows)
     }
 
-    /// The loads that fill a table, those that could not be had among them.
+    /// The loads of a table, including those that could not be measured.
     pub fn loads(&self, table: TableId) -> impl Iterator<Item = &'a RowResult> + use<'a> {
         self.rows().filter(move |row| row.fills(table))
     }
 
-    /// The rows that fill a table with one reading.
+    /// The rows of a table with one reading.
     pub fn table(
         &self,
         table: TableId,

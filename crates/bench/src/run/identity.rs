@@ -4,21 +4,21 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
-/// The clock that process start times are computed from moves by a second when it is set right,
-/// so that two targets of one run may see their parent's start apart by this.
+/// The start time of a process is computed from the system clock. When the clock is adjusted, two
+/// programs of one run see start times of their parent that differ by up to this.
 const CLOCK_SLACK_S: u64 = 3;
 
-/// The `cargo` process that runs the targets of one `cargo bench` one after the other.
+/// The identity of a run: the `cargo` process that starts its programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunId {
-    /// When it started, in seconds since 1970.
+    /// Its start, in seconds since 1970.
     pub started: u64,
     /// Its process id.
     pub process: u32,
 }
 
 impl RunId {
-    /// The folder of the run, among all runs.
+    /// The name of the run's folder.
     pub fn folder(&self) -> String {
         format!("{}-{}", self.started, self.process)
     }
@@ -31,7 +31,8 @@ impl RunId {
         })
     }
 
-    /// The identity that an earlier target of the same run has used in `runs`, else this one.
+    /// The identity under which an earlier program of the same run has saved in `runs`; this identity if
+    /// there is none.
     pub fn joined(self, runs: &Path) -> Self {
         let folders = std::fs::read_dir(runs).into_iter().flatten().flatten();
         folders
@@ -49,12 +50,12 @@ impl RunId {
 pub(crate) struct Parent {
     pub(crate) id: RunId,
     pub(crate) is_cargo: bool,
-    /// Its arguments, paths left out.
+    /// Its arguments, without paths.
     pub(crate) command: String,
 }
 
 impl Parent {
-    /// Looks the parent up; this process stands in where it can't be seen.
+    /// Finds the parent process. If it is not visible, this process stands in for it.
     pub(crate) fn find() -> Self {
         Self::seen().unwrap_or_else(|| Self {
             id: RunId {
@@ -69,6 +70,7 @@ impl Parent {
     fn seen() -> Option<Self> {
         let mut system = System::new().ok()?;
         let this = refreshed(&mut system, Pid::from_u32(std::process::id()))?.parent()?;
+        // The parent is cargo if `cargo bench` started this program.
         let parent = refreshed(&mut system, this)?;
         Some(Self {
             id: RunId {
@@ -97,6 +99,7 @@ fn command(arguments: &[std::ffi::OsString]) -> String {
         .skip(1)
         .map(|argument| argument.to_string_lossy());
     let shown = shown.map(|text| {
+        // A path would reveal the machine, and it differs between machines.
         if text.contains(['/', '\\']) {
             "…".into()
         } else {

@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 
 /// The calls of an open schedule, handed out as they fall due.
 ///
-/// A thread of its own keeps the time: the runtime's timers go by milliseconds, which would be in
-/// every latency.
+/// A separate thread keeps the time. The timers of the runtime have a resolution of a millisecond,
+/// which would be part of every latency.
 pub(super) struct Arrivals {
     begun: Instant,
     per_second: f64,
@@ -18,7 +18,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// So many a second from `begun` on, for so long, to be shared by so many takers.
+    /// `per_second` calls a second from `begun` on, for `time`, shared by `takers` callers.
     pub(super) fn begin(
         begun: Instant,
         per_second: f64,
@@ -39,10 +39,11 @@ impl Arrivals {
         Ok(arrivals)
     }
 
-    /// When the next call was due, once it is; none after the last.
+    /// Waits until the next call is due and returns its intended start; `None` after the last call.
     pub(super) async fn next(&self) -> Option<Instant> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.due.acquire().await.ok()?.forget();
+        // The semaphore orders the takers. The counter only has to be unique.
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (number < self.count).then(|| self.intended(number))
     }
@@ -60,14 +61,15 @@ impl Arrivals {
                 number += 1;
                 due += 1;
             }
+            // In one step, because a thread that woke up late finds several calls due.
             self.due.add_permits(due);
-            // The run was stopped.
+            // All callers are gone: the run was stopped.
             if Arc::strong_count(&self) == 1 {
                 return;
             }
             thread::sleep(self.intended(number).saturating_duration_since(now));
         }
-        // One more each, to learn that there are no more.
+        // One permit more per caller, so that each of them sees the end.
         self.due.add_permits(takers);
     }
 }
@@ -78,7 +80,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[tokio::test]
-    async fn each_call_is_handed_out_once_and_not_before_it_is_due() {
+    async fn each_call_is_handed_out_once_when_due() {
         let begun = Instant::now();
         let arrivals = Arrivals::begin(begun, 2_000.0, Duration::from_millis(50), 3).unwrap();
         let mut due = Vec::new();
@@ -88,7 +90,7 @@ mod tests {
         }
         let planned = (0..100).map(|number| Duration::from_secs_f64(f64::from(number) / 2_000.0));
         assert_eq!(due, planned.collect::<Vec<_>>());
-        // The other takers learn it too.
+        // The other takers see the end too.
         assert_eq!(arrivals.next().await, None);
         assert_eq!(arrivals.next().await, None);
     }

@@ -64,8 +64,8 @@ pub(super) fn make(kind: usize, random: &mut Random) -> Drawn {
 const CONDITIONAL: &str = "ConditionalTestEvent";
 const CONDITIONAL_TAG: &str = "conditional:test";
 
-/// What the condition that must fail meets.
-pub(super) fn stands_against() -> Request {
+/// Appends the event that makes the condition of kind 5 fail.
+pub(super) fn conflicting_event() -> Request {
     Request::append(vec![conditional()])
 }
 

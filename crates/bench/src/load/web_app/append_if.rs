@@ -17,7 +17,7 @@ pub(super) fn make(kind: usize, random: &mut Random) -> Drawn {
             ];
             under_fresh(events, "OrderCreated", "order", 50, random)
         }
-        // It is called a duplicate, but its tag is as fresh as the others'.
+        // The script calls it a duplicate, but its tag is new like all others.
         3 => alone("DuplicateEvent", &["duplicate"], "duplicate", random),
         4 => {
             let events = vec![

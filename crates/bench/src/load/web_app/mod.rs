@@ -1,8 +1,8 @@
-//! The load scripts of the published event store's web application: its four runs, what they ask,
-//! and how their users come, pause and go.
+//! The load scripts of the published event store's web application: its four runs, their requests, and
+//! the ramp of their users.
 //!
-//! A user draws one of its run's requests at random, asks it, and pauses. Ids are fresh in every
-//! request: `prefix-<ms>-<random>`.
+//! A user draws one of the run's requests at random, sends it and pauses. Every request has new ids:
+//! `prefix-<ms>-<random>`.
 
 mod append;
 mod append_if;
@@ -25,17 +25,17 @@ pub enum Scenario {
     Append,
     /// Appends of 1 to 20 events, all but a seventh under conditions that hold.
     AppendIf,
-    /// Look-ups that find nothing, and one that asks for all events.
+    /// Queries that find nothing, and one query for all events.
     Read,
     /// Counts by one to three projectors.
     Project,
 }
 
 impl Scenario {
-    /// All of them, in the published order.
+    /// All runs, in the published order.
     pub const ALL: [Self; 4] = [Self::Append, Self::AppendIf, Self::Read, Self::Project];
 
-    /// As the published page names it.
+    /// Its name on the published page.
     pub fn name(self) -> &'static str {
         match self {
             Self::Append => "Append",
@@ -45,7 +45,7 @@ impl Scenario {
         }
     }
 
-    /// Kinds of requests that it draws from, all equally likely.
+    /// The number of kinds of requests. All kinds are equally likely.
     pub fn kinds(self) -> usize {
         match self {
             Self::Append => append::KINDS,
@@ -55,7 +55,7 @@ impl Scenario {
         }
     }
 
-    /// A request and the pause after it.
+    /// Draws a request and the pause after it.
     pub fn draw(self, random: &mut Random) -> Drawn {
         let kind = random.below(self.kinds());
         self.make(kind, random)
@@ -71,13 +71,13 @@ impl Scenario {
         }
     }
 
-    /// What must be in the log before the run.
+    /// The request that prepares the log for the run.
     pub fn needs(self) -> Option<Request> {
-        (self == Self::Append).then(append::stands_against)
+        (self == Self::Append).then(append::conflicting_event)
     }
 }
 
-/// How the users come and go: 4 min 20 s, up to 100 of them.
+/// The ramp of users: 4 min 20 s, up to 100 users.
 pub fn ramp() -> Ramp {
     let stage = |seconds, users| Stage {
         takes: Duration::from_secs(seconds),
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn the_ramp_is_the_published_one() {
+    fn ramp_matches_published_script() {
         assert_eq!(ramp().length(), Duration::from_secs(260));
         assert_eq!(ramp().most_users(), 100);
         assert_eq!(ramp().user_time(), Duration::from_secs(14_050));
     }
 
     #[test]
-    fn requests_write_as_many_events_as_the_published_ones() {
+    fn requests_have_published_event_counts() {
         let events = |scenario| {
             let events = all(scenario).map(|drawn| match drawn.request {
                 Request::Append { events, .. } => events.len(),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn users_pause_as_long_as_the_published_ones() {
+    fn users_have_published_pauses() {
         let pauses_ms = |scenario| {
             let pauses = all(scenario).map(|drawn| drawn.pause.as_millis());
             pauses.collect::<Vec<_>>()
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_append_must_fail_and_what_it_meets_is_made_before() {
+    fn conflicting_event_of_append_run_is_prepared() {
         let conflicts = |scenario| {
             let drawn = all(scenario);
             drawn
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_fresh_in_every_request_and_of_every_caller() {
+    fn ids_are_unique_per_request_and_caller() {
         let mut seen = std::collections::HashSet::new();
         for seed in 0..50 {
             let mut random = Random::new(seed);

@@ -2,7 +2,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What one user draws: the same draws for the same seed, ids that nobody else has.
+/// The random draws of a user. A seed repeats the draws; the ids are unique.
 #[derive(Debug)]
 pub struct Random {
     draws: StdRng,
@@ -43,7 +43,7 @@ impl Random {
         format!("{prefix}:{}", self.id(prefix))
     }
 
-    /// A tag a prefix.
+    /// One tag per prefix.
     pub(super) fn tags(&mut self, prefixes: &[&str]) -> Vec<String> {
         prefixes.iter().map(|prefix| self.tag(prefix)).collect()
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// A request and the pause after it.
 #[derive(Debug)]
 pub struct Drawn {
-    /// What is asked.
+    /// The request.
     pub request: Request,
-    /// How long the user pauses after the answer.
+    /// The pause of the user after the answer.
     pub pause: Duration,
 }
 
@@ -21,30 +21,30 @@ impl Drawn {
     }
 }
 
-/// What is asked, for a server or for a store.
+/// A request, for a server or a store.
 #[derive(Debug)]
 pub enum Request {
     /// `POST /append`.
     Append {
-        /// What is written.
+        /// The new events.
         events: Vec<NewEvent>,
-        /// What must not be in the log.
+        /// The condition: no event of the log may match these items.
         condition: Option<Vec<Item>>,
-        /// Whether the condition must fail; else it must hold.
+        /// True if the condition must fail, false if it must hold.
         conflicts: bool,
     },
     /// `POST /read`.
     Read {
         /// The query; none for all events.
         items: Vec<Item>,
-        /// What it must find.
+        /// The events that it must find.
         found: Found,
     },
     /// `POST /project`.
     Project {
-        /// What is counted.
+        /// The projectors.
         projectors: Vec<Projector>,
-        /// The position that the count begins after.
+        /// The position after which they start.
         after: Option<u64>,
     },
 }
@@ -70,10 +70,10 @@ pub struct Item {
     pub tags: Vec<String>,
 }
 
-/// How many events a read must find.
+/// The events that a read must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// None: its tags are fresh, or those of no event.
+    /// None: no event has its tags.
     Nothing,
     /// Every event of the log.
     Everything,
@@ -86,12 +86,12 @@ pub struct Projector {
     pub id: String,
     /// Its query.
     pub items: Vec<Item>,
-    /// The state where nothing matches.
+    /// The state if no event matches.
     pub initial_state: Value,
 }
 
 impl NewEvent {
-    /// An event with a fresh tag a prefix, and data as the published ones have.
+    /// An event with one new tag per prefix, and data like the published scripts'.
     pub(super) fn new(event_type: &'static str, prefixes: &[&str], random: &mut Random) -> Self {
         let data = json!({
             "timestamp": jiff::Timestamp::now(),
@@ -114,12 +114,12 @@ impl Item {
         }
     }
 
-    /// With a fresh tag a prefix.
+    /// An item with one new tag per prefix.
     pub(super) fn fresh(types: &[&'static str], prefixes: &[&str], random: &mut Random) -> Self {
         Self::new(types, random.tags(prefixes))
     }
 
-    /// With tags that have no colon, and that no event carries.
+    /// An item with tags without a colon. No event carries such tags.
     pub(super) fn bare(types: &[&'static str], tags: &[&str]) -> Self {
         Self::new(types, tags.iter().map(|tag| (*tag).to_owned()).collect())
     }
@@ -134,7 +134,7 @@ impl Request {
         }
     }
 
-    /// Under a condition that holds.
+    /// An append under a condition that holds.
     pub(super) fn append_if(events: Vec<NewEvent>, condition: Vec<Item>) -> Self {
         Self::Append {
             events,
@@ -143,7 +143,7 @@ impl Request {
         }
     }
 
-    /// Where it is sent to, below the interface's own path.
+    /// Its path below the path of the interface.
     pub fn path(&self) -> &'static str {
         match self {
             Self::Append { .. } => "/append",
@@ -152,13 +152,13 @@ impl Request {
         }
     }
 
-    /// What is sent.
+    /// Its body.
     pub fn body(&self) -> String {
         let body = match self {
             Self::Append {
                 events, condition, ..
             } => {
-                // One event stands for itself, as the published scripts send it.
+                // The published scripts send a single event without a list.
                 let events = match events.as_slice() {
                     [event] => json!(event),
                     events => json!(events),
@@ -184,7 +184,7 @@ impl Request {
 }
 
 impl Projector {
-    /// Named after `name`, with a state of 0.
+    /// A projector with an id made from `name` and the initial state 0.
     pub(super) fn new(name: &str, item: Item, random: &mut Random) -> Self {
         Self {
             id: random.id(name),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn one_event_stands_for_itself_and_several_in_a_list() {
+    fn single_event_is_no_list() {
         let mut random = Random::new(1);
         let mut event = || NewEvent::new("UserCreated", &["user", "tenant"], &mut random);
         let one = body(&Request::append(vec![event()]));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_queries_and_projectors_are_as_the_interface_has_them() {
+    fn request_bodies_match_interface() {
         let mut random = Random::new(1);
         let event = NewEvent::new("UserCreated", &["user"], &mut random);
         let item = || Item::bare(&["UserCreated"], &["user"]);

@@ -1,4 +1,4 @@
-//! The columns of the published tables, in their order, and ours behind them.
+//! The columns of the published tables in their order, and our columns after them.
 
 use crate::report::Column::{
     self, Allocations, BarrierOps, Concurrency, ConflictEvents, ConflictRate, Dataset, Events,

@@ -37,7 +37,7 @@ fn table(view: &View<'_>, reading: Reading) -> Table {
     ];
     let lines = figures::COMPARISON.iter().map(|(label, dataset, ops)| {
         let operation = label.trim_end_matches(" No Conflict");
-        let of = |server: Option<&str>| {
+        let row_on = |server: Option<&str>| {
             rows.iter().copied().find(|row| {
                 let declared = &row.declared;
                 declared.operation == operation
@@ -46,7 +46,7 @@ fn table(view: &View<'_>, reading: Reading) -> Table {
                     && declared.server.as_deref() == server
             })
         };
-        let (local, docker) = (of(None), of(Some("Docker")));
+        let (local, docker) = (row_on(None), row_on(Some("Docker")));
         vec![
             (*label).to_owned(),
             (*dataset).to_owned(),

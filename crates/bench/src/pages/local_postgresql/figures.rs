@@ -1,5 +1,5 @@
-//! The figures of the published page as printed, in the order of its tables: first those in ns
-//! and bytes, then those in ms and KB.
+//! The published figures as printed, in the order of the page: first the tables in ns and bytes, then
+//! the tables in ms and KB.
 
 mod first_group;
 mod second_group;
@@ -11,7 +11,7 @@ pub(crate) use second_group::{
     APPEND_IF_CONFLICT_MS, APPEND_IF_MS, APPEND_MS, PROJECTION_LIMITS_MS, PROJECTION_MS, READ_MS,
 };
 
-/// Where all of them are from.
+/// The machine of all these figures.
 pub(super) const MACHINE: &str = "Apple M1 Pro, PostgreSQL 16, September 16, 2025";
 
 /// Operation, dataset, callers, events of a call; then ops/sec, latency, memory, allocations.

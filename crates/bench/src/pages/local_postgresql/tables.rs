@@ -6,17 +6,17 @@ use super::figures;
 use crate::report::{Detail, Published, TableSpec};
 
 const EMPTIED: &str = "\
-their ops/sec are barrier ops, so that 137 at 100 callers are 13,726 calls/s. Every write \
-benchmark there empties the table first: neither the dataset nor past events play a part.";
+their ops/sec are barrier ops: 137 at 100 callers are 13,726 calls/s. Every write benchmark there \
+empties the table first, so neither the dataset nor past events play a part.";
 
 const EMPTIED_AND_COUNTED: &str = "\
-their ops/sec column holds the number of iterations that the benchmark ran, no rate; recomputed \
-here from the printed latency. Every write benchmark there empties the table first: neither the \
+their ops/sec column has the number of iterations instead of a rate; the rate here is computed \
+from the printed latency. Every write benchmark there empties the table first, so neither the \
 dataset nor past events play a part.";
 
 const BARRIER: &str = "\
-their ops/sec are barrier ops; at 100 callers a hundred times as many calls were made. The op reads \
-100 events written for it, whatever the dataset.";
+their ops/sec are barrier ops; at 100 callers an op is 100 calls. The op reads 100 events written \
+for it, independent of the dataset.";
 
 /// The tables in ns and bytes.
 pub(super) const NS: [Detail; 4] = [
@@ -99,8 +99,9 @@ pub(super) const MS: [Detail; 6] = [
             published: Published::Figures(&figures::APPEND_IF_CONFLICT_MS),
         },
         correction: "\
-their rows never conflict: all calls append. The rows with true conflicts stand beside them. Their \
-ops/sec column holds the number of iterations, no rate; recomputed here from the printed latency.",
+their rows never conflict: all calls append. The rows with true conflicts are shown next to them. \
+Their ops/sec column has the number of iterations instead of a rate; the rate here is computed from \
+the printed latency.",
         chart: Some("append-if-conflict"),
     },
     Detail {
@@ -112,8 +113,8 @@ ops/sec column holds the number of iterations, no rate; recomputed here from the
             published: Published::Figures(&figures::PROJECTION_MS),
         },
         correction: "\
-their ops/sec column holds the number of iterations, no rate; recomputed here from the printed \
-latency. The op folds exactly 100 events written for it, whatever the dataset.",
+their ops/sec column has the number of iterations instead of a rate; the rate here is computed \
+from the printed latency. The op folds exactly 100 events written for it, independent of the dataset.",
         chart: Some("projection"),
     },
     Detail {
@@ -126,9 +127,10 @@ latency. The op folds exactly 100 events written for it, whatever the dataset.",
         },
         correction: "\
 their memory and allocations are copied from Project's and ProjectStream's rows (the ns table has \
-32,850 B and 497 allocations for Query). QueryStream takes the first event only and leaves the \
+32,850 B and 497 allocations for Query). QueryStream takes the first event only and drops the \
 stream; on the dataset it reads the stream to its end. Query returns 34 of 100 events. Their \
-ops/sec column holds the number of iterations, no rate; recomputed here from the printed latency.",
+ops/sec column has the number of iterations instead of a rate; the rate here is computed from the \
+printed latency.",
         chart: Some("read"),
     },
     Detail {
@@ -140,8 +142,8 @@ ops/sec column holds the number of iterations, no rate; recomputed here from the
             published: Published::Figures(&figures::PROJECTION_LIMITS_MS),
         },
         correction: "\
-their ops/sec column holds the number of iterations, no rate; recomputed here from the printed \
-latency. A call that is refused at the limit of five counts as a call, here and there.",
+their ops/sec column has the number of iterations instead of a rate; the rate here is computed \
+from the printed latency. A call that is refused at the limit of five counts as a call on both pages.",
         chart: Some("projection-limits"),
     },
 ];

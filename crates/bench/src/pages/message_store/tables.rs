@@ -10,7 +10,7 @@ use crate::report::{
 };
 use crate::row::{Reading, TableId};
 
-/// A table under its heading, and what one op of its rows is.
+/// A table with its heading, and one op of its rows in words.
 pub(super) struct TitledTable {
     title: &'static str,
     spec: TableSpec,
@@ -130,11 +130,11 @@ pub(super) const SEED: [TitledTable; 3] = [
     seed("GetCategoryMessages (100)", super::CATEGORY, &CATEGORIES),
 ];
 
-/// The others.
+/// The rows without a published counterpart.
 pub(super) const OURS: [TitledTable; 4] = [
     ours("Table sizes, 100 categories", super::SIZES),
     ours("Batches", super::BATCHES),
-    ours("Writers at once", super::WRITERS),
+    ours("Concurrent writers", super::WRITERS),
     ours("Reads, decoded", super::DECODED),
 ];
 
@@ -145,7 +145,7 @@ pub(super) const HTTP: LoadTable = LoadTable {
     published: Some(&OVER_HTTP),
 };
 
-/// The Go server's own page of figures, on its machine.
+/// The figures of the Go server's page, on its machine.
 const OVER_HTTP: PublishedText = PublishedText {
     machine: "Published (the Go server's page, its machine)",
     rows: &[

@@ -1,4 +1,4 @@
-//! The published targets beside what was measured.
+//! The published targets next to the measured figures.
 
 use super::{CATEGORY, STREAM, WRITE, heading};
 use crate::report::{Section, Table, View, number};
@@ -7,7 +7,7 @@ use crate::row::{Reading, TableId};
 
 struct Target {
     backend: &'static str,
-    /// As published: less than so many milliseconds.
+    /// The published target: less than this many milliseconds.
     at_most_ms: f64,
     published: &'static str,
 }
@@ -72,7 +72,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
 
 impl Target {
     fn line(&self, rows: &[&RowResult]) -> Vec<String> {
-        // The row without a variant: the backend's default.
+        // The row without a variant is the backend's default configuration.
         let row = rows
             .iter()
             .find(|row| row.declared.dataset == self.backend && row.declared.variant.is_none());

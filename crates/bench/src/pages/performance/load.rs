@@ -1,4 +1,4 @@
-//! The load runs of a server, and the library doing the same.
+//! The load runs against a server, and the same work without HTTP.
 
 use super::figures;
 use crate::report::{LoadTable, Section, View};
@@ -8,17 +8,17 @@ use crate::row::TableId;
 pub const WEB_APP: TableId = TableId("performance_web_app");
 /// The same requests at a fixed rate.
 pub const FIXED_RATE: TableId = TableId("performance_fixed_rate");
-/// Single operations, each connection the next request when the last is answered.
+/// Single operations: each connection sends its next request when the last one is answered.
 pub const CLOSED: TableId = TableId("performance_closed");
 
 const READING: &str = "\
-The demo server runs in a process of its own; it, PostgreSQL and the callers share the machine's \
-cores. A caller has a connection that is kept open (HTTP/1.1 over loopback TCP). **p50** and **p99** \
-are of the time from sending a request to the end of its answer, **from intended** of the time from the \
-moment it was due, whether or not a caller was free. **Success** is the share of the requests whose \
-answer was 200 and said what it had to say: a condition that must fail counts as a success only where \
-it failed (**refused as foreseen**). **Library** is the same work without HTTP: as many callers in this \
-process, straight to the store.";
+The demo server runs as a separate process. The server, PostgreSQL and the callers share the machine's \
+cores. Each caller has an open connection (HTTP/1.1 over loopback TCP). **p50** and **p99** are \
+percentiles of the time from sending a request to the end of its answer; **from intended** counts from \
+the moment when the request was due, even if no caller was free. **Success** is the share of requests \
+answered with 200 and the expected content: if a condition must fail, only a refusal is a success \
+(**refused as expected**). **Library** is the same work without HTTP: the same number of callers in \
+this process, straight to the store.";
 
 struct Part {
     title: &'static str,
@@ -35,14 +35,14 @@ const PARTS: [Part; 3] = [
             published: Some(&figures::WEB_APP),
         },
         note: "\
-Up to 100 users come and go by the published ramp, draw a request, ask it, and pause for 20 to 100 ms; \
-**allowed/s** is the rate that these pauses would allow if answers took no time. The ramp takes 4 min \
-20 s in the full profile and 15 s in the quick one; the library's users come and go faster. Pauses end \
-on the next millisecond of the runtime's timer, which costs about 1 ms of each.
+Up to 100 users come and go along the published ramp. Each draws a request, sends it, and pauses for 20 \
+to 100 ms. **Allowed/s** is the rate that these pauses would allow if answers took no time. The ramp \
+takes 4 min 20 s in the full profile and 10 s in the quick one; the library's users have a shorter ramp. \
+A pause ends on the next millisecond of the runtime's timer, which adds about 1 ms.
 
-The published success rates count successes only, so that they can't be other than 100 %: of the eight \
-kinds of reads four are answered 400 there (tags without a colon, a query without items), and counted \
-as well. Here they are answered.",
+The published success rates count only successes, so they are always 100 %. Four of the eight kinds of \
+reads are answered with 400 there (tags without a colon, a query without items), and still counted. This \
+server answers them.",
     },
     Part {
         title: "At a fixed rate",
@@ -52,8 +52,9 @@ as well. Here they are answered.",
             published: None,
         },
         note: "\
-The same requests fall due at the rate that the pauses of 100 users would allow, whatever the server \
-does: a pause of the server delays requests that are due meanwhile, and their latency has the wait.",
+The same requests fall due at the rate that the pauses of 100 users would allow, independent of the \
+server. If the server stalls, requests that fall due during the stall are late, and their latency \
+includes the wait.",
     },
     Part {
         title: "One operation at a time",
@@ -63,8 +64,8 @@ does: a pause of the server delays requests that are due meanwhile, and their la
             published: None,
         },
         note: "\
-Each connection sends its next request when the last is answered: the most that the machine does for so \
-many connections.",
+Each connection sends its next request when the last one is answered. This is the highest rate of the \
+machine for this number of connections.",
     },
 ];
 

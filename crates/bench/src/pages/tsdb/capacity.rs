@@ -4,7 +4,7 @@ use crate::report::number::whole;
 use crate::report::{Section, Table, View};
 use crate::row::Reading;
 
-/// What the measured figures would mean for a device; nothing here is measured itself.
+/// Estimates for a device, computed from measured figures.
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let headings = ["Estimate", "here", "Published"];
     let number = |value: Option<f64>| value.map_or(NOT_MEASURED.to_owned(), whole);
@@ -13,10 +13,9 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     vec![
         Section::Table(Table::of_text(&headings, lines.to_vec())),
         Section::Text(
-            "Computed from this run: sensors are the single writes (JSON, one thread) of one interval; \
-             points are the memory divided by the bytes a point of 1,000 series with 1,000 points \
-             each, all of the memory for the engine. Published are 2.5M points in 512 MB and 40M in \
-             8 GB."
+            "Computed from this run. Sensors: the single writes (JSON, one thread) per interval. Points: \
+             the memory divided by the bytes per point of 1,000 series with 1,000 points each, with \
+             all memory for the engine. The published page has 2.5M points in 512 MB and 40M in 8 GB."
                 .to_owned(),
         ),
     ]

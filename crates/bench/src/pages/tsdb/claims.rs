@@ -25,14 +25,14 @@ const CLAIMS: [[&str; 5]; 4] = [
 /// The published comparison, with our row.
 pub(super) fn comparison(view: &View<'_>) -> Vec<Section> {
     let seed = Reading::AsInTheSeed;
-    let of = |table, operation| {
+    let time = |table, operation| {
         mean_ns(view, table, seed, operation).map_or(NOT_MEASURED.to_owned(), duration)
     };
     let mut lines = vec![vec![
         "This engine (measured here)".to_owned(),
-        of(WRITE, "Single Write"),
-        of(WRITE, "Batch 100"),
-        of(QUERY, "Medium Range"),
+        time(WRITE, "Single Write"),
+        time(WRITE, "Batch 100"),
+        time(QUERY, "Medium Range"),
         "In-memory, with a log on request".to_owned(),
     ]];
     lines.extend(CLAIMS.map(|claim| claim.map(str::to_owned).to_vec()));
@@ -47,14 +47,14 @@ pub(super) fn comparison(view: &View<'_>) -> Vec<Section> {
         Section::Table(Table::of_text(&headings, lines)),
         Section::Text(
             "The lines of InfluxDB, Prometheus and TimescaleDB are claims of the published page \
-             without a benchmark. Databases that were measured beside this engine stand under \
-             *Figures to reach*."
+             without a benchmark. Databases that were measured next to this engine are listed under \
+             *Goals*."
                 .to_owned(),
         ),
     ]
 }
 
-/// Each announced effect of the published page beside what it came to here.
+/// The announced effects of the published page next to the measured ones.
 pub(super) fn optimizations(view: &View<'_>) -> Vec<Section> {
     let seed = Reading::AsInTheSeed;
     let allocations = |operation| {
@@ -73,7 +73,7 @@ pub(super) fn optimizations(view: &View<'_>) -> Vec<Section> {
             "-30% allocations, -15% latency",
             pooled.map(|(single, batch)| {
                 format!(
-                    "{} allocations for a point, {} for a thousand: buffers are kept",
+                    "{} allocations for one point, {} for a thousand: buffers are reused",
                     whole(single),
                     whole(batch)
                 )
@@ -84,7 +84,7 @@ pub(super) fn optimizations(view: &View<'_>) -> Vec<Section> {
             "-40% parsing overhead",
             parsing.map(|(json, engine)| {
                 format!(
-                    "{} of {} for a batch of 1,000 are not the engine's",
+                    "{} of {} for a batch of 1,000 are outside the engine",
                     duration(json - engine),
                     duration(json)
                 )
@@ -116,7 +116,7 @@ fn batch_ns(view: &View<'_>, table: crate::row::TableId, operation: &str) -> Opt
     mean_ns(view, table, Reading::OnTheDataset, operation)
 }
 
-/// Against 16 bytes for time and value.
+/// Compared with 16 bytes for time and value.
 fn compression(view: &View<'_>) -> Option<String> {
     let facts = view.facts();
     let size = facts

@@ -4,7 +4,7 @@ use crate::report::{Bar, Chart, Section, Table, View};
 use crate::result::RowResult;
 use crate::row::Reading;
 
-/// What a million points occupy: the peak of the rows that fill an engine.
+/// The memory of a million points: the peak of the rows that fill an engine.
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let lines: Vec<Vec<String>> = view
         .table(HEAP, Reading::OnTheDataset)
@@ -22,14 +22,14 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
             ]
         })
         .collect();
-    let headings = ["Data", "Points", "Live heap", "Bytes a point"];
+    let headings = ["Data", "Points", "Live heap", "Bytes per point"];
     vec![
         Section::Table(Table::of_text(&headings, lines)),
         Section::Text(
-            "The most memory in use while an engine is filled: blocks, heads, labels and index, and \
-             what filling itself needs. The published page has 197 bytes a point, which is the \
-             garbage of a query; resident it has 57 with shared tags, 393 with a map of tags for \
-             each point. Sealed blocks alone stand in the list at the top."
+            "The maximum memory in use while an engine is filled: blocks, heads, labels, index, and \
+             temporary memory of the writes. The published page has 197 bytes per point, which is the \
+             garbage of a query. Its resident size is 57 bytes with shared tags and 393 with a map of \
+             tags per point. The size of sealed blocks alone is in the list at the top."
                 .to_owned(),
         ),
     ]
@@ -39,7 +39,7 @@ pub(super) fn peak_bytes(row: &RowResult) -> Option<f64> {
     Some(row.figures()?.peak_bytes as f64)
 }
 
-/// The published page's charts: queries by size, writes by the size of the batch.
+/// The published page's charts: queries by size, writes by batch size.
 pub(super) fn scaling(view: &View<'_>) -> Vec<Section> {
     let seed = Reading::AsInTheSeed;
     let queries = [
@@ -49,11 +49,11 @@ pub(super) fn scaling(view: &View<'_>) -> Vec<Section> {
     ];
     let lines = queries.map(|(table, operation, points, published)| {
         let mean = mean_ns(view, table, seed, operation);
-        let of = |text: &dyn Fn(f64) -> String| mean.map_or(NOT_MEASURED.to_owned(), text);
+        let cell = |text: &dyn Fn(f64) -> String| mean.map_or(NOT_MEASURED.to_owned(), text);
         vec![
             whole(points),
-            of(&duration),
-            of(&|ns| duration(ns / points)),
+            cell(&duration),
+            cell(&|ns| duration(ns / points)),
             published.to_owned(),
         ]
     });
@@ -73,7 +73,7 @@ pub(super) fn scaling(view: &View<'_>) -> Vec<Section> {
             })
         });
     let bars: Vec<Bar> = bars.collect();
-    let headings = ["Points of a query", "Latency", "a point", "Published"];
+    let headings = ["Points of a query", "Latency", "per point", "Published"];
     let mut sections = vec![Section::Table(Table::of_text(&headings, lines.to_vec()))];
     if !bars.is_empty() {
         sections.push(Section::Chart(Chart {

@@ -56,7 +56,7 @@ const fn alone(title: &'static str, id: TableId, chart: Option<&'static str>) ->
             ours: OURS_ALONE,
             published: Published::Nothing,
         },
-        correction: "there are none of these ops.",
+        correction: "there are none for these ops.",
         chart,
     }
 }
@@ -66,8 +66,9 @@ const WRITE: Detail = published(
     super::WRITE,
     &figures::WRITE,
     "\
-they are of the handler in the process, no socket, and of a store that appends to a list whatever the \
-timestamp. Their concurrent rows have as many callers as that machine has threads; ours have two.",
+they come from the handler in the process, without a socket, and from a store that appends to a list \
+without looking at timestamps. Their concurrent rows have one caller per thread of that machine; ours \
+have two.",
     Some("write"),
 );
 
@@ -79,7 +80,7 @@ const MEMORY: Detail = Detail {
         ours: &[Column::Published],
         published: Published::Text(&figures::MEMORY),
     },
-    correction: "what one op allocates, not what a point occupies.",
+    correction: "they are the allocations of one op, not the size of a point.",
     chart: None,
 };
 
@@ -88,8 +89,8 @@ const QUERY: Detail = published(
     super::QUERY,
     &figures::QUERY,
     "\
-3.6k queries/s of the small range is a slip: 27 µs are 37k. Every query returns all points that \
-there are, whatever its range.",
+3.6k queries/s of the small range is a slip: 27 µs are 37k. Every query returns all points, \
+independent of its range.",
     Some("query"),
 );
 
@@ -98,10 +99,10 @@ const HTTP: Detail = published(
     super::HTTP,
     &figures::HTTP,
     "\
-of a handler that writes to a recorder, the request made within the op, without a socket. The row \
-without a name in brackets is the function that makes the answer; *handler* is the server's own, its \
-request made within the op as there; *router* sends the same request through all that the server \
-does for one: counters, bounds, tokens, routes.",
+they come from a handler that writes to a recorder, without a socket; the op includes making the \
+request. The row without a name in brackets is the function that makes the answer. *handler* is the \
+server's handler, and the op includes making the request. *router* sends the same request through all \
+layers of the server: counters, bounds, tokens, routes.",
     None,
 );
 
@@ -110,8 +111,8 @@ const STRESS: Detail = published(
     super::STRESS,
     &figures::STRESS,
     "\
-\"197 bytes/point\" is what the query of a million points allocates, divided by a million; it is not \
-what a point occupies. \"1000x\" is a thousand callers a thread; ours are a thousand threads.",
+\"197 bytes/point\" is the memory that a query of a million points allocates, divided by a million. It \
+is not the size of a point. \"1000x\" is a thousand callers per thread; ours are a thousand threads.",
     Some("stress"),
 );
 
@@ -128,7 +129,7 @@ pub(super) const CHAPTERS: [(&str, &[Detail]); 4] = [
     ("Allocations", &[MEMORY]),
     ("Large and many", &[STRESS]),
     (
-        "The engine's own calls",
+        "The engine's API",
         &[
             alone("Writes", super::ENGINE_WRITE, Some("engine-write")),
             alone("Writes with a log, replay and restart", super::LOG, None),

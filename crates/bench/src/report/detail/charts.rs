@@ -3,7 +3,7 @@ use crate::report::{Bar, Chart, View};
 use crate::result::{Figures, RowResult};
 use crate::row::Reading;
 
-/// Calls per second of both readings, and the latencies of calls on the dataset.
+/// Charts of the calls per second of both readings, and of the latencies on the dataset.
 pub(super) fn charts(detail: &Detail, view: &View<'_>) -> Vec<Chart> {
     let Some(name) = detail.chart else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn charts(detail: &Detail, view: &View<'_>) -> Vec<Chart> {
         ),
         chart(
             "latency-dataset",
-            "µs a call, on the dataset",
+            "µs per call, on the dataset",
             &["p50", "p99"],
             bars(&dataset, latencies),
         ),

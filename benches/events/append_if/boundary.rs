@@ -1,0 +1,172 @@
+//! The conditions of the boundary rows.
+
+use crate::support::appender::{Appender, outcome};
+use crate::support::content::Content;
+use crate::support::million::{self, HOT_TAG};
+use crate::support::rows;
+use bench::pages::local_postgresql as page;
+use bench::{AsyncOp, BoxError, Expect, Op, Outcome, Row};
+use course_enrollment::EnrollmentCompleted;
+use dcb_core::{AppendCondition, Event, EventStore as _, Query};
+
+/// The distance of a condition's `after` from the head, in events.
+const BEHIND: u64 = 1_000;
+
+/// A condition under which each call appends a new course.
+#[derive(Clone, Copy)]
+pub(crate) struct Boundary {
+    variant: &'static str,
+    excluded: Excluded,
+    /// True if the condition looks at the last [`BEHIND`] events only.
+    near: bool,
+}
+
+/// The events that the condition forbids.
+#[derive(Clone, Copy)]
+enum Excluded {
+    /// The course that the call appends: its type and both tags.
+    Own,
+    /// An enrollment of a student with few enrollments.
+    Cold,
+    /// An enrollment with the hot tag.
+    Hot,
+    /// An event with the hot tag and a type that no event has.
+    HotNever,
+    /// An enrollment with the hot tag, of a student without such an enrollment.
+    HotAndCold,
+}
+
+pub(crate) const OWN_NEAR: Boundary = Boundary {
+    variant: "type and 2 tags, after",
+    excluded: Excluded::Own,
+    near: true,
+};
+pub(crate) const OWN_ALL: Boundary = Boundary {
+    variant: "type and 2 tags, no after",
+    excluded: Excluded::Own,
+    near: false,
+};
+pub(crate) const COLD: Boundary = Boundary {
+    variant: "cold tag",
+    excluded: Excluded::Cold,
+    near: true,
+};
+pub(crate) const HOT: [Boundary; 4] = [
+    Boundary {
+        variant: "hot tag, after near the head",
+        excluded: Excluded::Hot,
+        near: true,
+    },
+    Boundary {
+        variant: "hot tag, rejected",
+        excluded: Excluded::Hot,
+        near: false,
+    },
+    Boundary {
+        variant: "hot tag, type that never matches",
+        excluded: Excluded::HotNever,
+        near: false,
+    },
+    Boundary {
+        variant: "hot tag paired with a cold tag",
+        excluded: Excluded::HotAndCold,
+        near: false,
+    },
+];
+
+impl Boundary {
+    /// A row whose callers make `turns` appends each; `log` names the log in words.
+    pub(crate) fn row(self, dataset: &str, callers: usize, turns: usize, log: &str) -> Row {
+        let variant = match turns {
+            1 => self.variant.to_owned(),
+            _ => format!("{}, {}", self.variant, rows::turns_variant(turns)),
+        };
+        let row = Row::new("AppendIf", dataset)
+            .on_the_dataset()
+            .variant(variant)
+            .concurrency(callers)
+            .events(turns as u64)
+            .one_op(format!(
+                "{} of 1 CourseOffered under the condition that {}{}; {log}",
+                rows::calls_in_turn(callers, turns, "append", "appends"),
+                self.excluded.text(),
+                if self.near {
+                    " among the last 1,000 events"
+                } else {
+                    ""
+                },
+            ))
+            .fills(page::APPEND_IF_MS);
+        if self.is_met() {
+            row.expect(Expect::AllRefused)
+        } else {
+            row
+        }
+    }
+
+    /// True if the log holds a forbidden event, so every call is refused.
+    fn is_met(self) -> bool {
+        matches!((self.excluded, self.near), (Excluded::Hot, false))
+    }
+
+    /// The op of [`row`](Self::row).
+    pub(crate) fn op(self, set_up: AsyncOp<Appender>, content: Content, turns: usize) -> Op {
+        set_up.call(move |appender, call| async move {
+            for _ in 1..turns {
+                self.append(&appender, content, call.worker).await?;
+            }
+            self.append(&appender, content, call.worker).await
+        })
+    }
+
+    async fn append(
+        self,
+        appender: &Appender,
+        content: Content,
+        worker: usize,
+    ) -> Result<Outcome, BoxError> {
+        let course = appender.workload.course();
+        let query = self.excluded.query(content, &course, worker)?;
+        let after = self.near.then(|| appender.behind_head(BEHIND)).flatten();
+        let condition = AppendCondition::fail_if(query).after(after);
+        let appended = appender.store.events.append_if(course, condition).await;
+        if let Ok(appended) = &appended {
+            appender.observe(appended);
+        }
+        outcome(appended)
+    }
+}
+
+impl Excluded {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Own => "no event of this type with its own course id and category is there",
+            Self::Cold => "no enrollment of a student who has a few is there",
+            Self::Hot => "no enrollment with a tag that over 100,000 carry is there",
+            Self::HotNever => {
+                "no event with a tag that over 100,000 carry and a type that never occurs is there"
+            }
+            Self::HotAndCold => {
+                "no enrollment with a tag that over 100,000 carry is there of a student who has a \
+                 few without it"
+            }
+        }
+    }
+
+    fn query(self, content: Content, course: &Event, caller: usize) -> Result<Query, BoxError> {
+        let query = Query::builder();
+        let query = match self {
+            Self::Own => query.event_type(course.event_type()).tags(course.tags()),
+            Self::Cold => query
+                .event_type(EnrollmentCompleted::TYPE)
+                .tag(million::cold_tag(content, caller)),
+            Self::Hot => query.event_type(EnrollmentCompleted::TYPE).tag(HOT_TAG),
+            Self::HotNever => query.event_type("EnrollmentWithdrawn").tag(HOT_TAG),
+            Self::HotAndCold => query
+                .event_type(EnrollmentCompleted::TYPE)
+                .tag(HOT_TAG)
+                .tag(million::cold_tag(content, caller)),
+        };
+        Ok(query.build()?)
+    }
+}

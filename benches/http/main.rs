@@ -1,0 +1,33 @@
+//! The benches of the demo server's three interfaces. A program of their own, because the server
+//! under load is this same program, started a second time: see [`process`].
+
+#[allow(dead_code, reason = "shared with the program of the message store")]
+#[path = "../messages/message_store/backends.rs"]
+mod backends;
+mod events;
+mod loads;
+mod messages;
+#[path = "../series/points/mod.rs"]
+mod points;
+mod process;
+mod series;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+use support::server::Servers;
+
+fn main() -> ExitCode {
+    if let Some(code) = process::serve_if_asked() {
+        return code;
+    }
+    let servers = Servers::default();
+    bench::targets(
+        "http",
+        &[
+            ("http_events", &|target| events::declare(target, &servers)),
+            ("http_messages", &messages::declare),
+            ("http_series", &series::declare),
+        ],
+    )
+}

@@ -1,0 +1,16 @@
+//! The tests that count allocations. They have a process of their own, because the counter sees all
+//! threads of the process.
+
+#[path = "../it/common.rs"]
+mod common;
+mod pass;
+mod scope;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static COUNTING: Mutex<()> = Mutex::new(());
+
+/// Lets one test count at a time.
+fn counting() -> MutexGuard<'static, ()> {
+    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,337 @@
+//! Loads: the times of calls, the counts, and their page.
+
+use crate::common::{FIRST, Folders};
+use bench::load::{
+    Direct, DirectService, Exchange, Exchanges, HttpService, Load, LoadFigures, Ramp, Schedule,
+    Stage,
+};
+use bench::report::{LIBRARY, LoadTable, Page, Section, View, goals_table};
+use bench::{BoxError, Error, Goal, Outcome, Row, TableId, Target, measure};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn closed(callers: usize) -> Schedule {
+    Schedule::Closed {
+        callers,
+        warm_up: Duration::ZERO,
+        time: 30 * MS,
+    }
+}
+
+/// A load of instant calls. `outcome` gets the number of a call and returns its outcome.
+fn counted(
+    schedule: Schedule,
+    outcome: impl Fn(usize) -> Result<Outcome, BoxError> + Clone + Send + Sync + 'static,
+) -> Load {
+    Load::new(schedule, move || {
+        let outcome = outcome.clone();
+        let made = Arc::new(AtomicUsize::new(0));
+        async move {
+            Ok(DirectService::new(move |_| {
+                let (outcome, made) = (outcome.clone(), Arc::clone(&made));
+                move || {
+                    let outcome = outcome(made.fetch_add(1, Ordering::SeqCst));
+                    Direct::new(async move { outcome })
+                }
+            }))
+        }
+    })
+}
+
+#[tokio::test]
+async fn each_call_is_counted_by_outcome() {
+    let outcome = |number| match number {
+        3 => Err("the fourth".into()),
+        4 => Err("the fifth".into()),
+        even if even % 2 == 0 => Ok(Outcome::Refused),
+        _ => Ok(Outcome::Success),
+    };
+    let schedule = Schedule::Closed {
+        callers: 1,
+        warm_up: Duration::ZERO,
+        time: 200 * MS,
+    };
+    let figures = counted(schedule, outcome).run().await.unwrap();
+    assert_eq!(figures.failed, 2, "{figures:?}");
+    assert_eq!(figures.first_failure.as_deref(), Some("the fourth"));
+    let LoadFigures {
+        calls,
+        successes,
+        refused,
+        failed,
+        ..
+    } = figures;
+    assert_eq!(successes + refused + failed, calls);
+    assert!(successes.abs_diff(refused) <= 2, "{figures:?}");
+    assert!(figures.success_rate() < 1.0);
+}
+
+#[tokio::test]
+async fn warm_up_calls_are_not_counted() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&made);
+    let schedule = Schedule::Closed {
+        callers: 2,
+        warm_up: 30 * MS,
+        time: 30 * MS,
+    };
+    let outcome = move |_| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        Ok(Outcome::Success)
+    };
+    let figures = counted(schedule, outcome).run().await.unwrap();
+    assert!(figures.calls > 0);
+    assert!(figures.calls < made.load(Ordering::SeqCst) as u64);
+}
+
+/// Coordinated omission: while the only caller waits for a slow answer, further calls fall due. A
+/// generator that starts a clock when a call is made sees only one slow call.
+#[tokio::test]
+async fn stall_delays_all_calls_due_during_it() {
+    let schedule = Schedule::Open {
+        per_second: 200.0,
+        callers: 1,
+        time: 500 * MS,
+    };
+    let load = Load::new(schedule, || async {
+        let first = Arc::new(AtomicUsize::new(0));
+        Ok(DirectService::new(move |_| {
+            let first = Arc::clone(&first);
+            move || {
+                let stall = match first.fetch_add(1, Ordering::SeqCst) {
+                    0 => 400 * MS,
+                    _ => Duration::ZERO,
+                };
+                Direct::new(async move {
+                    tokio::time::sleep(stall).await;
+                    Ok(Outcome::Success)
+                })
+            }
+        }))
+    });
+    let figures = load.run().await.unwrap();
+    assert_eq!(figures.calls, 100, "every due call is made");
+    assert_eq!(figures.allowed_per_second, Some(200.0));
+    let intended = figures.from_intended.unwrap();
+    assert!(intended.p50_ns > 10 * figures.service.p50_ns, "{figures:?}");
+    assert_eq!(figures.latency(), &intended);
+}
+
+#[tokio::test]
+async fn calls_without_free_caller_count_as_failed() {
+    let schedule = Schedule::Open {
+        per_second: 1_000.0,
+        callers: 1,
+        time: 20 * MS,
+    };
+    let load = Load::new(schedule, || async {
+        Ok(DirectService::new(|_| {
+            || {
+                Direct::new(async {
+                    tokio::time::sleep(100 * MS).await;
+                    Ok(Outcome::Success)
+                })
+            }
+        }))
+    });
+    let figures = load.run().await.unwrap();
+    assert_eq!((figures.calls, figures.successes), (20, 1));
+    assert_eq!(figures.failed, 19);
+}
+
+#[tokio::test]
+async fn each_user_of_ramp_calls_and_pauses() {
+    let stage = |users| Stage {
+        takes: 100 * MS,
+        users,
+    };
+    let ramp = Ramp::new([stage(10), stage(10), stage(0)]);
+    let users = Arc::new(AtomicUsize::new(0));
+    let came = Arc::clone(&users);
+    let load = Load::new(Schedule::Users(ramp.clone()), move || {
+        let came = Arc::clone(&came);
+        async move {
+            Ok(DirectService::new(move |_| {
+                let (came, mut first) = (Arc::clone(&came), true);
+                move || {
+                    came.fetch_add(usize::from(first), Ordering::SeqCst);
+                    first = false;
+                    Direct::new(async { Ok(Outcome::Success) }).pause(10 * MS)
+                }
+            }))
+        }
+    });
+    let figures = load.run().await.unwrap();
+    assert_eq!(users.load(Ordering::SeqCst), 10, "each user calls");
+    // All users' time divided by the pause, plus one call per user before its first pause.
+    let most = ramp.user_time().as_millis() as u64 / 10 + 10;
+    assert!(figures.calls <= most, "{figures:?}");
+    assert!(figures.allowed_per_second.is_some() && figures.from_intended.is_none());
+}
+
+/// A server with a different answer for each path. It counts its connections.
+async fn server(connections: Arc<AtomicUsize>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            connections.fetch_add(1, Ordering::SeqCst);
+            let service = service_fn(|request: Request<Incoming>| async move {
+                let response = match request.uri().path() {
+                    "/busy" => Response::builder().status(503),
+                    "/close" => Response::builder().header("connection", "close"),
+                    _ => Response::builder(),
+                };
+                let body = Full::new(Bytes::from_static(b"an answer"));
+                Ok::<_, Infallible>(response.body(body).unwrap())
+            });
+            let serving = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(serving.serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    address
+}
+
+async fn over_http(callers: usize, path: &'static str) -> (LoadFigures, usize) {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let address = server(Arc::clone(&connections)).await;
+    let load = Load::new(closed(callers), move || async move {
+        let exchanges = move |_| -> Exchanges {
+            Box::new(move || {
+                Exchange::post(path, "a request").judge(|answer| match &*answer.body {
+                    b"an answer" => Ok(Outcome::Success),
+                    other => Err(format!("{other:?}").into()),
+                })
+            })
+        };
+        Ok(HttpService::new(address, exchanges, ()))
+    });
+    let figures = load.run().await.unwrap();
+    (figures, connections.load(Ordering::SeqCst))
+}
+
+#[tokio::test]
+async fn caller_keeps_its_connection() {
+    let (figures, connections) = over_http(3, "/").await;
+    assert!(figures.calls > 3, "{figures:?}");
+    assert_eq!(figures.successes, figures.calls, "{figures:?}");
+    assert_eq!(connections, 3);
+}
+
+#[tokio::test]
+async fn status_other_than_200_counts_as_failed() {
+    let (figures, _) = over_http(1, "/busy").await;
+    assert_eq!(figures.failed, figures.calls);
+    let failure = figures.first_failure.unwrap();
+    assert_eq!(failure, "/busy answered 503 Service Unavailable: an answer");
+}
+
+#[tokio::test]
+async fn connection_closed_by_server_is_reopened() {
+    let (figures, connections) = over_http(1, "/close").await;
+    assert!(figures.successes > 1, "{figures:?}");
+    assert!(connections > 1);
+}
+
+const TABLE: TableId = TableId("loads");
+
+const PAGE: Page = Page {
+    slug: "toy",
+    title: "Loads",
+    targets: &["alpha"],
+    body,
+};
+
+fn body(view: &View<'_>) -> Vec<Section> {
+    let table = LoadTable {
+        id: TABLE,
+        store: "Store",
+        published: None,
+    };
+    let mut sections = table.sections(view);
+    sections.push(Section::Table(goals_table(view)));
+    sections
+}
+
+/// A load whose calls fail every second time, and the library's load without failures.
+fn declare(target: &mut Target) -> Result<(), BoxError> {
+    let row = || {
+        let row = Row::new("Ask", "none").concurrency(2);
+        row.one_op("a question").fills(TABLE)
+    };
+    let outcome = |number| match number % 2 {
+        0 => Ok(Outcome::Success),
+        _ => Err("no answer".into()),
+    };
+    let goals = row()
+        .goal(Goal::no_failed_call())
+        .goal(Goal::calls_per_second(1.0))
+        .goal(Goal::share_of_allowed(0.5));
+    target.load(goals, counted(closed(2), outcome));
+    let library = counted(closed(2), |_| Ok(Outcome::Success));
+    target.load(row().variant(LIBRARY), library);
+    Ok(())
+}
+
+#[test]
+fn page_shows_load_next_to_library_and_its_failures() {
+    let folders = Folders::new();
+    let mut settings = folders.settings(FIRST);
+    settings.pages = vec![PAGE];
+    let saved = measure("alpha", settings, declare).unwrap();
+    assert!(saved.partial.is_none() && saved.rows.len() == 2);
+    let page = folders.page().unwrap();
+    let lines: Vec<&str> = page.lines().collect();
+    let heading = "| Operation | Store | Callers | Iterations | Requests/s | p50 | p99 | Success | \
+                   Failed | Library calls/s | Library p50 | Library p99 |";
+    assert!(lines.contains(&heading), "{page}");
+    let of_load = |line: &&&str| line.starts_with("| Ask | none | 2 |");
+    assert_eq!(lines.iter().filter(of_load).count(), 1, "{page}");
+    assert!(page.contains("- **Ask/none/C2/E1**: no answer"), "{page}");
+    let goal = |bound: &str| {
+        let line = lines.iter().find(|line| line.contains(bound));
+        *line.unwrap_or_else(|| panic!("{bound} is not in {page}"))
+    };
+    assert!(goal("at most 0 failed calls").ends_with("| no |"));
+    assert!(goal("at least 1 calls/s").ends_with("| yes |"));
+    // A closed schedule has no allowed rate.
+    assert!(goal("at least 0.5 of").ends_with("| not known |"));
+}
+
+#[test]
+fn smoke_run_ends_at_failed_call() {
+    let folders = Folders::new();
+    let mut settings = folders.settings(FIRST);
+    settings.profile = bench::Profile::smoke();
+    let error = measure("alpha", settings, declare).unwrap_err();
+    assert!(
+        matches!(&error, Error::Row { id, source }
+            if id == "Ask/none/C2/E1" && source.to_string() == "no answer"),
+        "{error}"
+    );
+}
+
+#[test]
+fn filter_applies_to_loads() {
+    let folders = Folders::new();
+    let mut settings = folders.settings(FIRST);
+    settings.pages = vec![PAGE];
+    settings.criterion = settings.criterion.with_filter(LIBRARY);
+    let saved = measure("alpha", settings, declare).unwrap();
+    let ids: Vec<&str> = saved.rows.iter().map(|row| &*row.id).collect();
+    assert_eq!(ids, ["Ask/none/C2/E1/library"]);
+    assert!(saved.partial.is_some());
+    assert_eq!(folders.page(), None);
+}

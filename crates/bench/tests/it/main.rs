@@ -1,0 +1,10 @@
+//! The tests of the harness: rows, loads, saved runs, pages and comparisons. The tests that count
+//! allocations are in `tests/allocations`.
+
+mod common;
+mod compare;
+mod golden;
+mod load;
+mod measuring;
+mod pages;
+mod settings;
