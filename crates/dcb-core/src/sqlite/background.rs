@@ -1,7 +1,7 @@
 //! Runs blocking work outside the threads of the async runtime.
 //!
 //! The async store waits for a disk or another process only on tokio's blocking pool. A log in memory
-//! never waits, so its work runs in the calling task.
+//! never waits, so its work runs in the calling task. The tests of this module fail without this.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -33,5 +33,29 @@ pub(super) async fn on_blocking_pool<T: Send + 'static>(
         // Panic in the caller's task, as if the work had run there.
         Err(failed) if failed.is_panic() => resume_unwind(failed.into_panic()),
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::sqlite::Config;
+
+    #[tokio::test]
+    async fn work_on_a_file_leaves_the_runtime_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::file(folder.path().join("log.db"));
+        let log = Arc::new(Log::open(config).unwrap());
+        let worker = run(&log, |_| thread::current().id()).await.unwrap();
+        assert_ne!(worker, thread::current().id());
+    }
+
+    #[tokio::test]
+    async fn work_in_memory_stays_in_the_calling_task() {
+        let log = Arc::new(Log::open(Config::memory()).unwrap());
+        let worker = run(&log, |_| thread::current().id()).await.unwrap();
+        assert_eq!(worker, thread::current().id());
     }
 }

@@ -11,8 +11,8 @@
 //! Several processes may append to one file. Correctness depends only on the file: a batch starts with
 //! `BEGIN IMMEDIATE`, which takes SQLite's write lock, and then reads the head. So it sees the commits
 //! of all processes, and positions are dense and in commit order. The keys in memory are derived from
-//! the file and brought up to date before each use. `tests/it/sqlite/races/foreign_transactions.rs`
-//! and `tests/it/sqlite/crash/processes.rs` fail without this.
+//! the file and brought up to date before each use. `tests/it/backends/processes.rs` and
+//! `tests/it/sqlite/races/foreign_transactions.rs` fail without this.
 //!
 //! # Threads
 //!

@@ -3,7 +3,7 @@
 //! The transaction starts with `BEGIN IMMEDIATE` and decides its requests one after the other. Each
 //! request sees the events of the ones before it, so a batch has the same result as its requests in
 //! sequence. Nothing is decided outside the transaction or deferred to a later one.
-//! `tests/it/sqlite/races/batches.rs` fails without this.
+//! `tests/it/backends/batches.rs` fails without this.
 
 use std::time::{Duration, SystemTime};
 
