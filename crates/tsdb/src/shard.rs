@@ -2,7 +2,7 @@
 //!
 //! Invariant: a series begins and ends under its shard's lock, and ends under its own lock too. So
 //! a series found in a locked shard can't end, and two writers can't begin the same series.
-//! `tests/model` and `tests/it/concurrency.rs` fail without it.
+//! `tests/model` fails without it.
 
 use std::sync::Arc;
 

@@ -23,12 +23,12 @@ impl SelectedSeries<'_> {
     /// for second in 0..120 {
     ///     load.append(Sample::new(second * 1000, (second / 60) as f64))?;
     /// }
-    /// let minute = NonZeroU64::new(60_000).unwrap();
+    /// let minute = NonZeroU64::try_from(60_000_u64)?;
     /// for series in db.select(&[Matcher::metric("cpu_load")], 0, 119_999).iter() {
     ///     let averages = series.downsample(minute, Aggregate::Avg);
     ///     assert_eq!(averages, [Sample::new(0, 0.0), Sample::new(60_000, 1.0)]);
     /// }
-    /// # Ok::<(), tsdb::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn downsample(&self, step_ms: NonZeroU64, aggregate: Aggregate) -> Vec<Sample> {
         with_accumulator!(aggregate, |state, finish| {

@@ -2,8 +2,8 @@
 //!
 //! Invariant: locks are taken in the order shard, series, index. A write to a series that a handle
 //! or a batch knows takes the lock of the series alone. Only a snapshot of the log holds several
-//! series locks at once, all in one shard that it has locked. `tests/model` runs into a deadlock
-//! without this order.
+//! series locks at once, all in one shard that it has locked. `tests/model` finds the deadlock of
+//! another order.
 //!
 //! Writers with handles share only the memory counters in [`usage`], which change when a write
 //! allocates, and the log's buffers.

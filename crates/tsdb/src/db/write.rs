@@ -7,7 +7,7 @@
 //!
 //! Invariant: a write is logged before it is applied, both under the lock of its series. So the log
 //! has the entries of a series in the order in which they were applied, and a write that the log
-//! refuses changes nothing. `tests/it/wal/full_disk.rs` and `tests/it/snapshot.rs` fail without it.
+//! refuses changes nothing. `tests/it/wal/full_disk.rs` fails without it.
 
 use std::sync::Arc;
 
