@@ -118,13 +118,13 @@ impl Guard {
     /// Reads the whole body into memory. The permit is its share of the budget.
     async fn body(&self, body: Body) -> Result<(Body, OwnedSemaphorePermit), ApiError> {
         let hint = body.size_hint();
-        let most = match hint.upper() {
+        let max_bytes = match hint.upper() {
             Some(bytes) if bytes > self.max_body_bytes as u64 => return Err(self.too_large()),
             Some(bytes) => bytes as usize,
             // A chunked body does not declare its size, so it reserves the maximum.
             None => self.max_body_bytes,
         };
-        let permits = u32::try_from(most.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+        let permits = u32::try_from(max_bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.bodies)
             .try_acquire_many_owned(permits)
             // Fails at once rather than wait: waiting senders would hold their connections.

@@ -31,6 +31,7 @@ pub(crate) struct Health {
 impl Health {
     /// Probes all stores.
     pub(crate) async fn probe(&self, stores: &Stores) {
+        // A store that hangs must not stop the probes, or the last result would stay forever.
         let found = tokio::time::timeout(LIMIT, ask(stores)).await;
         let answers = match found {
             Ok(Ok(())) => true,

@@ -23,6 +23,7 @@ pub struct Settings {
     pub data: Option<PathBuf>,
 
     /// Store events and messages in this PostgreSQL instead of SQLite.
+    // Hidden in --help, because a URL may contain a password.
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
     pub database_url: Option<String>,
 

@@ -28,7 +28,7 @@ pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
     };
     let hash = TokenHash::of(token);
     let is_of_settings =
-        tokens.is_admin(&hash) || tokens.of_default().is_some_and(|token| token.is(&hash));
+        tokens.is_admin(&hash) || tokens.of_default().is_some_and(|default| default.is(&hash));
     match is_of_settings || namespace_of(token).is_some() {
         true => Ok(()),
         false => Err(invalid_token()),
@@ -45,6 +45,7 @@ impl Caller {
             Some(token) => Self::with_token(app, token).await,
             None if app.tokens.are_needed() => Err(required()),
             None => {
+                // Tells a test client the token of `default`, if the server still knows it.
                 let known = app.namespaces.token_of_default(&app.settings);
                 Ok(Self {
                     is_admin: true,
@@ -60,7 +61,11 @@ impl Caller {
         // namespace.
         let hash = TokenHash::of(token);
         let is_admin = app.tokens.is_admin(&hash);
-        if app.tokens.of_default().is_some_and(|token| token.is(&hash)) {
+        if app
+            .tokens
+            .of_default()
+            .is_some_and(|default| default.is(&hash))
+        {
             return Ok(Self {
                 is_admin: is_admin || app.settings.test_mode,
                 ..Self::of_default(app).await?

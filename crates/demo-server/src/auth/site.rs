@@ -44,6 +44,7 @@ fn is_local_name(host: &str) -> bool {
         // An IPv6 address.
         return true;
     }
+    // The port does not matter: any page can choose it.
     let name = host.split(':').next().unwrap_or_default();
     let name = name.strip_suffix('.').unwrap_or(name);
     let Some((_, last)) = name.rsplit_once('.') else {

@@ -41,6 +41,7 @@ impl EventDto<'_> {
         let tags = self.tags.iter().flatten().map(|tag| &tag.0);
         let event = Event::builder(self.event_type).tags(tags).data(self.data);
         let event = match &self.id {
+            // Clients with an optional id may send an empty string.
             Some(Text(id)) if !id.is_empty() => event.id(event_id(id)),
             _ => event,
         };

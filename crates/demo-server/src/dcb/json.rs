@@ -19,6 +19,7 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ApiErro
                 let message = format!("{field}: {}", located.inner());
                 ApiError::invalid_field(&field, message)
             }
+            // Without a path, the JSON itself is malformed, or the whole body has another type.
             Ok(_) | Err(_) => {
                 ApiError::invalid(format!("the body is not the expected JSON: {failed}"))
             }

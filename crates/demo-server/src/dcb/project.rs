@@ -74,6 +74,7 @@ fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> 
     }
     let mut queries = Vec::with_capacity(actual);
     for (index, projector) in projectors.iter_mut().enumerate() {
+        // Moved out: the response still needs ids and initial states, but no queries.
         let query = std::mem::take(&mut projector.query);
         queries.push(query.into_query(&format!("projectors[{index}].query"))?);
     }

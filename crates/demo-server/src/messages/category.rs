@@ -44,6 +44,7 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         (None, None) => GlobalPosition::START,
         (Some(value), None) => GlobalPosition::new(position("position", value)?),
         (None, Some(value)) => GlobalPosition::new(position("globalPosition", value)?),
+        // Both mean the same here, so two values would contradict each other.
         (Some(_), Some(_)) => return Err(rows::either_position()),
     };
     let mut read = CategoryRead::new().position(from);

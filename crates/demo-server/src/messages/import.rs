@@ -56,6 +56,7 @@ pub(super) async fn import(
     let is_gzip = is_gzip(&headers)?;
     let store = caller.namespace()?.store.clone();
     let slot = app.guard.import()?;
+    // Before the body is read: the client should not send all of it to get this error.
     if !is_forced && store.head().await.map_err(api_error)?.is_some() {
         return Err(ApiError::new(
             StatusCode::CONFLICT,

@@ -79,6 +79,7 @@ impl Parameters {
         let position = self.position()?;
         let group = self.group()?;
         let category = match (given(&self.stream), given(&self.category), all) {
+            // A group shares a category by its streams, so one stream can't be shared.
             (Some(_), None, false) if group.is_some() => {
                 let message = "consumer and size need a category, not a stream";
                 return Err(ApiError::invalid_field("consumer", message));

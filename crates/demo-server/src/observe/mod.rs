@@ -90,6 +90,7 @@ pub(crate) async fn record(State(app): State<Arc<App>>, request: Request, next: 
     let started = Instant::now();
     let response = next.run(request).await;
     route.add(response.status(), started.elapsed());
+    // Counted by status, because the guard and several handlers reject large bodies.
     if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
         app.observed.bodies_refused.fetch_add(1, Ordering::Relaxed);
     }

@@ -35,6 +35,7 @@ impl Rates {
     pub(super) fn advance(&mut self, app: &App, measured: &mut Measured) {
         let next = Self::start(app);
         let elapsed_s = next.at.duration_since(self.at).as_secs_f64();
+        // Saturating: the number of messages falls when a namespace is deleted.
         let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / elapsed_s;
         for (metric, value) in [
             ("registrar_events_rate", rate(self.events, next.events)),

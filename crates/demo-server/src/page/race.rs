@@ -51,6 +51,7 @@ impl EventStore for Race {
         if !self.conditions {
             append.condition = None;
         }
+        // Relaxed: the numbers are read after all students have finished.
         self.tried.fetch_add(1, Ordering::Relaxed);
         let outcome = self.store.submit(append).await;
         if matches!(outcome, Err(Error::Conflict { .. })) {

@@ -117,7 +117,9 @@ impl Field {
         };
         let mut events = vec![
             field.offer(&field.dcb, "With the condition").to_event()?,
-            field.offer(&field.naive, "Without the condition").to_event()?,
+            field
+                .offer(&field.naive, "Without the condition")
+                .to_event()?,
         ];
         for student in &field.students {
             events.push(registration(student).to_event()?);

@@ -58,6 +58,7 @@ pub(super) async fn buildinfo() -> Json<Value> {
         "data": {
             "version": PROMETHEUS,
             "revision": format!("registrar-{}", env!("CARGO_PKG_VERSION")),
+            // Grafana expects all members, also without values.
             "branch": "",
             "buildUser": "",
             "buildDate": "",

@@ -126,6 +126,7 @@ impl Listing {
         };
         let mut found = BTreeSet::new();
         for matchers in selectors {
+            // Without a range, the index alone has the answer.
             if self.range.is_none() {
                 found.extend(all(db, matchers));
                 continue;

@@ -93,6 +93,7 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         let query = Self::of_query(request.uri());
         let kind = request.headers().get(header::CONTENT_TYPE);
         let is_form = kind.is_some_and(|kind| kind.as_bytes().starts_with(FORM));
+        // Grafana posts forms, Prometheus clients mostly send URLs.
         if !is_form || request.body().is_end_stream() {
             return Ok(query);
         }

@@ -90,6 +90,7 @@ fn success(mut value: Value, limit: Option<usize>) -> String {
     let cut = match &mut value {
         Value::Vector(series) => truncate(series, limit),
         Value::Matrix(series) => truncate(series, limit),
+        // Scalars and strings have no series to cut.
         _ => false,
     };
     let mut body = to_json(&Ok(value));

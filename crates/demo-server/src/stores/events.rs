@@ -9,6 +9,7 @@ use dcb_core::{
 };
 
 /// The event store on either backend.
+// An enum, because `EventStore` returns `impl Future` and can't be a trait object.
 #[derive(Clone)]
 pub(crate) enum Events {
     Sqlite(SqliteStore),

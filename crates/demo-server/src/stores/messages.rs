@@ -13,6 +13,7 @@ use message_store::{
 /// The namespaces of messages on either backend.
 pub(crate) enum MessageNamespaces {
     Sqlite(SqliteNamespaces),
+    // Boxed, because it is much larger than the other variant.
     Postgres(Box<PostgresNamespaces>),
 }
 

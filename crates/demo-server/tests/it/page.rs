@@ -180,15 +180,15 @@ async fn each_rule_rejects_with_its_code() {
     assert_refused(&full, StatusCode::CONFLICT, "COURSE_FULL");
 
     let free: Vec<_> = courses.iter().filter(|id| **id != small["id"]).collect();
-    let most = board["students"][0]["maxCourses"]
+    let max_courses = board["students"][0]["maxCourses"]
         .as_u64()
         .expect("it is a number") as usize;
-    for course in &free[..most] {
+    for course in &free[..max_courses] {
         enroll(&client, &students[0], course).await.ok();
     }
     let again = enroll(&client, &students[0], free[0]).await;
     assert_refused(&again, StatusCode::CONFLICT, "ALREADY_ENROLLED");
-    let too_many = enroll(&client, &students[0], free[most]).await;
+    let too_many = enroll(&client, &students[0], free[max_courses]).await;
     assert_refused(&too_many, StatusCode::CONFLICT, "TOO_MANY_COURSES");
 
     let unknown = enroll(&client, &json!("nobody"), &courses[0]).await;
@@ -224,8 +224,8 @@ async fn malformed_enrollment_gets_a_precise_error() {
 /// Runs a rush and checks that its numbers agree with each other and with the log. With conditions
 /// the course is exactly full; without them it is overbooked.
 async fn assert_rush(client: &Client, students: u64, seats: u64) {
-    let asked = json!({ "students": students, "seats": seats });
-    let rush = client.post("/demo/rush", &asked).await.ok();
+    let size = json!({ "students": students, "seats": seats });
+    let rush = client.post("/demo/rush", &size).await.ok();
     let number = |kind: &str, name: &str| rush[kind][name].as_u64().expect("it is a number");
     assert_eq!(number("dcb", "enrolled"), seats, "{rush}");
     assert!(number("naive", "enrolled") > seats, "{rush}");
@@ -269,8 +269,8 @@ async fn rush_on_postgres_overbooks_only_without_conditions() {
 #[tokio::test]
 async fn rush_with_enough_seats_rejects_no_student() {
     let client = Client::start().await;
-    let asked = json!({ "students": 20, "seats": 30 });
-    let rush = client.post("/demo/rush", &asked).await.ok();
+    let size = json!({ "students": 20, "seats": 30 });
+    let rush = client.post("/demo/rush", &size).await.ok();
     for kind in ["dcb", "naive"] {
         assert_eq!(rush[kind]["enrolled"], 20, "{rush}");
         assert_eq!(rush[kind]["refused"], 0, "{rush}");
@@ -289,8 +289,8 @@ async fn largest_rush_completes() {
 async fn rush_does_not_change_the_board() {
     let client = Client::start().await;
     let before = offer(&client).await;
-    let asked = json!({ "students": 5, "seats": 2 });
-    client.post("/demo/rush", &asked).await.ok();
+    let size = json!({ "students": 5, "seats": 2 });
+    client.post("/demo/rush", &size).await.ok();
     let after = client.get("/demo/state").await.ok();
     assert_eq!(after["courses"], before["courses"]);
     assert_eq!(after["students"], before["students"]);
@@ -306,18 +306,18 @@ async fn rushes_are_limited_in_size_and_run_one_at_a_time() {
         (1, 0, "seats"),
         (1, 101, "seats"),
     ] {
-        let asked = json!({ "students": students, "seats": seats });
-        let refused = client.post("/demo/rush", &asked).await;
+        let size = json!({ "students": students, "seats": seats });
+        let refused = client.post("/demo/rush", &size).await;
         assert_refused(&refused, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
         assert_eq!(refused.json()["details"]["field"], field);
     }
     let malformed = client.post("/demo/rush", &json!({ "students": 1 })).await;
     assert_refused(&malformed, StatusCode::BAD_REQUEST, "INVALID_REQUEST");
 
-    let asked = json!({ "students": 100, "seats": 10 });
+    let size = json!({ "students": 100, "seats": 10 });
     let (first, second) = tokio::join!(
-        client.post("/demo/rush", &asked),
-        client.post("/demo/rush", &asked),
+        client.post("/demo/rush", &size),
+        client.post("/demo/rush", &size),
     );
     let (done, refused) = if first.status == StatusCode::OK {
         (first, second)
@@ -326,7 +326,7 @@ async fn rushes_are_limited_in_size_and_run_one_at_a_time() {
     };
     done.ok();
     assert_refused(&refused, StatusCode::CONFLICT, "RUSH_UNDER_WAY");
-    client.post("/demo/rush", &asked).await.ok();
+    client.post("/demo/rush", &size).await.ok();
     client.stop().await;
 }
 

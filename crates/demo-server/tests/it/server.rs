@@ -106,6 +106,29 @@ async fn unfinished_body_times_out() {
     server.stop().await;
 }
 
+/// The server reads a body before it takes the only slot, so another request runs in the meantime.
+#[tokio::test]
+async fn slow_sender_holds_no_request_slot() {
+    let settings = Settings {
+        max_requests: 1,
+        max_waiting: 0,
+        ..Settings::in_memory()
+    };
+    let server = Server::start(settings).await.expect("the server starts");
+    let mut slow = TcpStream::connect(server.address())
+        .await
+        .expect("the server accepts the connection");
+    let head = b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nha";
+    slow.write_all(head).await.expect("the bytes are sent");
+    // Long enough for the server to have begun with the request.
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let get = b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
+    let answer = exchange(server.address(), get).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    drop(slow);
+    server.stop().await;
+}
+
 /// The connection timeouts work only for HTTP/1. An HTTP/2 connection could stay open forever.
 #[tokio::test]
 async fn http_2_is_rejected() {

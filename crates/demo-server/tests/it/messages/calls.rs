@@ -13,8 +13,8 @@ async fn message_is_returned_byte_for_byte() {
         .post_bytes("/rpc", r#"["stream.get","account-1"]"#)
         .await;
     let text = read.text();
-    let wanted = r#","Opened",0,1,{"b":1.10,  "a":"\u0041", "b":2},{"z":1e400},""#;
-    assert!(text.contains(wanted), "{text}");
+    let expected = r#","Opened",0,1,{"b":1.10,  "a":"\u0041", "b":2},{"z":1e400},""#;
+    assert!(text.contains(expected), "{text}");
     let rows: Vec<Vec<Box<serde_json::value::RawValue>>> =
         serde_json::from_str(&text).expect("the rows are JSON");
     let time: String = serde_json::from_str(rows[0][6].get()).expect("the time is a string");

@@ -122,11 +122,11 @@ async fn namespace_deleted_by_another_server_stops_accepting_its_token() {
     assert_eq!(write(&second).await.ok()["position"], 0);
     administer(json!(["ns.delete", "tenant"])).await;
     let third = create().await;
-    let begun = soon(async || {
+    let written = soon(async || {
         let answer = write(&third).await;
         (answer.status == 200).then(|| answer.ok())
     });
-    assert_eq!(begun.await["position"], 0);
+    assert_eq!(written.await["position"], 0);
     assert_refused(&write(&second).await, 403, "AUTH_UNAUTHORIZED");
     one.stop().await;
     two.stop().await;

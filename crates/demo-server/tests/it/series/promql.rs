@@ -67,11 +67,11 @@ async fn form_and_url_parameters_are_equivalent() {
         "query=sum(up)&start=2023-11-14T22%3A13%3A20Z&end=1700000120.000&step=60",
     )
     .await;
-    let wanted = json!([{"metric": {}, "values": [
+    let expected = json!([{"metric": {}, "values": [
         [1_700_000_000, "0"], [1_700_000_060, "2"], [1_700_000_120, "4"],
     ]}]);
-    assert_eq!(result(&by_url), wanted);
-    assert_eq!(result(&by_form), wanted);
+    assert_eq!(result(&by_url), expected);
+    assert_eq!(result(&by_form), expected);
     let half = form(&client, "/api/v1/query?time=1700000060", "query=sum(up)").await;
     assert_eq!(
         result(&half),
