@@ -35,9 +35,9 @@ pub(super) fn draw(
         let Some(course) = seats.draw(random, &students[student].major) else {
             break;
         };
+        // A repeated request gives no seat, but it has used up random numbers and counts as one of
+        // `asked`: the recorded digests depend on both.
         if given.insert((student, course)) {
-            // A repeated request gives no seat, but it has used random numbers: the digests depend
-            // on it.
             requests.take(student);
             seats.take(course);
             enrollments.push(enrollment(random, &students[student], &courses[course]));
@@ -51,7 +51,6 @@ fn enrollment(
     student: &StudentRegistered,
     course: &CourseOffered,
 ) -> EnrollmentCompleted {
-    // Microseconds: `Timestamp` prints no more digits, so every machine writes the same text.
     let micros = random.within(EARLIEST.as_microsecond() as u64..NOW.as_microsecond() as u64);
     let enrolled_at =
         Timestamp::from_microsecond(micros as i64).expect("between two valid timestamps");
