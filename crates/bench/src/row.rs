@@ -187,7 +187,7 @@ impl Row {
     }
 
     /// Marks a row whose ops involve neither a disk nor another process. A quick run measures it for
-    /// half the time, because its interval is narrow anyway.
+    /// a shorter time, because its interval is narrow anyway.
     #[must_use]
     pub fn steady(mut self) -> Self {
         self.pace = Pace::Steady;

@@ -1,4 +1,4 @@
-use super::callers::Callers;
+use super::callers::{Call as BoxedCall, Callers, Returned};
 use super::{BoxFuture, Call, Meter, Observed, Op, Outcome, Pass, Running, Shape};
 use crate::error::BoxError;
 use std::future::Future;
@@ -117,7 +117,8 @@ where
             meter.finish(&mut seen);
             vec![returned]
         } else {
-            let calls = (0..self.shape.concurrency).map(|worker| self.call(op, worker));
+            let boxed = |worker| -> BoxedCall { Box::pin(self.call(op, worker)) };
+            let calls = (0..self.shape.concurrency).map(boxed).collect();
             let callers = Callers::gather(calls).await?;
             let meter = Meter::start(pass);
             self.first(op).await?;
@@ -148,7 +149,7 @@ where
         &self,
         op: u64,
         worker: usize,
-    ) -> impl Future<Output = Result<(Outcome, u64), BoxError>> + Send + use<S, F, Fut> {
+    ) -> impl Future<Output = Result<Returned, BoxError>> + Send + use<S, F, Fut> {
         let call = Call {
             op,
             worker,

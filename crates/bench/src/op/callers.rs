@@ -1,16 +1,16 @@
 //! Callers that exist before the clock starts.
 
+use super::{BoxFuture, Outcome};
 use crate::error::BoxError;
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
 /// Tasks that are released together, so that neither spawning nor dropping them is part of the op.
-pub(super) struct Callers<T> {
+pub(super) struct Callers {
     gate: Arc<Gate>,
-    tasks: Vec<JoinHandle<Result<T, BoxError>>>,
+    tasks: Vec<JoinHandle<Result<Returned, BoxError>>>,
 }
 
 /// Each task adds a permit to `ready`, and takes one from `go` to start. The last call that ends wakes
@@ -34,24 +34,25 @@ impl Drop for Ending<'_> {
     }
 }
 
-impl<T: Send + 'static> Callers<T> {
+/// The outcome of a call, and its time in nanoseconds.
+pub(super) type Returned = (Outcome, u64);
+
+/// A call before it begins. Its type is erased, because tokio's code for a task is large and would be
+/// compiled again for every op. The box is made before the clock starts, and it keeps the task from
+/// moving the future when it starts.
+pub(super) type Call = BoxFuture<'static, Result<Returned, BoxError>>;
+
+impl Callers {
     /// Spawns a task for each call, and returns when all tasks wait.
-    pub(super) async fn gather<Fut>(
-        calls: impl ExactSizeIterator<Item = Fut>,
-    ) -> Result<Self, BoxError>
-    where
-        Fut: Future<Output = Result<T, BoxError>> + Send + 'static,
-    {
+    pub(super) async fn gather(calls: Vec<Call>) -> Result<Self, BoxError> {
         let gate = Arc::new(Gate {
             ready: Semaphore::new(0),
             go: Semaphore::new(0),
             running: AtomicUsize::new(calls.len()),
             all_ended: Notify::new(),
         });
-        let spawn = |call: Fut| {
+        let spawn = |mut call: Call| {
             let gate = Arc::clone(&gate);
-            // Boxed before the spawn: otherwise the task would move the whole future when it starts.
-            let mut call = Box::pin(call);
             tokio::spawn(async move {
                 gate.ready.add_permits(1);
                 gate.go.acquire().await?.forget();
@@ -60,7 +61,7 @@ impl<T: Send + 'static> Callers<T> {
             })
         };
         let callers = Self {
-            tasks: calls.map(spawn).collect(),
+            tasks: calls.into_iter().map(spawn).collect(),
             gate: Arc::clone(&gate),
         };
         let count = u32::try_from(callers.tasks.len())?;
@@ -76,7 +77,7 @@ impl<T: Send + 'static> Callers<T> {
     }
 
     /// The outcomes of the calls.
-    pub(super) async fn outcomes(self) -> Result<Vec<T>, BoxError> {
+    pub(super) async fn outcomes(self) -> Result<Vec<Returned>, BoxError> {
         let mut outcomes = Vec::with_capacity(self.tasks.len());
         for task in self.tasks {
             outcomes.push(task.await??);
