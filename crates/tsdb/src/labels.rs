@@ -75,6 +75,7 @@ impl<'a> LabelsRef<'a> {
 
 impl PartialEq for LabelsRef<'_> {
     fn eq(&self, other: &Self) -> bool {
+        // Clones share the text, so equal sets are often the same pointer.
         self.hash == other.hash && (std::ptr::eq(self.text, other.text) || self.text == other.text)
     }
 }

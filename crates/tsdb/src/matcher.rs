@@ -138,6 +138,7 @@ impl fmt::Debug for Matcher {
 
 impl PartialEq for Matcher {
     fn eq(&self, other: &Self) -> bool {
+        // The compiled pattern follows from the operator and the value.
         (&self.name, self.op, &self.value) == (&other.name, other.op, &other.value)
     }
 }

@@ -70,6 +70,7 @@ impl Shard {
 
     /// Takes a key for a new series. `shard` is the number of this shard.
     pub(crate) fn take_key(&mut self, id: SeriesId, shard: usize) -> Key {
+        // Reused slots keep the ordinals dense, and with them the bitmaps of the index.
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1

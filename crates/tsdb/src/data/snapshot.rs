@@ -79,6 +79,7 @@ impl SeriesData {
             .partition_point(|sample| sample.timestamp_ms <= to_ms);
         Snapshot {
             blocks,
+            // An inverted range has its start after its end, and is empty.
             head: self.head.get(start..end).unwrap_or_default().to_vec(),
             from_ms,
             to_ms,

@@ -11,6 +11,7 @@ impl Index {
         let mut names = BTreeSet::new();
         for cell in self.select(matchers) {
             for label in &cell.labels {
+                // Most names repeat in every series; don't allocate them again.
                 if !names.contains(label.name) {
                     names.insert(label.name.to_owned());
                 }

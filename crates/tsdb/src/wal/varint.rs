@@ -28,6 +28,7 @@ pub(super) fn push(to: &mut Vec<u8>, value: u64) {
 #[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
+    // One byte is the common case. The loop is apart, so that this inlines.
     if first < 0x80 {
         *bytes = rest;
         return Some(u64::from(first));
