@@ -89,6 +89,7 @@ fn with_floor(row: Row, cell: &Cell) -> Row {
         .fills(page::APPEND_IF)
         .fills(page::APPEND_IF_MS)
         .floor(&floor);
+    // The comparison between servers has one caller and one event.
     if (cell.callers, cell.events) != (1, 1) {
         return row;
     }

@@ -42,6 +42,7 @@ fn project(cell: &Cell) -> (Row, Op) {
     let op = Reader::on(&cell.log).call(|reader, _call| async move {
         let (projectors, events) = (workload::projectors(), &reader.store.events);
         let projected = match reader.after {
+            // `project` always starts at the beginning of the log.
             None => events.project(&projectors).await?,
             after => {
                 events

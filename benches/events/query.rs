@@ -79,6 +79,7 @@ fn no_two_alike(cell: &Cell) -> (Row, Op) {
     ));
     let op = Reader::on(&cell.log).call(|reader, call| async move {
         let query = workload::course_query();
+        // The limits make the queries different. All limits are high enough for every event.
         let options = reader.past().limit(FOUND as u64 + call.worker as u64);
         let found = reader.store.events.query(&query, options).await?;
         expect(found.events.len(), FOUND)?;
@@ -91,6 +92,7 @@ fn with_floors(row: Row, cell: &Cell) -> Row {
     let read = tagged(PAST_EVENTS as i64);
     let floor = floors::fetched(&cell.log, read, cell.callers);
     let mut row = row.floor(&floor);
+    // The second floor shows the share of the round trip.
     if cell.is_compared() {
         let round_trip = floors::select_1(&cell.log);
         row = row.floor(&round_trip).fills(page::COMPARISON);

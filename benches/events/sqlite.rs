@@ -55,6 +55,7 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
 
 fn append_if(storage: Storage) -> (Row, Op) {
     let (name, times) = match storage {
+        // Without an fsync the overhead of the store is a larger share of an append.
         Storage::Memory => ("raw_append_memory", 1.5),
         Storage::File => ("raw_append_file", 1.15),
     };

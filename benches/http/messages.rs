@@ -122,6 +122,7 @@ impl Method {
     fn exchanges(self) -> Exchanges {
         match self {
             Self::Write => Box::new(|| write(&new_stream())),
+            // The request is built once. Building it is not the work of the server.
             Self::Get => {
                 let body = format!(r#"["stream.get","{READ_STREAM}",{{"batchSize":10}}]"#);
                 let same =

@@ -125,6 +125,7 @@ fn blocking_rows(target: &mut Target, sqlite: &Sqlite) {
             .name(published.row(sqlite.label()), None)
             .floor(&floor);
         let row = match (sqlite.is_memory(), published) {
+            // In memory there is no fsync that would vary between machines, so the goal is a time.
             (true, _) => row.goal(Goal::mean(Duration::from_micros(reach))),
             (false, Published::Write) => row.goal(Goal::at_most_times(&floor, 1.15)),
             (false, _) => row,

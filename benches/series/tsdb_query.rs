@@ -67,6 +67,7 @@ fn json_rows(target: &mut Target) {
 /// Each thread writes the answer piece by piece into a buffer that it keeps.
 fn query(points: usize) -> Op {
     thread_local! {
+        // Thread-local, because the callers of the concurrent row must not share a buffer.
         static PIECE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(Pieces::BYTES));
     }
     let end = format!(r#"],"count":{points}}}"#);

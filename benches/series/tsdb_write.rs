@@ -74,6 +74,7 @@ fn seed_rows(target: &mut Target) {
 /// The same request in every op, to an engine that is replaced after a million points.
 fn resend(body: String, points: usize) -> Op {
     let every = (MILLION / points).max(1) as u64;
+    // Writes take the lock for reading. Only replacing the engine takes it for writing.
     Op::blocking(move || Ok((body.clone(), RwLock::new(keep_all())))).call(
         move |(body, db), call| {
             // One of the workers replaces the engine; the write lock keeps the others out.

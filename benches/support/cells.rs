@@ -101,6 +101,7 @@ impl Tables {
     ) {
         let docker = servers.docker(target);
         let on_docker = self.cells_on(&docker, &[1], &[events]);
+        // Both lists have the same order, because they come from the same tables.
         for (on_docker, local) in on_docker.iter().zip(self.cells(&[1], &[events])) {
             let (docker_row, docker_op) = row(on_docker);
             let (_, local_op) = row(&local);

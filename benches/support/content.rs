@@ -8,6 +8,7 @@ use dcb_core::EventStore;
 use dcb_core::postgres::{Config, PostgresStore};
 use sqlx::Connection as _;
 
+/// The largest append that the default limits allow.
 const LOAD_BATCH: usize = 1000;
 
 /// The events of a log.

@@ -33,6 +33,7 @@ impl Size {
         if profile.is_full() {
             sizes.push(Self::new("Large", Dataset::Large));
         }
+        // The labels stay, so a smoke run has the same row names.
         if profile.is_smoke() {
             sizes
                 .iter_mut()
@@ -123,6 +124,7 @@ pub(crate) fn product<A: Copy, B: Clone>(
 /// A workload with ids that no other workload of this process makes.
 pub(crate) fn workload() -> Workload {
     // 0 is the seed of the past events.
+    // Several workloads write to one log, for example the row's and another process's.
     static NEXT: AtomicU64 = AtomicU64::new(1);
     Workload::new(NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -125,6 +125,7 @@ impl Single {
                 let (event, condition) = workload.course_and_condition();
                 append(&event, Some(&condition))
             }),
+            // The request is built once per caller and shared as `Bytes`.
             Self::Count => {
                 let body = Bytes::from(json!({ "query": query_json(&read_query()) }).to_string());
                 Box::new(move || {

@@ -88,6 +88,7 @@ impl Backend for Sqlite {
     }
 
     fn name(&self, row: Row, api: Option<&str>) -> Row {
+        // `FULL` is the default of the store, so only `NORMAL` is a variant.
         let normal = (self.durability == Some(Durability::Normal)).then_some("NORMAL");
         let parts: Vec<&str> = normal.into_iter().chain(api).collect();
         if parts.is_empty() {

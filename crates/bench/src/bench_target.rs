@@ -100,7 +100,7 @@ fn measure_rows(
     Ok(measured)
 }
 
-/// Collects the rows of a bench target, and owns what they run on.
+/// Collects the rows of a target, and owns their runtime.
 pub struct Target {
     // Dropped before the runtime: rows hold connections, which may need it.
     entries: Vec<Entry>,
@@ -200,6 +200,7 @@ impl Target {
             if let Entry::Measure(row, op) = entry {
                 verify_floors(&id, row, op)?;
             }
+            // Saved runs and comparisons identify rows by id.
             if !ids.insert(id.clone()) {
                 return Err(Error::DuplicateRow { id });
             }
@@ -227,6 +228,7 @@ fn verify_floors(id: &str, row: &Row, op: &Op) -> Result<(), Error> {
             floor: floor.name.to_string(),
         });
     }
+    // A goal refers to a floor by name, so a typo would only show up in the page.
     let is_floor = |name: &str| row.floors.iter().any(|floor: &Floor| &*floor.name == name);
     for goal in &row.declared.goals {
         if let Bound::TimesFloor { floor, .. }

@@ -122,7 +122,11 @@ impl Comparison {
             .into_iter()
             .map(|(name, ratios)| (name, LogRatio::of_pairs(&ratios)));
         let in_turns = true;
-        Ok(Self::from_ratios(&ratios.collect::<Vec<_>>(), missing, in_turns))
+        Ok(Self::from_ratios(
+            &ratios.collect::<Vec<_>>(),
+            missing,
+            in_turns,
+        ))
     }
 
     fn from_ratios(ratios: &[(String, LogRatio)], missing: Vec<String>, in_turns: bool) -> Self {

@@ -49,7 +49,7 @@ pub enum Error {
     /// The declaration of a target failed. The source has the reason.
     #[error("declaring the rows of {target} failed: {source}")]
     Declaration {
-        /// The bench target.
+        /// The target.
         target: String,
         /// The error of the declaration.
         source: BoxError,

@@ -143,6 +143,7 @@ impl Chart {
         Ok(())
     }
 
+    /// Positive even if all bars are 0, because the scale divides by it.
     fn largest(&self) -> f64 {
         let values = self.bars.iter().flat_map(|bar| &bar.values);
         values.fold(f64::MIN_POSITIVE, |largest, value| largest.max(*value))

@@ -32,6 +32,7 @@ impl Detail {
         let has_rows = |reading| view.table(self.spec.id, reading).next().is_some();
         let nowhere = !READINGS.iter().any(|(reading, _)| has_rows(*reading));
         for (index, (reading, title)) in READINGS.into_iter().enumerate() {
+            // A reading without rows would be a table of reasons only.
             if has_rows(reading) || (nowhere && index == 0) {
                 sections.extend(self.reading(view, reading, title));
             }

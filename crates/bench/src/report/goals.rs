@@ -71,6 +71,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
         }
         Bound::ShareOfFloor { floor, at_least } => {
             let ratio = figures.floor(floor)?.ratio;
+            // The reciprocal swaps the ends of the interval.
             let share = Interval {
                 value: 1.0 / ratio.value,
                 low: 1.0 / ratio.high,
@@ -80,6 +81,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
         }
         Bound::AllocationsAboveFloor { floor, at_most } => {
             let more = figures.allocations_per_op - figures.floor(floor)?.allocations_per_op;
+            // Averages over ops are not whole numbers, so the comparison rounds.
             (format!("{} more", whole(more)), more.round() <= *at_most)
         }
         Bound::CallsPerSecond { at_least } => {

@@ -51,6 +51,7 @@ fn figures_of<'a>(rows: &[&'a RowResult], concurrency: usize, events: u64) -> Ve
         let declared = &row.declared;
         declared.concurrency == concurrency
             && declared.events == events
+            // Variants and other servers measure something else.
             && declared.variant.is_none()
             && declared.server.is_none()
     });

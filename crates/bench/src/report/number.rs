@@ -20,10 +20,12 @@ pub(crate) fn whole(value: f64) -> String {
 
 /// At least three digits, with thousands separators: `0.0123`, `1.23`, `12.3`, `1,234`.
 pub(crate) fn significant(value: f64) -> String {
+    // Zero has no magnitude.
     if value.abs() >= 99.95 || value == 0.0 {
         return whole(value);
     }
     let magnitude = value.abs().log10().floor() as i32;
+    // Nine decimals are enough for nanoseconds in seconds.
     let decimals = (2 - magnitude).clamp(0, 9) as usize;
     format!("{value:.decimals$}")
 }
@@ -42,6 +44,7 @@ pub(crate) fn hundredths(value: f64) -> String {
 /// Nanoseconds in the unit with the fewest digits: `12.3 µs`.
 pub(crate) fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
+        // From 999.5 on, rounding to three digits would print "1,000" of the smaller unit.
         below if below < 999.5 => (below, "ns"),
         below if below < 999.5e3 => (below / 1e3, "µs"),
         below if below < 999.5e6 => (below / 1e6, "ms"),

@@ -66,6 +66,7 @@ pub fn render(page: &Page, targets: &[TargetRun]) -> Result<Rendered, Error> {
             Section::Text(text) => markdown.push_str(&(text.trim_end().to_owned() + "\n")),
             Section::Table(table) => markdown.push_str(&table.markdown()),
             Section::Chart(chart) => {
+                // The name of the page keeps charts of different pages apart.
                 let file = format!("{}-{}.svg", page.slug, chart.name);
                 markdown.push_str(&format!("![{}](charts/{file})\n", chart.title));
                 charts.push((file, chart.svg()?));
