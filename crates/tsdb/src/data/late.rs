@@ -1,8 +1,8 @@
 //! Late samples: those not newer than the newest.
 //!
 //! Invariant: pending samples are older than the head. So samples with equal timestamps stay in order
-//! of arrival, which the duplicate policies depend on. `tests/it/random_operations.rs` fails without
-//! it.
+//! of arrival, which the duplicate policies depend on. `tests/it/random_operations.rs` compares that
+//! order with a model under each policy.
 
 use std::sync::Arc;
 
