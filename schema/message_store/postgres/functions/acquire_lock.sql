@@ -1,4 +1,4 @@
--- Takes the lock of the stream's category until the end of the transaction, and returns its key.
+-- Locks the stream's category until the end of the transaction and returns the lock's key.
 CREATE FUNCTION message_store.acquire_lock(stream_name varchar) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,10 +1,10 @@
--- Announces that this transaction is about to draw global positions, all of them greater than the
--- last that was drawn. Called under the lock of a category, before the first position is drawn.
+-- Announces that this transaction is about to draw global positions, all greater than the last drawn
+-- one. Must be called under the lock of a category, before the first position is drawn.
 --
 -- Writers of different categories draw positions from one sequence and commit in any order, so a
--- reader of all messages could see a position while a smaller one is not committed yet. The
--- announcement is a shared advisory lock that ends with the transaction, whatever its end:
--- whoever holds one with number n writes nothing up to n, see horizon. It makes nobody wait.
+-- reader of all messages could see a position before a smaller one is committed. The announcement is
+-- a shared advisory lock, released at the end of the transaction. A transaction that holds the lock
+-- with number n writes no position up to n; see horizon. The lock blocks no other transaction.
 CREATE FUNCTION message_store.announce() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

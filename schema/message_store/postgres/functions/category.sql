@@ -1,4 +1,4 @@
--- What stands before the first hyphen of a stream's name; all of it where there is none.
+-- The part of a stream's name before the first hyphen, or the whole name if it has none.
 CREATE FUNCTION message_store.category(stream_name varchar) RETURNS varchar
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT split_part(stream_name, '-', 1)::varchar

@@ -1,5 +1,5 @@
--- The key of the advisory lock under which a category is written to. Another namespace in the same
--- database mixes its name in: the first literal is qualified when the function is installed.
+-- The key of the advisory lock of a category. Other namespaces in the same database mix in their
+-- schema name: installation replaces the schema name in the first literal.
 CREATE FUNCTION message_store.category_lock(category varchar) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT message_store.hash_64((

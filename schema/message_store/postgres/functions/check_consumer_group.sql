@@ -1,4 +1,4 @@
--- Raises an error unless both a member and a size are given that fit together, or neither.
+-- Raises an error unless member and size are both NULL or both valid.
 CREATE FUNCTION message_store.check_consumer_group(member bigint, size bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE

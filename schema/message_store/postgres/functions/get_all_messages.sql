@@ -1,8 +1,9 @@
--- All messages from a global position on, in order, up to the horizon: who goes on behind the last
--- message returned misses nothing. Beside the interface of Message DB, which has no such read.
--- NULL stands for no limit. A stream whose name has no id falls to a member by its name.
+-- All messages from a global position on, in order, up to the horizon. A reader that continues after
+-- the last returned message misses none. An addition: Message DB has no such read. A batch_size of
+-- NULL means no limit. A stream whose name has no id is assigned to a group member by its name.
 --
--- The horizon is told by a statement of its own, before the one that reads: that needs READ COMMITTED.
+-- The horizon is read by a separate statement, before the one that reads the messages. This requires
+-- READ COMMITTED, so that the second statement has a newer snapshot.
 CREATE FUNCTION message_store.get_all_messages(
     "position" bigint DEFAULT 1,
     batch_size bigint DEFAULT 1000,

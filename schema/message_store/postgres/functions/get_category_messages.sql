@@ -1,9 +1,9 @@
--- The messages of a category from a global position on, in order. NULL stands for a default, -1 for
--- no limit. Only those written in answer to a stream of the category correlation; only those of the
--- streams that fall to one member of a consumer group.
+-- The messages of a category from a global position on, in order. NULL means the default, and a
+-- batch_size of -1 means no limit. With correlation, only messages whose correlationStreamName is in
+-- that category. With a consumer group, only messages of the streams assigned to the member.
 --
--- Category and position are compared as a row: of each on its own, a planner can make a walk over
--- all positions that leaves out the other categories.
+-- Category and position are compared as a row. With separate comparisons, the planner could walk over
+-- all positions and filter by category.
 CREATE FUNCTION message_store.get_category_messages(
     category varchar,
     "position" bigint DEFAULT 1,

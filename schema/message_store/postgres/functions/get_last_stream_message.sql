@@ -1,4 +1,4 @@
--- The last message of a stream, or the last of one type in it.
+-- The last message of a stream, or its last message of one type.
 CREATE FUNCTION message_store.get_last_stream_message(
     stream_name varchar,
     type varchar DEFAULT NULL

@@ -1,5 +1,6 @@
--- The messages of a stream from a position on, in order. NULL stands for a default, -1 for no limit.
--- The condition is SQL, put into the statement as it is: only where the setting sql_condition is on.
+-- The messages of a stream from a position on, in order. NULL means the default, and a batch_size of
+-- -1 means no limit. The condition is SQL that becomes part of the statement, so it requires the
+-- setting sql_condition.
 CREATE FUNCTION message_store.get_stream_messages(
     stream_name varchar,
     "position" bigint DEFAULT 0,

@@ -1,5 +1,5 @@
--- The last global position that a reader of all messages sees, NULL where there is none. It needs
--- READ COMMITTED, as get_all_messages does.
+-- The last global position that a reader of all messages sees, NULL for an empty store. Requires READ
+-- COMMITTED, like get_all_messages.
 CREATE FUNCTION message_store.head() RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

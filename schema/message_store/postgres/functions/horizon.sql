@@ -1,11 +1,11 @@
--- The global position up to which everything is decided: each position up to it is committed, or
--- will never be. A statement that begins after this one has returned sees all of it, provided that
--- it has a snapshot of its own (READ COMMITTED).
+-- The global position up to which all writes have ended: each position up to it is committed or will
+-- never be. A later statement with a new snapshot (READ COMMITTED) sees all committed messages up to
+-- it.
 --
--- First the last position that was drawn, then the announcements: a writer who drew a position up
--- to that one announced itself before, and is either still there, with its number, or has ended.
--- An announcement keeps 32 bits of its number; the others follow from the last position, because
--- no transaction stays open while two thousand million messages are written.
+-- The last drawn position must be read before the announcements. A writer that drew a position up to
+-- that one has announced itself before, so it is either still announced or has ended. An announcement
+-- holds the low 32 bits of its number. The high bits follow from the last drawn position, because no
+-- transaction stays open while two billion messages are written.
 CREATE FUNCTION message_store.horizon() RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- What stands after the first hyphen of a stream's name; NULL where there is none.
+-- The part of a stream's name after the first hyphen, NULL if it has none.
 CREATE FUNCTION message_store.id(stream_name varchar) RETURNS varchar
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN strpos(stream_name, '-') > 0

@@ -1,4 +1,4 @@
--- Whether a name is that of a category: it has no hyphen.
+-- Whether a name is a category name, which has no hyphen.
 CREATE FUNCTION message_store.is_category(stream_name varchar) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT strpos(stream_name, '-') = 0

@@ -1,4 +1,4 @@
--- Raises an error where a statement does not see what was committed before it began.
+-- Raises an error unless each statement sees everything committed before it began.
 CREATE FUNCTION message_store.require_read_committed() RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

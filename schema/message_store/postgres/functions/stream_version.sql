@@ -1,4 +1,4 @@
--- The position of a stream's last message, NULL where there is no stream.
+-- The position of a stream's last message, NULL if the stream has no messages.
 CREATE FUNCTION message_store.stream_version(stream_name varchar) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

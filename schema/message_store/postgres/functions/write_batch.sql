@@ -1,25 +1,24 @@
--- Writes a batch of requests in one transaction: each whole, or refused and nothing of it written.
--- Beside the interface of Message DB, and safe beside its write_message.
+-- Writes a batch of requests in one transaction. Each request is written completely or refused. An
+-- addition to the interface of Message DB; clients may call write_message at the same time.
 --
--- lock_keys  the keys of all categories, in order, each once
--- entry_*    a row for each stream of each request: request numbers the requests of the batch from 1,
---            no stream is there twice with an expected version after its first row; lock is the
---            category's key, expected NULL for any version and -1 for no stream
--- message_*  the messages in order; entry numbers the rows of entry_* from 1, place the messages of
---            each stream
--- known_*    the ids that callers chose themselves, which may be stored already
--- patient    whether to wait for the locks; else a request with a category that another
---            transaction writes to is refused
--- channel    whom to notify where something was written, NULL for nobody
+-- lock_keys  the lock keys of all categories, sorted, without duplicates
+-- entry_*    one row per stream of each request: request is the number of the request, from 1; lock
+--            the key of the category; expected the expected version, NULL for any and -1 for no
+--            stream. Only the first row of a stream may have an expected version.
+-- message_*  the messages in order: entry is the number of the row in entry_*, from 1; place the
+--            number of the message within its stream and this batch, from 1
+-- known_*    the ids that callers chose, which may be stored already
+-- patient    whether to wait for locks. Otherwise a request whose category is locked by another
+--            transaction is refused.
+-- channel    the channel to notify if messages were written, NULL for none
 --
--- Returns the version of each row's stream before the batch (-1: no stream; not known where the
--- category is locked); the global positions of
--- the accepted messages in order; for each refused request its number and the first reason that
--- holds (1 a category is locked, 2 an id is stored, 3 another version).
+-- Returns the version of each row's stream before the batch (-1 for no stream, undefined if the
+-- category is locked), the global positions of the accepted messages in order, and for each refused
+-- request its number and the first reason (1 category locked, 2 id stored, 3 other version).
 --
--- Locks are taken in the order of their keys, before the statements: these then see all that was
--- committed before. That needs READ COMMITTED. Whatever is called for its effect alone is assigned,
--- because to evaluate an expression costs a tenth of PERFORM, which runs a statement.
+-- Locks are taken before the statements that read, so that these see everything committed under the
+-- locks before. This requires READ COMMITTED. Functions called for their effect are assigned to a
+-- variable, because evaluating an expression costs a tenth of PERFORM, which runs a statement.
 CREATE FUNCTION message_store.write_batch(
     lock_keys bigint[],
     entry_request int[], entry_stream text[], entry_lock bigint[], entry_expected bigint[],
@@ -32,7 +31,7 @@ AS $$
 DECLARE
     lock_key bigint;
     locked   bigint[]; -- by other transactions
-    differs  boolean;  -- whether a stream has another version than expected
+    differs  boolean;  -- whether any stream has another version than expected
     places   int[] := message_place; -- 0 for a message of a refused request
     done     boolean;
     one      record;
@@ -40,7 +39,7 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM message_store.require_read_committed();
     END IF;
-    -- One message alone, the usual case of a single caller, needs no sets.
+    -- A single message, the usual case of a lone caller, needs no set operations.
     IF cardinality(message_id) = 1 AND cardinality(entry_lock) = 1
        AND (known_id = '{}' OR known_id = message_id) THEN
         one := message_store.write_one(

@@ -1,8 +1,8 @@
--- Writes a message and returns its position. Without an expected version the stream may be
--- anywhere; -1 stands for a stream without messages.
+-- Writes a message and returns its position. An expected version of NULL allows any version, and -1
+-- means that the stream must have no messages.
 --
--- The lock is taken before the statements: under READ COMMITTED they see all that was written to the
--- category before.
+-- The lock is taken before the statements that read, so that under READ COMMITTED they see everything
+-- written to the category before.
 CREATE FUNCTION message_store.write_message(
     id varchar,
     stream_name varchar,

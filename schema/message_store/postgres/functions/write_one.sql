@@ -1,5 +1,5 @@
--- Writes one message, as write_batch does with a batch of one. The version is that of the stream before
--- it; reason is NULL where it was written.
+-- Writes one message, for write_batch. Returns the stream's version before the message; reason is NULL
+-- if the message was written.
 CREATE FUNCTION message_store.write_one(
     stream text, lock bigint, expected bigint, message_id uuid, message_type text, message_data text,
     message_metadata text, is_known boolean, patient boolean,

@@ -1,4 +1,4 @@
--- Where each consumer has got to. A position only ever increases.
+-- The last position that each consumer has handled. Positions never decrease.
 CREATE TABLE message_store.checkpoint (
     consumer text   COLLATE "C" NOT NULL,
     position bigint NOT NULL,

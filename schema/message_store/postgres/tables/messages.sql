@@ -1,8 +1,8 @@
--- The messages. A position is drawn under the lock of the stream's category and of no other, a
--- global position under the same lock; see functions/announce for the order over all categories.
+-- The messages. Positions and global positions are assigned under the lock of the stream's category
+-- alone; see functions/announce for the order across categories.
 --
--- Names are compared byte for byte, whatever the database's collation: so streams are listed in the
--- same order on every server, and comparing costs least.
+-- Names are compared byte for byte, independent of the database's collation. So streams have the same
+-- order on every server, and comparisons are cheap.
 CREATE TABLE message_store.messages (
     global_position bigserial NOT NULL,
     position        bigint    NOT NULL,

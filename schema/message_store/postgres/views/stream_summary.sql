@@ -1,4 +1,4 @@
--- How many messages there are in each stream.
+-- The number of messages per stream.
 CREATE VIEW message_store.stream_summary AS
 SELECT stream_name, count(*) AS message_count,
        round(count(*) * 100 / sum(count(*)) OVER (), 2) AS percent

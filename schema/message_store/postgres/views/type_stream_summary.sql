@@ -1,4 +1,4 @@
--- How many messages there are of each type in each stream.
+-- The number of messages per type and stream.
 CREATE VIEW message_store.type_stream_summary AS
 SELECT type, stream_name, count(*) AS message_count,
        round(count(*) * 100 / sum(count(*)) OVER (), 2) AS percent

@@ -1,4 +1,4 @@
--- How many messages there are of each type.
+-- The number of messages per type.
 CREATE VIEW message_store.type_summary AS
 SELECT type, count(*) AS message_count,
        round(count(*) * 100 / sum(count(*)) OVER (), 2) AS percent
