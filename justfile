@@ -34,7 +34,7 @@ report run:
 compare *args:
     cargo run --release -p bench --bin compare -- {{args}}
 
-# A flame graph and a heap profile of the matching rows of a bench target.
+# A flame graph and a heap profile of the matching rows of a bench program.
 profile target filter:
     cargo bench -p bench --features cpu-profile --bench {{target}} -- --profile-time 5 "{{filter}}"
     cargo bench -p bench --features heap-profile --bench {{target}} -- --profile-time 5 "{{filter}}"

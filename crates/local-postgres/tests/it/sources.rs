@@ -198,7 +198,7 @@ async fn container_starts_and_is_removed() {
     let mut served = Served::start(serve().env("POSTGRES_SOURCE", "container"));
     served.signal("-KILL");
     served.process.wait().expect("the example ends");
-    common::wait_until("the container is removed", || is_gone(&served.url));
+    crate::common::wait_until("the container is removed", || is_gone(&served.url));
 }
 
 /// An engine may pull an image for minutes. The test starts its own executable with an engine that never
@@ -229,7 +229,7 @@ fn dropped_container_start_does_not_wait_for_the_engine() {
         .spawn()
         .expect("it runs");
     let mut ended = None;
-    common::wait_until("the start is given up", || {
+    crate::common::wait_until("the start is given up", || {
         ended = itself.try_wait().expect("a process of ours");
         ended.is_some()
     });
@@ -288,7 +288,7 @@ fn two_processes_download_once() {
 fn nothing_is_left_in(folder: &Path, served: Served) {
     served.signal("-INT");
     served.process.wait_with_output().expect("the example ends");
-    common::wait_until("the folder is empty", || {
+    crate::common::wait_until("the folder is empty", || {
         std::fs::read_dir(folder).is_ok_and(|mut left| left.next().is_none())
     });
 }
