@@ -72,8 +72,8 @@ fn another_in_between(cell: &Cell) -> (Row, Op) {
     (row, append_unless(Appender::alternating(&cell.log), 1))
 }
 
-const UNMET: &str = "under the condition that none with the caller's own course id and the category \
-                     is there, of whatever type, however old";
+const UNMET: &str = "under the condition that the log has no event, of any type and age, with the \
+                     caller's course id and the category";
 
 /// Appends `events` events under the condition [`UNMET`].
 fn append_unless(set_up: AsyncOp<Appender>, events: usize) -> Op {

@@ -24,6 +24,7 @@ const LABEL: &str = "Small";
 
 pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxError> {
     let local = servers.local(target);
+    target.facts().set("SQLite", rusqlite::version());
     let sizes = Size::of_tables(target.profile());
     let size = sizes.iter().find(|size| size.has_goals());
     let size = *size.ok_or("the tables lack the dataset of this page")?;

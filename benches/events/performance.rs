@@ -20,6 +20,7 @@ const SQLITE_AT: &str = "Small";
 
 pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxError> {
     let local = servers.local(target);
+    target.facts().set("SQLite", rusqlite::version());
     let of_tables = Size::of_tables(target.profile());
     for (label, table_label) in SIZES {
         let size = of_tables.iter().find(|size| size.label == table_label);

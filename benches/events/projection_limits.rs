@@ -38,8 +38,8 @@ fn projections(cell: &Cell) -> (Row, Op) {
     let row = cell
         .row("ProjectionLimits")
         .one_op(format!(
-            "{callers} parallel projections of a course, whose one event is among 100, of which \
-             {LIMIT} may run at once; {}",
+            "{callers} parallel projections of a course with one event among 100; the limit is \
+             {LIMIT} at once; {}",
             cell.reading.read_text()
         ))
         .expect(expected)

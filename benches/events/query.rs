@@ -72,7 +72,7 @@ fn query(cell: &Cell) -> (Row, Op) {
 
 fn no_two_alike(cell: &Cell) -> (Row, Op) {
     let row = cell.row("Query").variant(NO_TWO_ALIKE).one_op(format!(
-        "{} of the {FOUND} courses of a category among 100 events, each with a limit of its own; {}{}",
+        "{} of the {FOUND} courses of a category among 100 events, each with a different limit; {}{}",
         cell.calls("query", "queries"),
         cell.reading.read_text(),
         SHARED

@@ -28,7 +28,7 @@ const MANY: usize = 100;
 const TURNS: usize = 10;
 /// Courses of the category among the past events.
 const FOUND: usize = 34;
-const PEER: &str = "tephra, an engine of its own: 9,200/s and 125,000/s";
+const PEER: &str = "tephra, a separate engine: 9,200/s and 125,000/s";
 
 pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     let facts = target.facts();
@@ -132,7 +132,7 @@ fn async_appends(turns: usize) -> Op {
 
 fn query(storage: Storage) -> (Row, Op) {
     let name = format!("raw_query_{}", storage.name());
-    let what = "the same rows by the same index, each column taken into a value of its own";
+    let what = "the same rows by the same index, each column copied into an owned value";
     let floor = Floor::new(&name, what, &raw::query(storage, FOUND));
     let row = Row::new("Query", PAST)
         .variant(storage.blocking())
@@ -151,7 +151,7 @@ fn query(storage: Storage) -> (Row, Op) {
 
 fn project(storage: Storage) -> (Row, Op) {
     let name = format!("raw_scan_{}", storage.name());
-    let what = "the same rows by position, each column taken into a value of its own";
+    let what = "the same rows by position, each column copied into an owned value";
     let floor = Floor::new(&name, what, &raw::scan(storage, PAST_EVENTS));
     let row = Row::new("Project", PAST)
         .variant(storage.blocking())

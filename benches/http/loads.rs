@@ -113,7 +113,7 @@ pub(crate) fn set_facts(target: &Target) {
     let facts = target.facts();
     facts.set(
         "Demo server",
-        "a process of its own in test mode, on as many threads as there are cores; HTTP/1.1 over \
-         loopback TCP, a connection a caller",
+        "a separate process in test mode with one thread per core; HTTP/1.1 over loopback TCP, one \
+         connection per caller",
     );
 }

@@ -192,7 +192,7 @@ fn socket_rows(target: &mut Target, times: Times, work: Work) {
             .events(work.points() as u64)
             .one_op(match work {
                 Work::Write { points: 1 } => "1 point, never sent before".to_owned(),
-                Work::Write { points } => format!("{points} points, none of them sent before"),
+                Work::Write { points } => format!("{points} points that were not sent before"),
                 Work::Query { points } => format!("all {points} points of a metric"),
             })
             .fills(page::LOAD)

@@ -28,6 +28,7 @@ use std::time::Duration;
 
 pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
     let postgres = Postgres::new(target);
+    target.facts().set("SQLite", rusqlite::version());
     let memory = Sqlite::memory();
     let full = Sqlite::file(Durability::Full);
     let normal = Sqlite::file(Durability::Normal);

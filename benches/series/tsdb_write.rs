@@ -107,7 +107,7 @@ fn distinct_rows(target: &mut Target) {
             .on_the_dataset()
             .fills(table)
             .one_op(format!(
-                "a request with {points} points, none of them sent before"
+                "a request with {points} points that were not sent before"
             ));
         target.row(row, &send_new(points));
     }

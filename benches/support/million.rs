@@ -18,7 +18,7 @@ pub(crate) const HOT_TAG: &str = "campus:main";
 const COLD_TAIL: i64 = 1_500;
 /// The description in the head of a page.
 pub(crate) const TEXT: &str = "1,000,000 events: Medium repeated with other course and student \
-    ids; over 100,000 enrollments have one tag more, none of them among the last 1,500 events";
+    ids; over 100,000 enrollments have a further tag, which no event among the last 1,500 has";
 const EVENTS: i64 = 1_000_000;
 const EVENTS_IN_SMOKE: i64 = 2_000;
 

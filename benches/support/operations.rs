@@ -75,19 +75,19 @@ impl Operation {
                 )
             }
             Self::AppendTestIf(count) => format!(
-                "1 append of {} of 2 tags and 50 bytes of data, under the condition that no event \
-                 of a type and a tag that never occur is there",
+                "1 append of {} of 2 tags and 50 bytes of data, under the condition that the log \
+                 has no event of a type and a tag that never occur",
                 events(count)
             ),
             Self::Append(count) => format!("1 append of {} of the domain", events(count)),
             Self::AppendIf(count) => format!(
-                "1 append of {} of the domain, under the condition that no event with a course id \
-                 of its own and the category is there",
+                "1 append of {} of the domain, under the condition that the log has no event \
+                 with its course id and category",
                 events(count)
             ),
             Self::Query(selection) => format!("1 query of {}", selection.text()),
             Self::Stream(selection) => {
-                format!("1 stream of {}, all of them taken", selection.text())
+                format!("1 stream of {}, read to the end", selection.text())
             }
             Self::Channel(selection) => format!(
                 "1 stream of {}, read by one task and taken by another over a channel of {CHANNEL}",

@@ -102,12 +102,12 @@ impl Servers {
         );
         facts.set(
             "Sessions",
-            "the server's settings but for generic plans, index scans and nested loops, as in the \
-             store's readers, so in its floors",
+            "the server's settings, except generic plans, index scans and nested loops; equal for the \
+             store's readers and its floors",
         );
         facts.set(
             "State of the server",
-            "a database of its own for every row that writes, copied from a vacuumed template; \
+            "a fresh database for every row that writes, copied from a vacuumed template; \
              caches warm",
         );
         tell_datasets(&facts, &Size::of_tables(target.profile()));

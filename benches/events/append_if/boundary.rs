@@ -140,15 +140,15 @@ impl Boundary {
 impl Excluded {
     fn text(self) -> &'static str {
         match self {
-            Self::Own => "no event of this type with its own course id and category is there",
-            Self::Cold => "no enrollment of a student who has a few is there",
-            Self::Hot => "no enrollment with a tag that over 100,000 carry is there",
+            Self::Own => "no event of this type has its course id and category",
+            Self::Cold => "a certain student with few enrollments has none",
+            Self::Hot => "no enrollment has a tag that over 100,000 enrollments have",
             Self::HotNever => {
-                "no event with a tag that over 100,000 carry and a type that never occurs is there"
+                "no event has a tag that over 100,000 enrollments have and a type that never occurs"
             }
             Self::HotAndCold => {
-                "no enrollment with a tag that over 100,000 carry is there of a student who has a \
-                 few without it"
+                "no enrollment of a student with few enrollments has a tag that over 100,000 \
+                 enrollments have"
             }
         }
     }

@@ -1,4 +1,5 @@
 //! The rules of the workspace that no compiler checks.
 
+mod map;
 mod prose;
 mod results;

@@ -114,7 +114,7 @@ pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     while !done() {
         assert!(
             started.elapsed() < TIME_LIMIT,
-            "waited in vain until {what}"
+            "timed out waiting until {what}"
         );
         thread::sleep(Duration::from_millis(20));
     }

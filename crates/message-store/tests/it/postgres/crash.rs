@@ -391,7 +391,7 @@ async fn writes_acknowledged_to_killed_client_are_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "another test runs it as a process of its own"]
+#[ignore = "another test runs it in a child process"]
 async fn client() {
     let Ok(url) = std::env::var(URL) else {
         return;
