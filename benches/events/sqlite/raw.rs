@@ -41,7 +41,7 @@ pub(crate) fn append_if(storage: Storage) -> Op {
     })
 }
 
-/// An op whose call commits `batches` transactions of `batch` such appends.
+/// An op whose call commits `batches` transactions. Each makes `batch` appends as in [`append_if`].
 pub(crate) fn append_if_in_batches(batches: usize, batch: usize) -> Op {
     Op::blocking(move || Raw::open(Storage::File)).call(move |raw, _call| {
         let connection = raw
@@ -140,7 +140,7 @@ impl Raw {
             Storage::Memory => Connection::open_in_memory()?,
             Storage::File => Connection::open(folder.path().join("raw.db"))?,
         };
-        // The store sets it too: a prepared statement keeps its plan.
+        // As in the store, a prepared statement keeps its plan.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if storage == Storage::File {
             let wal = "PRAGMA journal_mode = WAL";
@@ -195,7 +195,7 @@ fn write(connection: &Connection, event: &Event, unless: &[Tag]) -> Result<(), B
             event.data(),
         ),
     )?;
-    // The empty tag is the key of the type alone.
+    // A row with the empty tag finds the event by its type alone.
     for tag in tags.into_iter().chain([""]) {
         let key = key(tag, event.event_type());
         run(

@@ -16,7 +16,7 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    /// Its name in the tables.
+    /// The store's name in the tables.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Postgres(_) => "PostgreSQL",

@@ -67,7 +67,7 @@ pub enum Bound {
         /// The number.
         at_most: u64,
     },
-    /// An op uses at most this many bytes more than before it.
+    /// During an op, the memory in use rises by at most this many bytes.
     PeakBytes {
         /// The size.
         at_most: f64,

@@ -3,7 +3,8 @@ use crate::floor::Floor;
 use crate::goal::Goal;
 use serde::{Deserialize, Serialize};
 
-/// The reading of a published row: the op of its benchmark, or the op that its heading describes.
+/// How to read a published row: as the op that its benchmark runs, or as the op that its heading
+/// describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
@@ -55,8 +56,8 @@ pub(crate) enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub &'static str);
 
-/// The declaration of a row. Tables find the published figures next to it by operation, dataset,
-/// concurrency and events.
+/// The declaration of a row. A table finds the published figures for the row by its operation,
+/// dataset, concurrency and events.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub(crate) declared: Declared,
@@ -93,7 +94,7 @@ pub struct Declared {
 }
 
 impl Row {
-    /// A row with one caller and one event, as in the seed, that fills no table yet.
+    /// A row with one caller, one event and [`Reading::AsInTheSeed`] that fills no table yet.
     pub fn new(operation: &str, dataset: &str) -> Self {
         let declared = Declared {
             operation: operation.to_owned(),
@@ -194,7 +195,8 @@ impl Row {
         self
     }
 
-    /// Marks a row whose ops take about a second. A quick run takes the minimum of samples.
+    /// Marks a row whose ops take about a second. A quick run takes as few samples as
+    /// Criterion allows.
     #[must_use]
     pub fn long_ops(mut self) -> Self {
         self.pace = Pace::LongOps;

@@ -32,7 +32,8 @@ const BODY_BUDGET: usize = 256 << 20;
 const IMPORTS: usize = 4;
 /// How long a request may wait in the queue.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
-/// One permit of the body budget, in bytes. A semaphore's permits would not reach for single bytes.
+/// One permit of the body budget, in bytes. A body takes all its permits at once, and their number
+/// is a `u32`, which can't count the single bytes of a huge body.
 const PERMIT_BYTES: usize = 4096;
 
 /// The slots that requests, imports and subscriptions take.
@@ -66,8 +67,8 @@ pub(crate) struct Slot {
 
 impl Guard {
     pub(crate) fn of(settings: &Settings) -> Self {
-        let budget = BODY_BUDGET.max(settings.max_body_bytes);
         // The largest allowed body must fit into the budget, or it could never be read.
+        let budget = BODY_BUDGET.max(settings.max_body_bytes);
         // `Semaphore::new` panics above its maximum.
         let max_requests = settings.max_requests.min(Semaphore::MAX_PERMITS);
         let max_subscriptions = settings.max_subscriptions.min(Semaphore::MAX_PERMITS);

@@ -88,7 +88,8 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
             per_second, time, ..
         } => {
             let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
-            // An overloaded service would never catch up, so late calls get the same time again.
+            // Late calls get as much time again. Then the load gives up, because an overloaded
+            // service may never catch up.
             let give_up = begun + 2 * *time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);
@@ -157,7 +158,7 @@ async fn once<C: Caller>(caller: &mut C, intended: Option<Instant>, tally: &Tall
     let began = Instant::now();
     let answered = caller.call(&mut request).await;
     let ended = Instant::now();
-    // The check of an answer is not part of the call, so it runs after the clock stopped.
+    // The check of an answer is not part of the call, so it runs after the clock has stopped.
     let outcome = answered.and_then(|answer| caller.judge(&request, answer));
     let failed = outcome.is_err();
     tally.add(Called {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::json::{parse_parameter, write_texts};
 use crate::error::ApiError;
 
-/// Maximum number of type and tag pairs over all items of a query. Each may cost an index lookup,
-/// and those of an append's condition run while the log is locked.
+/// Maximum number of type and tag pairs over all items of a query. Each pair may cost an index
+/// lookup, and the lookups for an append's condition run while the log is locked.
 const MAX_PAIRS: usize = 10_000;
 
 /// A query. Without items it matches all events.

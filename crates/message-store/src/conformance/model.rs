@@ -90,7 +90,7 @@ impl State {
         let Some(first) = all().find_map(|(_, message)| find(message)) else {
             return Ok(None);
         };
-        // Only some of the messages are stored, so this is no repetition.
+        // Only some of the messages are stored, so this is not a repeated write.
         if all().any(|(_, message)| find(message).is_none()) {
             return Err(Error::IdConflict { id: first.id() });
         }
@@ -208,8 +208,8 @@ impl State {
         let mut deleted = 0;
         for name in self.names() {
             if category.includes(&name) {
-                // Up to the first young message only, so that no gap arises if the clock was set
-                // back.
+                // If the clock was set back, an old message may follow a young one. Such a message
+                // stays, because deleting it would leave a gap.
                 let first_young = self
                     .stream(&name)
                     .find(|stored| stored.time_us() >= before_us);
@@ -429,7 +429,7 @@ impl MessageStore for Model {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        // Only the check for a closed store.
+        // Fails if the store is closed. The state itself is not needed.
         drop(self.state()?);
         Ok(Health::new("model", "", Vec::new(), false))
     }

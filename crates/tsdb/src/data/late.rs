@@ -1,8 +1,9 @@
-//! Late samples: those not newer than the newest.
+//! Late samples. A sample is late if the series already has a sample with the same or a later
+//! timestamp.
 //!
-//! Invariant: pending samples are older than the head. So samples with equal timestamps stay in order
-//! of arrival, which the duplicate policies depend on. `tests/it/random_operations.rs` compares that
-//! order with a model under each policy.
+//! Invariant: every pending sample (in `late`) is older than the head. So samples with equal
+//! timestamps stay in order of arrival, which the duplicate policies depend on.
+//! `tests/it/random_operations.rs` compares that order with a model under each policy.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::chunk::FRAME;
 use crate::chunk::block::{BLOCK, OpenBlock, compress};
 use crate::{DuplicatePolicy, Sample};
 
-/// The part of a series that a sample belongs to: the last one that does not begin after it.
+/// A part of a series. A sample belongs to the last part that begins at its timestamp or before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Block(usize),
@@ -19,16 +20,17 @@ enum Part {
     Head,
 }
 
-/// Minimum number of pending samples that triggers a merge. Longer series wait for a quarter of their
-/// sealed samples. A merge rewrites at most the whole series, so each late sample costs about as much
-/// as compressing four others, however long the series is.
+/// Minimum number of pending samples that triggers a merge. In a long series, a merge starts when
+/// the pending samples reach a quarter of the samples in blocks. A merge rewrites at most the whole
+/// series, so each late sample costs about as much as compressing four others, however long the
+/// series is.
 const MIN_PENDING: usize = 1024;
 
 impl SeriesData {
-    /// Inserts samples in any order. None is newer than the newest.
+    /// Inserts late samples, in any order.
     pub(super) fn insert_late(&mut self, samples: &[Sample]) {
         if self.duplicates == DuplicatePolicy::Reject {
-            // `check` looks for duplicates in the blocks, so they must be complete.
+            // `check` searches for duplicates without the pending samples, so none may be pending.
             return self.merge_samples(samples.to_vec());
         }
         // Samples that belong to the head go there at once, which keeps the invariant.
@@ -48,7 +50,7 @@ impl SeriesData {
         }
     }
 
-    /// Returns `true` if the samples older than the head need no memory.
+    /// Returns `true` if inserting `samples` allocates no memory for those older than the head.
     pub(super) fn has_room_for_late(&self, samples: &[Sample]) -> bool {
         if self.in_order(samples) == samples.len() {
             return true;
@@ -59,7 +61,7 @@ impl SeriesData {
             .filter(|sample| head_start.is_none_or(|start| sample.timestamp_ms < start));
         match older.count() {
             0 => true,
-            // These are merged into their blocks at once, which rewrites the blocks.
+            // Under this policy the samples are merged at once, which rewrites their blocks.
             _ if self.duplicates == DuplicatePolicy::Reject => false,
             older => {
                 let pending = self.late.len() + older;
@@ -89,7 +91,7 @@ impl SeriesData {
     fn merge_samples(&mut self, mut late: Vec<Sample>) {
         late.sort_by_key(|sample| sample.timestamp_ms);
         let mut rest = late.as_slice();
-        // From the newest to the oldest, because a rewrite may change the number of blocks after it.
+        // From the newest part to the oldest: a rewrite may shift the indexes of newer blocks only.
         while let Some(last) = rest.last() {
             let part = self.part_of(last.timestamp_ms);
             let start = rest.partition_point(|sample| self.part_of(sample.timestamp_ms) != part);

@@ -93,7 +93,7 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
         number += lines;
         // Written in parts, which bounds the memory for labels.
         if points.label_bytes() > 2 * MAX_LINE_LABELS {
-            // Points are numbered by line, so a new batch keeps counting correctly.
+            // Each point carries its line's number, so the numbers stay correct in the next part.
             ingested.extend(std::mem::take(&mut points).write(db));
         }
     }
@@ -113,7 +113,7 @@ struct Labels {
 impl Labels {
     /// Adds the fields of a line.
     fn push(&mut self, points: &mut Points, number: usize, line: &Line<'_>, time: Option<i64>) {
-        // The fields share the timestamp, so the line is one fault.
+        // The fields share the timestamp, so a wrong one is a single fault of the line.
         let Some(timestamp_ms) = time else {
             points.refuse_at(number, Fault::form("the timestamp is out of range"));
             return;
