@@ -14,7 +14,7 @@ use crate::{CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegi
 pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Error> {
     let offers = offers().tag_pair("course_id", course).build()?;
     Ok(Projector::new(offers, None, |capacity, event| {
-        // An unreadable offer counts as none, so no student can enroll because of it.
+        // Without a readable offer, the course counts as not offered and no student can enroll.
         *capacity = event
             .json::<CourseOffered>()
             .ok()

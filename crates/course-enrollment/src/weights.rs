@@ -4,8 +4,8 @@
 /// Weights are integers, so that draws are exact and the same on every machine.
 pub(crate) struct Weights {
     weights: Vec<u64>,
-    /// `sums[i]` is the sum of the `lowbit(i)` weights that end before index `i`; `sums[0]` is
-    /// unused.
+    /// `sums[i]` is the sum of `weights[i - n..i]`, where `n` is the lowest set bit of `i`.
+    /// `sums[0]` is unused.
     sums: Vec<u64>,
     total: u64,
 }

@@ -6,9 +6,9 @@ use crate::{Error, Position, Query};
 ///
 /// The append fails, with nothing written, if any event at a position greater than `after` matches
 /// `fail_if_events_match`. Without `after`, any matching event makes it fail. `after` is usually the
-/// head of the snapshot that the decision was read from. It may be any position up to the head of
-/// the log, read from this store or from a lagging replica. A position beyond the head is refused as
-/// [`Error::AfterBeyondHead`].
+/// last position of the log when the decision read it, also if the decision read a lagging replica.
+/// It may be any position up to the head of the log. The store refuses a position beyond the head
+/// with [`Error::AfterBeyondHead`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendCondition {
     /// The events that the decision depends on.

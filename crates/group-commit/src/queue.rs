@@ -33,11 +33,11 @@ pub struct Queue<C: Commit> {
 }
 
 impl<C: Commit> Queue<C> {
-    /// A queue that finishes commits on the caller's tokio runtime. If a future is dropped outside a
-    /// runtime, the queue uses the runtime of this call.
+    /// A queue that spawns its tasks on the current tokio runtime. Outside a runtime, it spawns them
+    /// on the runtime in which `new` was called.
     ///
-    /// If neither runtime exists or runs, dropping the caller that drives a commit drops the commit
-    /// too, and the callers of its batch get [`SubmitError::OutcomeUnknown`].
+    /// Without a running runtime, dropping the future that drives a commit also drops the commit.
+    /// The callers of its batch then get [`SubmitError::OutcomeUnknown`].
     #[cfg(feature = "tokio")]
     pub fn new(committer: C, limits: Limits) -> Self {
         let home = tokio::runtime::Handle::try_current().ok();

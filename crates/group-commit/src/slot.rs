@@ -98,7 +98,7 @@ impl<V, E> Caller<V, E> {
         self.0.take()?.set_phase(Phase::Decided(outcome))
     }
 
-    /// The caller's side, to promote it.
+    /// The caller's side, for [`Slot::promote`].
     pub(crate) fn slot(&self) -> Option<Arc<Slot<V, E>>> {
         self.0.clone()
     }

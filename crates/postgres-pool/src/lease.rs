@@ -11,13 +11,13 @@ use crate::pool::Shared;
 
 /// A connection that is lent to one borrower.
 ///
-/// Dropping a lease spawns a task that pings the connection before it lends it again. The ping also
-/// reads the rest of an abandoned statement's answer. If there is no answer within
+/// Dropping a lease spawns a task that pings the connection and returns it to the pool. The ping
+/// also reads the rest of an abandoned statement's answer. If there is no answer within
 /// [`Limits::wait`](crate::Limits::wait), the pool cuts the connection.
 pub struct Lease {
     /// `None` only once the lease has ended.
     open: Option<Open>,
-    /// The pool that lent the connection, and the permit that it returns to it.
+    /// The pool that lent the connection, and the pool's permit for it.
     origin: Option<(Arc<Shared>, OwnedSemaphorePermit)>,
 }
 
@@ -50,7 +50,7 @@ impl Drop for Lease {
         let (Some(open), Some((pool, permit))) = (self.open.take(), self.origin.take()) else {
             return;
         };
-        // Without a runtime there is no way to ping the connection, so dropping it cuts it.
+        // Without a runtime nothing can ping the connection. Dropping it closes its socket.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 pool.ping_and_add_idle(open).await;

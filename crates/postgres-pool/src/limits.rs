@@ -5,8 +5,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Maximum number of open connections; at least 1.
     pub connections: u32,
-    /// Maximum time that a borrower waits for its turn and for the server together. Also the time
-    /// within which a dropped connection must answer a ping.
+    /// Maximum total time that a borrower waits: first for its turn, then for the server. Also the
+    /// time within which a dropped connection must answer a ping.
     pub wait: Duration,
     /// Maximum idle time of a connection. The pool closes an older idle connection when another one
     /// comes back.

@@ -135,7 +135,7 @@ pub(super) async fn dropped_next_loses_no_event(store: &Arc<impl EventStore + 's
             "{} of 100 events arrived",
             seen.len()
         );
-        // Too short for many reads. The next call continues the read.
+        // Many reads take longer than this. The next call continues the read.
         let wait = timeout(Duration::from_micros(50), events.next()).await;
         if let Ok(next) = wait {
             seen.push(next.expect("the subscription goes on").unwrap());
@@ -180,7 +180,8 @@ pub(super) async fn subscribers_under_load_get_each_event_once(
         .await;
         let past = ReadOptions::new().after(before);
         let end = store.append(tagged(&["end"])).await.unwrap().first();
-        // A store that loses events may lose this one too, so more follow until both have seen one.
+        // A store that loses events may lose the `end` event too. Append more of them until both
+        // subscribers have seen one.
         while !subscribers.iter().all(JoinHandle::is_finished) {
             sleep(Duration::from_millis(5)).await;
             store.append(tagged(&["end"])).await.unwrap();

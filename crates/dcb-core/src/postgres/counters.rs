@@ -38,7 +38,8 @@ impl Counters {
 pub struct Stats {
     /// Round trips that committed a batch of appends.
     pub commits: u64,
-    /// Committed appends. Leaves out appends that were found stored after their answer was lost.
+    /// Committed appends. If an append's answer was lost and the store then found the append in the
+    /// log, it is not counted.
     pub appends: u64,
     /// Events of the committed appends.
     pub events: u64,

@@ -1,4 +1,4 @@
-/// The answer of a store's connections to a health check.
+/// The result of a health check: what the server reports to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {

@@ -12,11 +12,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The script of a shell that becomes a program once the watchdog knows its process id and has sent a line.
-/// If this process dies before, the pipe ends and nothing needs cleaning up.
+/// A shell script that waits for a line and then becomes the program in its arguments. This process
+/// sends the line after it has told the watchdog the shell's process id. If this process dies
+/// before that, the pipe ends, and the program never starts.
 pub(super) const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
-/// Runs its script's last part when dropped, or when this process ends.
+/// A shell whose script waits on the pipe. It cleans up when this value is dropped or this process
+/// ends.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
@@ -24,7 +26,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `script` under `shell`, a command for `sh`, with one argument.
+    /// Runs `script` with one argument. `shell` is the command that starts `sh`.
     pub(crate) fn start(
         mut shell: Command,
         script: &str,
@@ -48,7 +50,7 @@ impl Watchdog {
         Ok(read == 1)
     }
 
-    /// Sends one line. The script acts on the last one.
+    /// Sends one line. When the pipe ends, the script acts on the last line that it got.
     pub(crate) fn tell(&self, line: &str) -> io::Result<()> {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         pipe.as_mut()

@@ -6,7 +6,7 @@ use crate::{
     Tracking,
 };
 
-// Small vocabularies make queries, ids and sources collide often.
+// The lists are short, so that queries often match events and sources often repeat.
 const TYPES: [&str; 3] = ["A", "B", "C c"];
 const TAGS: [&str; 6] = ["a", "b", "c:1", r#"c:"1"#, r"c:\1", "{c,1}"];
 const DATA: [&[u8]; 5] = [b"", b"{\"b\":1, \"a\":2}", b"\0\xff", b"1", b"2"];

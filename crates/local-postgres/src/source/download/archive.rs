@@ -14,7 +14,7 @@ use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 
 use crate::process::{account::Account, place};
 
-/// The major version to fetch. The cache may hold a later minor version.
+/// The major version to fetch. The cache may hold any minor version of it.
 const MAJOR: u64 = 17;
 
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -35,7 +35,8 @@ pub(super) async fn binaries() -> Result<PathBuf, String> {
     newest_in(&cache).ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
 }
 
-/// The first of the usual cache folders that the server's user may enter. It may not enter root's home.
+/// The first of the usual cache folders that the server's user may enter. Root's home is closed to
+/// other users.
 fn cache_folder() -> io::Result<PathBuf> {
     let account = Account::for_servers()?;
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -73,7 +74,8 @@ fn newest_in(cache: &Path) -> Option<PathBuf> {
     folder.join("initdb").is_file().then_some(folder)
 }
 
-/// Waits until no other process unpacks, on a thread that may block.
+/// Takes the lock of the process that fetches and unpacks. Waits for it on a thread that may
+/// block.
 async fn lock(path: PathBuf) -> io::Result<File> {
     let locked = spawn_blocking(move || {
         let file = File::create(path)?;
@@ -106,8 +108,9 @@ async fn fetch(cache: &Path) -> Result<(), String> {
         .map_err(|error| error.to_string())?
 }
 
-/// Unpacks into a sibling folder and renames it, so a folder named like a version is always complete. The
-/// caller holds the lock, so no other process uses the remains of an interrupted run.
+/// Unpacks into a sibling folder and renames it, so a folder named like a version is always
+/// complete. First removes what an interrupted run left. The caller holds the lock, so no other
+/// process is still unpacking there.
 fn unpack(
     runtime: &Handle,
     cache: &Path,
