@@ -33,8 +33,8 @@ pub struct Queue<C: Commit> {
 }
 
 impl<C: Commit> Queue<C> {
-    /// A queue that spawns its tasks on the current tokio runtime. Outside a runtime, it spawns them
-    /// on the runtime in which `new` was called.
+    /// A queue that spawns its tasks on the current tokio runtime. Outside a runtime, it spawns
+    /// them on the runtime in which `new` was called.
     ///
     /// Without a running runtime, dropping the future that drives a commit also drops the commit.
     /// The callers of its batch then get [`SubmitError::OutcomeUnknown`].
