@@ -39,14 +39,15 @@ impl SeriesData {
                         refuse(index, Error::DuplicateTimestamp { timestamp_ms });
                     }
                 }
-                // Newer than all before it: nothing to refuse, and no lookup needed.
+                // The sample is newer than all before it, so accept it without a lookup.
                 _ => newest = Some(timestamp_ms),
             }
         }
     }
 
     fn contains(&self, timestamp_ms: i64) -> bool {
-        // Only used with `DuplicatePolicy::Reject`, under which late samples are merged at once.
+        // `DuplicatePolicy::Reject`, the only caller's policy, merges late samples at once. So no
+        // late sample is pending.
         let found = self.snapshot_merged(timestamp_ms, timestamp_ms);
         Cursor::new(found).next_block().is_some()
     }

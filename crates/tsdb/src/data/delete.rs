@@ -29,8 +29,9 @@ impl SeriesData {
         before - self.count()
     }
 
-    /// Drops the first [`parts`](Self::parts), while `dead` says so for their newest timestamp and
-    /// size. Returns the number of samples dropped.
+    /// Drops the oldest [`parts`](Self::parts), up to the first part for which `dead` returns
+    /// `false`. `dead` receives the newest timestamp and the size of a part. Returns the number of
+    /// samples dropped.
     pub(crate) fn prune(&mut self, mut dead: impl FnMut(i64, usize) -> bool) -> usize {
         self.merge_late();
         let before = self.count();
@@ -41,7 +42,7 @@ impl SeriesData {
         for block in self.blocks.drain(..blocks) {
             self.sealed_bytes -= block.size_bytes();
         }
-        // The part after the blocks is the open block, if there is one; the last is the head.
+        // After the blocks come the open block, if it has samples, and the head.
         parts -= blocks;
         if parts > 0 && self.open.block.count > 0 {
             self.open = OpenBlock::EMPTY;
@@ -59,7 +60,7 @@ impl SeriesData {
         if self.head.is_empty() {
             self.head = Vec::new();
         }
-        // Shrinking copies, so only if most of the capacity is unused.
+        // Shrinking copies the list, so shrink it only if most of its capacity is unused.
         if self.blocks.len() * 4 < self.blocks.capacity() {
             self.blocks.shrink_to_fit();
         }
@@ -72,8 +73,8 @@ impl SeriesData {
         sealed + self.open.block.count + self.head.len()
     }
 
-    /// Returns the newest timestamp and the size of each part that [`prune`](Self::prune) drops as a
-    /// whole, oldest first. Pending late samples are not included.
+    /// Returns the newest timestamp and the size of each part that [`prune`](Self::prune) drops as
+    /// a whole, oldest first. Pending late samples are not included.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (i64, usize)> {
         let blocks = self.blocks.iter().map(Arc::as_ref);
         let open = Some(&self.open.block).filter(|open| open.count > 0);
@@ -85,7 +86,8 @@ impl SeriesData {
     }
 }
 
-/// Returns the samples of a block outside of `range`; `None` if the block does not overlap it.
+/// Returns the samples of a block outside of `range`, or `None` if the block and the range do not
+/// overlap.
 fn kept(block: &Block, range: &RangeInclusive<i64>) -> Option<Vec<Sample>> {
     if block.count == 0 || block.last_ms < *range.start() || block.first_ms > *range.end() {
         return None;

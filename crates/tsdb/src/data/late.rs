@@ -22,8 +22,8 @@ enum Part {
 
 /// Minimum number of pending samples that triggers a merge. In a long series, a merge starts when
 /// the pending samples reach a quarter of the samples in blocks. A merge rewrites at most the whole
-/// series, so each late sample costs about as much as compressing four others, however long the
-/// series is.
+/// series. So the cost of each late sample is about that of compressing four samples, however long
+/// the series is.
 const MIN_PENDING: usize = 1024;
 
 impl SeriesData {
@@ -91,7 +91,7 @@ impl SeriesData {
     fn merge_samples(&mut self, mut late: Vec<Sample>) {
         late.sort_by_key(|sample| sample.timestamp_ms);
         let mut rest = late.as_slice();
-        // From the newest part to the oldest: a rewrite may shift the indexes of newer blocks only.
+        // Go from the newest part to the oldest: a rewrite shifts only the indexes of newer blocks.
         while let Some(last) = rest.last() {
             let part = self.part_of(last.timestamp_ms);
             let start = rest.partition_point(|sample| self.part_of(sample.timestamp_ms) != part);
@@ -141,7 +141,7 @@ impl SeriesData {
         }
     }
 
-    /// Replaces the samples of a block. Without samples the block is removed.
+    /// Replaces the samples of a block. Removes the block if `samples` is empty.
     pub(super) fn replace_block(&mut self, index: usize, samples: &[Sample]) {
         let new = compress(samples, &mut self.exponent);
         self.sealed_bytes -= self.blocks[index].size_bytes();

@@ -5,9 +5,9 @@
 //! blocks: 2,048 samples each, shared with readers │ open: up to 15 frames of 128 │ head: up to 128
 //! ```
 //!
-//! All three are in ascending order of time, and each begins where the one before ends. Samples older
-//! than the head are pending in a separate list. They are merged into their blocks when many have
-//! gathered, and before every read.
+//! All three are in ascending order of time, and each begins where the one before ends. New samples
+//! that are older than the head wait in a separate list. They are merged into their blocks when
+//! there are many, and before every read.
 
 mod check;
 mod delete;
@@ -23,7 +23,8 @@ use crate::chunk::block::{Block, OpenBlock};
 use crate::chunk::values::ExponentCache;
 use crate::{DuplicatePolicy, Sample};
 
-/// The capacities of a head. Small ones first, so that a series with few samples uses little memory.
+/// The capacities of a head. A head starts small, so that a series with few samples uses little
+/// memory.
 const HEAD_SIZES: [usize; 3] = [16, 64, FRAME];
 
 /// The samples of one series.
@@ -33,7 +34,8 @@ pub(crate) struct SeriesData {
     newest_ms: i64,
     head: Vec<Sample>,
     exponent: ExponentCache,
-    /// Whether the series has ended. An ended series accepts no samples; writers look it up again.
+    /// Whether the series has ended. An ended series accepts no samples. A writer that finds it
+    /// ended looks up the labels again.
     ended: bool,
     blocks: Vec<Arc<Block>>,
     /// The sum of the sizes of `blocks`.
@@ -74,7 +76,8 @@ impl SeriesData {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        // A series with pending samples also has newer ones, so `late` need not be asked.
+        // A series with pending samples also has newer samples, so there is no need to check
+        // `late`.
         self.head.is_empty() && self.open.block.count == 0 && self.blocks.is_empty()
     }
 
@@ -162,7 +165,8 @@ impl SeriesData {
         }
     }
 
-    /// Makes room in the head for up to `wanted` samples. Returns the room, at least one sample.
+    /// Makes room in the head for up to `wanted` samples. Returns how many fit, which is at least
+    /// 1.
     fn make_room(&mut self, wanted: usize) -> usize {
         let length = self.head.len();
         if length == self.head.capacity() {
@@ -185,7 +189,7 @@ impl SeriesData {
         self.head = head;
     }
 
-    /// Adds 1 to [`FRAME`] samples to the open block.
+    /// Adds a frame to the open block. The frame has between one and [`FRAME`] samples.
     fn push_frame(&mut self, frame: &[Sample]) {
         if self.open.is_full() {
             self.seal();

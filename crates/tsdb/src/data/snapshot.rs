@@ -1,8 +1,8 @@
 //! Consistent views of a series for readers.
 //!
-//! Invariant: no lock is held while samples are decoded. Under one lock of the series, a read copies
-//! the head and shares the blocks. A shared block never changes: a merge or a deletion puts a new
-//! block in its place. `tests/model` fails if a reader sees a series between two changes.
+//! Invariant: no lock is held while samples are decoded. Under one lock of the series, a read
+//! copies the head and shares the blocks. A shared block never changes: a merge or a deletion puts
+//! a new block in its place. `tests/model` fails if a reader sees a series between two changes.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ impl Snapshot {
         blocks + self.head.capacity() * size_of::<Sample>()
     }
 
-    /// Returns an upper bound for the number of samples in the range, and the timestamps between
-    /// which they all lie.
+    /// Returns an upper bound for the number of samples in the range, and a range of timestamps
+    /// that contains them all.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
         let Snapshot {
             blocks,
@@ -59,7 +59,7 @@ impl SeriesData {
         self.snapshot_merged(from_ms, to_ms)
     }
 
-    /// [`snapshot`](Self::snapshot) for a series without pending late samples.
+    /// Does the same as [`snapshot`](Self::snapshot) for a series without pending late samples.
     pub(super) fn snapshot_merged(&self, from_ms: i64, to_ms: i64) -> Snapshot {
         let start = self.blocks.partition_point(|block| block.last_ms < from_ms);
         let end = self.blocks.partition_point(|block| block.first_ms <= to_ms);
@@ -79,7 +79,7 @@ impl SeriesData {
             .partition_point(|sample| sample.timestamp_ms <= to_ms);
         Snapshot {
             blocks,
-            // An inverted range has its start after its end, and is empty.
+            // `start` may be after `end` if `from_ms` is after `to_ms`. Then `get` returns `None`.
             head: self.head.get(start..end).unwrap_or_default().to_vec(),
             from_ms,
             to_ms,

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Wakes a background thread. A wake-up while the thread is busy ends its next wait, so none is lost.
+/// Wakes a background thread. No wake-up is lost: one that comes while the thread is busy ends the
+/// next wait.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     signal: Mutex<Signal>,
@@ -29,7 +30,8 @@ impl Alarm {
         self.changed.notify_one();
     }
 
-    /// Waits until woken, or until `timeout`. Returns `false` once the alarm is stopped.
+    /// Waits for a wake-up, but no longer than `timeout`. Returns `false` once the alarm is
+    /// stopped.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut signal = self.signal.lock();
         // No loop: a spurious wake-up only makes the thread look for work early.

@@ -1,8 +1,8 @@
 //! Decimal values, stored as integers in units of their last digit.
 //!
-//! A value is stored as `n / 10^digits` only if this division returns exactly its bits. So -0.0,
-//! infinities, every NaN and values with more digits use another form, and every value is read back
-//! as it was written.
+//! A run uses this form only if `n / 10^digits` returns exactly the bits of each of its values. A
+//! run with -0.0, an infinity, a NaN or a value with more digits is stored in another form. So
+//! every value is read back as it was written.
 
 use super::packed::{self, GROUP};
 use super::varint::{push as push_varint, take as take_varint, unzigzag, zigzag};
@@ -17,14 +17,14 @@ const POWERS: [f64; MAX_DIGITS as usize + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e
 /// constant plus the nearest integer.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// Below this, the sum of an integer and [`ROUNDER`] is exact.
+/// The sum of [`ROUNDER`] and an integer of smaller magnitude than this is exact.
 const BOUND: f64 = (1_u64 << 51) as f64;
 
-/// The number of values that decide whether a number of digits is worth trying.
+/// How many values to try with a number of digits before the whole run is encoded with it.
 const PROBE: usize = 16;
 
-/// Appends the values as decimals with `digits` digits after the point. Returns `false` if a value is
-/// not such a decimal. The end of `to` is incomplete then, and the caller must truncate it.
+/// Appends the values as decimals with `digits` digits after the point. Returns `false` if a value
+/// is not such a decimal. Then the end of `to` is incomplete, and the caller must truncate `to`.
 pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], digits: u8) -> bool {
     let power = POWERS[usize::from(digits)];
     let mut numbers = [0; GROUP];
@@ -48,8 +48,8 @@ pub(super) fn push(to: &mut Vec<u8>, samples: &[Sample], digits: u8) -> bool {
     true
 }
 
-/// Multiplies the values by `power`. Returns `true` if each product is an integer that divides back to
-/// exactly its value.
+/// Multiplies the values by `power` and rounds them to `numbers`. Returns `true` if each number,
+/// divided by `power`, gives exactly the value.
 fn whole_numbers(samples: &[Sample], power: f64, numbers: &mut [i64]) -> bool {
     // No early exit, so that the loop vectorizes.
     let mut all = true;

@@ -98,7 +98,7 @@ impl Entries {
     pub(crate) fn sample(&mut self, id: SeriesId, sample: Sample) {
         let timestamp_ms = sample.timestamp_ms;
         let clock = self.clock(timestamp_ms);
-        // The most frequent write, so the entry is assembled on the stack and copied once.
+        // This is the most frequent write, so assemble the entry on the stack and copy it once.
         let mut entry = [0; 1 + 2 * varint::MAX_LENGTH + 8];
         entry[0] = kind::SAMPLE;
         let mut length = 1 + varint::write(&mut entry[1..], id.0);
@@ -117,8 +117,9 @@ impl Entries {
         self.clock = Some(samples[samples.len() - 1].timestamp_ms);
     }
 
-    /// Returns the timestamp from which the next distance counts. Writes it first if the buffer has
-    /// none: a frame joins the buffers of several shards, so a buffer can't depend on the one before.
+    /// Returns the timestamp that the next distance is relative to. The first call for a buffer
+    /// also writes this timestamp: a frame joins the buffers of several shards, so each buffer
+    /// needs its own.
     #[inline]
     fn clock(&mut self, timestamp_ms: i64) -> i64 {
         self.clock.unwrap_or_else(|| {
@@ -216,7 +217,7 @@ impl EntryReader {
     }
 }
 
-/// Decodes an entry without samples. Kept apart, so that the loop over samples stays small.
+/// Decodes an entry without samples. A separate function keeps the loop over samples small.
 fn take_other<'a>(kind: u8, bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
     Some(match kind {
         kind::BEGIN => Entry::Begin(take_id(bytes)?, take_labels(bytes)?),

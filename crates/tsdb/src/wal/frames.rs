@@ -15,8 +15,8 @@ pub(super) struct Frames<'a> {
 }
 
 impl Frames<'_> {
-    /// Returns the entries of the frame at `offset`; `None` if there is no complete frame with correct
-    /// checksums.
+    /// Returns the entries of the frame at `offset`; `None` if there is no complete frame with
+    /// correct checksums.
     pub(super) fn entries_at(&self, offset: usize) -> Option<&[u8]> {
         let header = FrameHeader::decode(self.bytes, self.number, offset)?;
         let length = usize::try_from(header.length).ok()?;
@@ -29,8 +29,8 @@ impl Frames<'_> {
         offset + FrameHeader::LENGTH + entries.len()
     }
 
-    /// Returns `true` if a later frame proves that the bytes at `end` were durable. Then the file is
-    /// damaged there, not torn by a crash.
+    /// Returns `true` if a later frame proves that the bytes at `end` were durable. Then the file
+    /// is damaged there, not torn by a crash.
     pub(super) fn was_durable(&self, end: usize) -> bool {
         // The damage hides where the next frame begins, so look for a header at every offset.
         (end + 1..self.bytes.len()).any(|offset| {

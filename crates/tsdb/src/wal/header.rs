@@ -94,8 +94,8 @@ pub(crate) struct FrameHeader {
 impl FrameHeader {
     pub(crate) const LENGTH: usize = 24;
 
-    /// Encodes the header for `offset` in file `number`. The checksum covers both, so that a frame at
-    /// the wrong position is invalid.
+    /// Encodes the header for `offset` in file `number`. The checksum covers both, so that a frame
+    /// at the wrong position is invalid.
     pub(crate) fn encode(&self, number: u64, offset: u64) -> [u8; Self::LENGTH] {
         let mut bytes = [0; Self::LENGTH];
         bytes[..8].copy_from_slice(&self.length.to_le_bytes());
@@ -114,7 +114,8 @@ impl FrameHeader {
             durable: u64_at(bytes, 8),
             checksum: u32_at(bytes, 16),
         };
-        // Cheap, and false at nearly every other offset. That makes a search for headers fast.
+        // This check is cheap, and fails at nearly every offset without a header. So a search for
+        // headers is fast.
         let plausible = header.length > 0 && header.durable <= offset as u64;
         let valid = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset as u64);
         (plausible && valid()).then_some(header)

@@ -1,13 +1,13 @@
 //! The interface of the log to the engine.
 //!
-//! Each shard has a buffer. A write logs into the buffer of its shard under the lock of its series. A
-//! flush later collects all buffers into one frame.
+//! Each shard has a buffer. A write logs into the buffer of its shard under the lock of its series.
+//! A flush later collects all buffers into one frame.
 //!
 //! Invariants:
 //! - Locks are taken in the order writer, shard, series, buffer. So a call under a series' lock may
-//!   log, but must not flush. `tests/it/snapshot.rs` runs into a deadlock without it.
-//! - A failing log refuses new writes, and keeps every write that it has accepted until a flush
-//!   succeeds. `tests/it/wal/full_disk.rs` fails without it.
+//!   log, but must not flush. `tests/it/snapshot.rs` deadlocks with another order.
+//! - A log whose last flush failed refuses new writes. It keeps the writes accepted before until a
+//!   flush succeeds. `tests/it/wal/full_disk.rs` fails without this.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -24,7 +24,7 @@ use crate::shard::SHARDS;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, Error, Labels, Metadata, OpenOptions, Sample};
 
-/// The index of the buffer for metadata, after those of the shards.
+/// The index of the buffer for metadata, which follows the buffers of the shards.
 const METADATA: usize = SHARDS;
 
 /// A buffer of this size wakes the flush thread early.
@@ -62,7 +62,7 @@ mod demand {
 /// The log of a database.
 pub(crate) struct Log {
     core: Arc<Core>,
-    /// Only with [`Durability::Commit`]: groups the callers that wait for a sync.
+    /// Groups the callers that wait for a sync. `None` unless the mode is [`Durability::Commit`].
     commits: Option<BlockingQueue<Flusher>>,
 }
 
@@ -102,7 +102,7 @@ impl Log {
         Ok(Self { core, commits })
     }
 
-    /// Logs the begin of a series. The caller logs its first samples under the same lock.
+    /// Logs the beginning of a series. The caller logs its first samples under the same lock.
     pub(crate) fn begin_series(
         &self,
         shard: usize,
@@ -155,7 +155,8 @@ impl Log {
 
     /// Logs the end of a series. Its id must not be used again.
     pub(crate) fn end(&self, shard: usize, id: SeriesId) {
-        // Not through `accept`: a series may end while the log is failing, and that can't be refused.
+        // `accept` refuses writes while the log is failing, but the end of a series can't be
+        // refused.
         let mut buffer = self.core.buffers[shard].lock();
         if self.core.state.load(Ordering::SeqCst) != state::CLOSED {
             buffer.end(id);
@@ -170,12 +171,12 @@ impl Log {
         Ok(flush_demand(before, buffer.len()))
     }
 
-    /// Finishes a logged write as the durability mode promises. The caller must hold no lock, because
-    /// this may flush.
+    /// Finishes a logged write as the durability mode promises. The caller must hold no lock,
+    /// because this may flush.
     #[inline]
     pub(crate) fn settle(&self, demand: FlushDemand) -> Result<(), Error> {
         if let Some(commits) = &self.commits {
-            // The commit flushes all buffers, so the demand is met too.
+            // The commit flushes all buffers, so it also does what `demand` asks for.
             return commits.submit(()).map_err(not_durable);
         }
         if demand == demand::WAKE {
@@ -195,7 +196,7 @@ impl Log {
 
     /// Refuses later writes, and makes all earlier ones durable.
     pub(crate) fn close(&self) -> Result<(), Error> {
-        // Before the buffers are collected; see `accept`.
+        // Store the state before the buffers are collected: `accept` relies on this order.
         self.core.state.store(state::CLOSED, Ordering::SeqCst);
         let mut writer = self.core.writer.lock();
         Ok(writer.close(&self.core.buffers)?)
@@ -219,10 +220,10 @@ impl Log {
         writer.note_snapshot(log_bytes, succeeded);
     }
 
-    /// Flushes at the interval of the mode, until [`Log::stop`].
+    /// Flushes at the interval of the durability mode, until [`Log::stop`].
     pub(crate) fn run_flushes(&self) {
         while self.core.flushes.wait(self.core.interval()) {
-            // `flush` has put a failure into the state, and the interval is the retry interval now.
+            // `flush` has recorded a failure in the state. It makes the next wait a retry interval.
             let _ = self.core.flush();
         }
     }
@@ -230,7 +231,8 @@ impl Log {
     /// Calls `snapshot` whenever one is due, until [`Log::stop`].
     pub(crate) fn run_snapshots(&self, snapshot: impl Fn()) {
         while self.core.snapshots.wait(None) {
-            // Each flush during the last snapshot woke this thread again, although none is due.
+            // Flushes during the last snapshot may have woken this thread, although no other
+            // snapshot is due.
             if self.core.writer.lock().is_snapshot_due() {
                 snapshot();
             }
@@ -248,8 +250,8 @@ impl Core {
     /// Locks the buffer of a shard, unless the log refuses writes.
     #[inline]
     fn accept(&self, shard: usize) -> Result<MutexGuard<'_, Entries>, Error> {
-        // Read the state under the buffer's lock. Then either this write sees that the log is closed,
-        // or `close` collects the buffer after this write.
+        // Read the state under the buffer's lock. Then either this write sees that the log is
+        // closed, or `close` collects the buffer after this write.
         let buffer = self.buffers[shard].lock();
         match self.state.load(Ordering::SeqCst) {
             state::WORKING => Ok(buffer),
@@ -262,7 +264,7 @@ impl Core {
         if self.state.load(Ordering::SeqCst) == state::CLOSED {
             return Error::Closed;
         }
-        // `note` stores the failure before the state, so there is one.
+        // `note` stores the failure before the state, so `failure` is set here.
         let failure = self.failure.lock().clone();
         failure.map_or(Error::Closed, Error::from)
     }
@@ -285,7 +287,7 @@ impl Core {
         flushed
     }
 
-    /// Changes between `WORKING` and `FAILING` after a flush.
+    /// Sets the state to `WORKING` or `FAILING` after a flush.
     fn note(&self, flushed: &Result<(), StorageFailure>) {
         let (from, to) = match flushed {
             Ok(()) => (state::FAILING, state::WORKING),
@@ -294,7 +296,7 @@ impl Core {
                 (state::WORKING, state::FAILING)
             }
         };
-        // Exchanged, not stored: `CLOSED` must stay.
+        // Compare before the change, because `CLOSED` must stay.
         let changed = self
             .state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
@@ -304,7 +306,7 @@ impl Core {
         }
     }
 
-    /// Returns how long the flush thread waits; `None` until it is woken.
+    /// Returns how long the flush thread waits. `None` means until it is woken.
     fn interval(&self) -> Option<Duration> {
         if self.state.load(Ordering::SeqCst) == state::FAILING {
             return Some(RETRY);
@@ -317,27 +319,27 @@ impl Core {
     }
 }
 
-/// A cut of the log that is being made: the boundary between the entries that a snapshot replaces and
-/// those that follow it.
+/// An unfinished cut of the log. The cut separates the entries that a snapshot replaces from those
+/// that follow the snapshot.
 pub(crate) struct Cut<'a> {
     core: &'a Core,
     writer: MutexGuard<'a, Writer>,
 }
 
 impl Cut<'_> {
-    /// Puts all entries that the shard has logged before the cut. Called under the locks of the shard
-    /// and of all its series.
+    /// Collects all entries that the shard has logged so far. They come before the cut. Called
+    /// under the locks of the shard and of all its series.
     pub(crate) fn collect(&mut self, shard: usize) {
         self.writer.collect(&self.core.buffers[shard]);
     }
 
-    /// The same for metadata. Called under the lock of the metadata.
+    /// Collects the entries for metadata. Called under the lock of the metadata.
     pub(crate) fn collect_metadata(&mut self) {
         self.collect(METADATA);
     }
 
-    /// Makes the collected entries durable. Returns the number of the segment after the cut, and the
-    /// number of bytes before it. A failure counts as a failed snapshot.
+    /// Makes the collected entries durable. Returns the number of the segment after the cut, and
+    /// the number of bytes before it. A failure counts as a failed snapshot.
     pub(crate) fn finish(mut self) -> Result<(u64, u64), StorageFailure> {
         let cut = self.writer.cut();
         let log_bytes = self.writer.written_bytes();
@@ -352,8 +354,8 @@ impl Cut<'_> {
     }
 }
 
-/// Flushes and syncs once for all waiting callers. The requests carry nothing, because the entries are
-/// in the buffers already.
+/// Flushes and syncs once for all waiting callers. The requests carry nothing, because the entries
+/// are in the buffers already.
 struct Flusher(Arc<Core>);
 
 impl CommitBlocking for Flusher {
@@ -362,7 +364,7 @@ impl CommitBlocking for Flusher {
     type Error = StorageFailure;
 
     fn size_bytes(&self, (): &()) -> usize {
-        // The queue limits the bytes of a batch; here only the number of callers counts.
+        // The queue limits the bytes of a batch. A size of 1 limits the number of callers instead.
         1
     }
 
@@ -383,7 +385,7 @@ fn not_durable(error: SubmitError<StorageFailure>) -> Error {
     })
 }
 
-/// Returns the demand of a buffer that has grown from one length to another.
+/// Returns the demand of a buffer that has grown from `before` to `after` bytes.
 #[inline]
 fn flush_demand(before: usize, after: usize) -> FlushDemand {
     if after < WAKE_BYTES {

@@ -1,9 +1,9 @@
 //! The write-ahead log. `FORMAT.md` draws the layout of its files.
 //!
 //! From the bytes upwards: `varint`, `packed`, `decimal` and `run` encode numbers and samples;
-//! `entry` encodes changes; `header` and `frames` add checksums; `segment` writes one file; `writer`
-//! writes one file after the other; `log` is the interface to the engine; `recover` reads the files
-//! at open.
+//! `entry` encodes changes; `header` and `frames` add checksums; `segment` writes one file;
+//! `writer` writes one file after the other; `log` is the interface to the engine; `recover` reads
+//! the files at open.
 
 mod alarm;
 mod decimal;

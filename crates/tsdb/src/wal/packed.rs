@@ -1,7 +1,8 @@
-//! Integers packed in groups. All numbers of a group have the width in bytes that the largest needs.
+//! Integers packed in groups. All numbers of a group have the same width in bytes, which is enough
+//! for the largest.
 //!
-//! No branch depends on the size of a single number, so both directions take about a nanosecond per
-//! number.
+//! No branch depends on the size of a single number, so encoding and decoding each take about a
+//! nanosecond per number.
 
 use super::varint::{unzigzag, zigzag};
 

@@ -27,16 +27,16 @@ pub struct Recovery {
     pub torn: Option<TornTail>,
 }
 
-/// The incomplete end of a log after a crash. Recovery cut it off. As far as the files tell, none of
-/// it was durable.
+/// The incomplete end of a log after a crash. Recovery ignores it. Nothing in the files shows that
+/// any of it was durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {
     /// The name of the file.
     pub file: String,
-    /// The offset of the cut.
+    /// The offset of the first ignored byte.
     pub offset: u64,
-    /// The number of bytes cut off.
+    /// The number of ignored bytes.
     pub bytes: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn recover(
     }
     let start = replay.segments(&inventory)?;
     let recovery = replay.recovery;
-    // Only now: if a newer file is damaged, the obsolete ones may help to repair the database.
+    // Remove these last: if a newer file is damaged, they may help to repair the database.
     for name in &inventory.obsolete {
         let failed = |cause| StorageFailure::new("remove", name, cause);
         storage.remove(name).map_err(failed)?;
@@ -116,7 +116,8 @@ impl Inventory {
 
     /// Reports a missing segment.
     fn check(&self, first: u64) -> Result<(), Error> {
-        // At least one after a snapshot: the cut has begun it before.
+        // A snapshot has at least one segment after it, because the cut creates that segment before
+        // the snapshot.
         let expected = self.segments.len().max(self.snapshot.iter().len());
         for (number, index) in (first..).zip(0..expected) {
             let name = names::segment(number);
@@ -171,8 +172,8 @@ impl Replay<'_, '_> {
         Ok(())
     }
 
-    /// Restores all segments. The header of each tells the valid length of the one before, so two are
-    /// in memory at a time.
+    /// Restores all segments. The header of each segment holds the valid length of the previous
+    /// one, so two segments are in memory at a time.
     fn segments(&mut self, inventory: &Inventory) -> Result<WriterStart, Error> {
         let mut start = WriterStart {
             number: 1,
@@ -206,7 +207,7 @@ impl Replay<'_, '_> {
     }
 
     /// Restores a segment and returns the length restored. `valid_length` is `None` for the last
-    /// segment: its valid frames end where the first invalid one begins.
+    /// segment with a header: its valid frames end where the first invalid one begins.
     fn segment(
         &mut self,
         file: &StoredFile,
@@ -235,8 +236,8 @@ impl Replay<'_, '_> {
         Ok(end as u64)
     }
 
-    /// Restores frames until the first invalid one. Returns its offset, and whether the file is closed
-    /// there.
+    /// Restores frames until the first invalid one. Returns the offset of the invalid one, and
+    /// whether the closing entry comes just before it.
     fn frames(&mut self, frames: &Frames<'_>) -> Result<(usize, bool), Error> {
         let mut end = FileHeader::LENGTH;
         let mut closed = false;
@@ -252,7 +253,7 @@ impl Replay<'_, '_> {
             self.recovery.read_bytes = before + end as u64;
             (self.progress)(&self.recovery);
         }
-        // Invalid bytes count as read too, so that the progress reaches the total.
+        // Count the invalid bytes as read too.
         self.recovery.read_bytes = before + frames.bytes.len() as u64;
         (self.progress)(&self.recovery);
         Ok((end, closed))
@@ -298,7 +299,7 @@ impl Replay<'_, '_> {
         into.header = match FileHeader::decode(&into.bytes, FileKind::Segment) {
             Ok(header) if header.number == number => Some(header),
             Ok(_) => return Err(frames.corrupt(0, "the file has the name of another file")),
-            // A crash while the segment was created. It can't hold frames yet.
+            // A crash interrupted the creation of the segment, so it holds no frames yet.
             Err(BadHeader::Damaged) if is_last && into.bytes.len() <= FileHeader::LENGTH => None,
             Err(bad) => return Err(refuse_header(&frames, bad)),
         };

@@ -15,8 +15,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Creates the file `name` with its header. It becomes durable with the next sync of the file and
-    /// of the folder.
+    /// Creates the file `name` with its header. It becomes durable with the next sync of the file
+    /// and of the folder.
     pub(crate) fn create(
         storage: &dyn Storage,
         name: String,
@@ -29,7 +29,7 @@ impl Segment {
         let mut file = storage.create(&name).map_err(fail("create"))?;
         let started = file.append(&header.encode()).map_err(fail("write"));
         if let Err(failure) = started {
-            // Only cleans up: the next attempt uses the same name and replaces the file.
+            // Ignore a failure to remove the file: the next attempt replaces it.
             let _ = storage.remove(&name);
             return Err(failure);
         }
@@ -42,7 +42,7 @@ impl Segment {
         })
     }
 
-    /// Creates a segment of the log durably.
+    /// Creates a segment of the log and makes it durable.
     pub(crate) fn begin(
         storage: &dyn Storage,
         number: u64,
@@ -54,8 +54,8 @@ impl Segment {
             previous_end,
         };
         let mut segment = Self::create(storage, super::names::segment(number), &header)?;
-        // Before any frame: recovery takes a segment with a broken header for empty only if the file
-        // holds no frame.
+        // Sync before any frame is written: recovery accepts a broken header only in a file without
+        // frames.
         segment.sync()?;
         storage
             .sync_folder()
@@ -76,12 +76,12 @@ impl Segment {
         self.end
     }
 
-    /// Returns the length that is durable.
+    /// Returns the number of bytes that are durable.
     pub(crate) fn durable(&self) -> u64 {
         self.durable
     }
 
-    /// Writes a frame. `frame` starts with room for the header, which this fills in.
+    /// Writes a frame. `frame` starts with room for the header, and this method fills it in.
     pub(crate) fn append(&mut self, frame: &mut [u8]) -> Result<(), StorageFailure> {
         let (header, entries) = frame.split_at_mut(FrameHeader::LENGTH);
         let encoded = FrameHeader {

@@ -3,8 +3,8 @@
 /// Maximum length of a number, in bytes.
 pub(super) const MAX_LENGTH: usize = 10;
 
-/// Writes `value` to the start of `to`, which is at least [`MAX_LENGTH`] long. Returns the number of
-/// bytes written.
+/// Writes `value` to the start of `to`, which is at least [`MAX_LENGTH`] long. Returns the number
+/// of bytes written.
 #[inline]
 pub(super) fn write(to: &mut [u8], mut value: u64) -> usize {
     let mut length = 0;
@@ -28,7 +28,7 @@ pub(super) fn push(to: &mut Vec<u8>, value: u64) {
 #[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
-    // One byte is the common case. The loop is apart, so that this inlines.
+    // Most numbers have one byte. The loop is a separate function, so that this one is inlined.
     if first < 0x80 {
         *bytes = rest;
         return Some(u64::from(first));

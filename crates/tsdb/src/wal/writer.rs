@@ -2,7 +2,7 @@
 //!
 //! Invariant: each frame is valid in exactly one file. After a failed write or sync, the frame goes
 //! into a new segment, and the header of that segment excludes the frame from the previous one.
-//! `tests/it/wal/full_disk.rs` fails without it.
+//! `tests/it/wal/full_disk.rs` fails if the frame is valid in both.
 
 use std::mem;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ const KEPT_BYTES: usize = 1 << 20;
 /// The buffers of all shards, and one for metadata.
 pub(super) type Buffers = [Mutex<Entries>];
 
-/// Writes the files of the log. There is one, behind a lock.
+/// Writes the files of the log. Each log has one writer, behind a lock.
 pub(crate) struct Writer {
     storage: Arc<dyn Storage>,
-    /// `None` after a failure, and after the last segment was full.
+    /// `None` after a failure, and after a full segment has ended.
     segment: Option<Segment>,
     next_number: u64,
     /// The valid length of the segment before `next_number`.
@@ -33,12 +33,12 @@ pub(crate) struct Writer {
     /// Whether a flush syncs.
     syncs: bool,
     segment_bytes: u64,
-    /// The entries not written yet, or written but not synced, after room for a header.
+    /// Room for a header, then the entries that are not written yet, or whose write or sync failed.
     frame: Vec<u8>,
     /// An empty buffer to swap with a shard's.
     spare: Entries,
-    /// Set if entries that were written but not synced could not be read back. Only a snapshot can
-    /// make them durable then.
+    /// Set if a sync failed and its entries could not be read back. Then only a snapshot can make
+    /// them durable.
     lost: Option<StorageFailure>,
     /// The bytes written since the last snapshot.
     written_bytes: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Writer {
 pub(crate) struct WriterStart {
     /// The number of the first new segment.
     pub(crate) number: u64,
-    /// The valid length of the segment before.
+    /// The valid length of the segment before `number`.
     pub(crate) previous_end: u64,
     /// The length of the existing log, in bytes.
     pub(crate) log_bytes: u64,
@@ -130,8 +130,8 @@ impl Writer {
         };
         let before = segment.end();
         if let Err(failure) = segment.append(&mut self.frame) {
-            // A retry must not continue after a part of a frame, so the segment ends here. Report the
-            // first failure if this fails too.
+            // A retry must not append after a partial frame, so end the segment here. If that fails
+            // too, report the first failure.
             let _ = self.retire(segment);
             return Err(failure);
         }
@@ -139,7 +139,7 @@ impl Writer {
             self.give_up(&segment, before, &failure);
             return Err(failure);
         }
-        // Only now is the frame safe to forget.
+        // The write and the sync have succeeded, so drop the frame.
         self.written_bytes += self.frame.len() as u64;
         self.frame.truncate(FrameHeader::LENGTH);
         self.frame.shrink_to(KEPT_BYTES);
@@ -153,20 +153,20 @@ impl Writer {
 
     fn begin_segment(&mut self) -> Result<Segment, StorageFailure> {
         let segment = Segment::begin(&*self.storage, self.next_number, self.previous_end)?;
-        // Not after a failure: the numbers must have no gap, and a retry replaces the file.
+        // Count only after success: the numbers must have no gap, and a retry replaces the file.
         self.next_number += 1;
         Ok(segment)
     }
 
     /// Ends a segment durably.
     fn retire(&mut self, mut segment: Segment) -> Result<(), StorageFailure> {
-        // The next header must not call bytes valid that a crash can still take.
+        // The next header declares these bytes valid, so a crash must not lose them.
         self.confirm(&mut segment)?;
         self.previous_end = segment.durable();
         Ok(())
     }
 
-    /// Makes a segment durable. If this fails the segment has ended, and the caller must drop it.
+    /// Makes a segment durable. If that fails, this ends the segment, and the caller must drop it.
     fn confirm(&mut self, segment: &mut Segment) -> Result<(), StorageFailure> {
         if segment.durable() < segment.end()
             && let Err(failure) = segment.sync()
@@ -177,16 +177,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends a segment after a failed sync. Its bytes that are not durable become invalid. Those up to
-    /// `end` return into `frame`, to be written again. If they can't be read back, they are lost.
+    /// Ends a segment after a failed sync. Its bytes that are not durable become invalid. This
+    /// reads their entries up to `end` back into `frame`, to be written again. If that fails, they
+    /// are lost.
     ///
-    /// A retry of the sync is no way out: the operating system may have dropped the bytes after the
-    /// first error, and the second sync would succeed without them.
+    /// A second sync does not help: the operating system may have dropped the bytes after the first
+    /// error, and then the second sync succeeds without them.
     fn give_up(&mut self, segment: &Segment, end: u64, failure: &StorageFailure) {
         self.previous_end = segment.durable();
         match self.unsynced(segment, end) {
             Some(entries) => {
-                // At the front: they are older than the entries in `frame`.
+                // Insert them at the front: they are older than the entries in `frame`.
                 let front = FrameHeader::LENGTH..FrameHeader::LENGTH;
                 self.frame.splice(front, entries);
             }
@@ -226,7 +227,7 @@ impl Writer {
         let segment = self.begin_segment()?;
         let number = segment.number();
         self.segment = Some(segment);
-        // The snapshot replaces the file with the closing entry, so `close` must write it again.
+        // If the log has a closing entry, the snapshot replaces it, and `close` must write another.
         self.closed = false;
         Ok(number)
     }
@@ -258,15 +259,15 @@ impl Writer {
             let mut last = Entries::default();
             last.closed();
             self.frame.extend_from_slice(last.as_bytes());
-            // Set before the write: if that fails, the entry stays in `frame`, and must not be added
-            // twice.
+            // Set this before the write: if the write fails, the entry stays in `frame`, and must
+            // not be added again.
             self.closed = true;
             self.write_frame(true)?;
         }
         Ok(())
     }
 
-    /// Makes durable what was written without a sync.
+    /// Makes entries durable that were written without a sync.
     fn sync(&mut self) -> Result<(), StorageFailure> {
         if let Some(mut segment) = self.segment.take() {
             self.confirm(&mut segment)?;
