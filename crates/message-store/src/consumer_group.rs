@@ -2,8 +2,8 @@ use crate::stream_name::cardinal_id_of;
 use crate::text::invalid;
 use crate::{Error, Problem, hash_64};
 
-/// One member of a group of consumers that share a category. Exactly one member reads each stream,
-/// and one member reads all streams with the same cardinal id.
+/// One member of a group of consumers that share a category. Each stream is read by exactly one
+/// member. Streams with the same cardinal id are read by the same member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsumerGroup {
     member: u32,
@@ -11,11 +11,11 @@ pub struct ConsumerGroup {
 }
 
 impl ConsumerGroup {
-    /// Member number `member`, from 0, of a group of `size`.
+    /// Creates the member with number `member`, counted from 0, of a group of `size` members.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `consumer_group.size` if `size` is not within 1 and
-    /// `u32::MAX`, or with field `consumer_group.member` if `member` is not within 0 and `size -
+    /// [`Error::Invalid`] with field `consumer_group.size` if `size` is not between 1 and
+    /// `u32::MAX`, or with field `consumer_group.member` if `member` is not between 0 and `size -
     /// 1`.
     pub fn new(member: i64, size: i64) -> Result<Self, Error> {
         let size = in_range("consumer_group.size", size, 1, u32::MAX.into())?;

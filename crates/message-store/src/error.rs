@@ -33,11 +33,11 @@ pub enum Error {
     /// the messages new ids.
     #[error("message id {id} is taken")]
     IdConflict {
-        /// The first such id of the write.
+        /// The first conflicting id in the write.
         id: Uuid,
     },
-    /// An imported message does not continue the stored ones; nothing of its call was written.
-    /// Import into an empty store, or only messages after the store's head.
+    /// An imported message does not fit after the stored messages; nothing was written. Import into
+    /// an empty store, or import only messages after the store's head.
     #[error("message {global_position} does not continue the stored messages: {reason}")]
     ImportConflict {
         /// The message's global position.
@@ -126,7 +126,7 @@ pub enum Error {
         /// The database's message.
         message: Arc<str>,
     },
-    /// The code that commits writes panicked; this write may or may not be stored. Report the bug
+    /// The code that commits writes panicked; the messages may or may not be stored. Report the bug
     /// and write again with the same ids.
     #[error("the committing code panicked")]
     Panicked,
@@ -164,7 +164,8 @@ pub enum Problem {
     /// The field is empty.
     #[error("is empty")]
     Empty,
-    /// The text contains a NUL character, or JSON an escaped one, which the database can't store.
+    /// The text contains a NUL character, or the JSON contains an escaped one. PostgreSQL can't
+    /// store either.
     #[error("contains a NUL character")]
     ContainsNul,
     /// A number, a count, or a size in bytes is too large.

@@ -16,8 +16,8 @@ pub enum ExpectedVersion {
 }
 
 impl ExpectedVersion {
-    /// The version that a read returned. A write with it fails if another message was written since
-    /// that read.
+    /// Expects the version that a read returned. The write fails if another message was written
+    /// after that read.
     pub fn from_version(version: Option<Position>) -> Self {
         version.map_or(Self::NoStream, Self::Exact)
     }

@@ -14,7 +14,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Builds a result. For stores.
+    /// Builds a result. For use by store implementations.
     pub fn new(
         backend: &'static str,
         version: impl Into<String>,

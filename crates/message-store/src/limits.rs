@@ -26,13 +26,14 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Makes all checks of a write to several streams that need no access to the store. For stores.
+    /// Runs every check on a write to several streams that does not need to read the store. For use
+    /// by store implementations.
     ///
     /// # Errors
-    /// - [`Error::Invalid`] with field `streams` if there is no stream, or one is listed twice;
-    ///   with a path such as `streams[1].messages[3]` for a message that is too large, or a stream
-    ///   without messages; with field `messages` if the messages are too many or too large
-    ///   together.
+    /// - [`Error::Invalid`] with field `streams` if there is no stream or a stream is listed twice;
+    ///   with a path such as `streams[1].messages` for a stream without messages, or
+    ///   `streams[1].messages[3]` for a message that is too large; with field `messages` if there
+    ///   are too many messages or their total size is too large.
     /// - [`Error::IdConflict`] with the first id that occurs twice.
     pub fn check_streams(&self, writes: &[StreamWrite]) -> Result<(), Error> {
         if writes.is_empty() {
@@ -51,11 +52,12 @@ impl Limits {
         check_ids(messages)
     }
 
-    /// Makes the same checks for a write to one stream. For stores.
+    /// Runs the same checks on a write to one stream. For use by store implementations.
     ///
     /// # Errors
-    /// - [`Error::Invalid`] with field `messages` if there are no messages, or they are too many or
-    ///   too large together; with field `messages[i]` for the first message that is too large.
+    /// - [`Error::Invalid`] with field `messages` if there are no messages, too many messages, or
+    ///   their total size is too large; with field `messages[i]` for the first message that is too
+    ///   large.
     /// - [`Error::IdConflict`] with the first id that occurs twice.
     pub fn check_batch(&self, messages: &[Message]) -> Result<(), Error> {
         check_size(messages.len(), self.max_messages_per_write).map_err(invalid("messages"))?;
@@ -64,7 +66,7 @@ impl Limits {
         check_ids(|| messages.iter())
     }
 
-    /// Makes the same checks for one message. For stores.
+    /// Checks the size of one message. For use by store implementations.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `message` if the message is too large.

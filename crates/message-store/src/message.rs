@@ -53,7 +53,7 @@ impl Message {
         self.id
     }
 
-    /// The same message with this id.
+    /// Returns the same message with this id.
     #[must_use]
     pub fn with_id(mut self, id: Uuid) -> Self {
         self.id = Some(id);
@@ -65,12 +65,12 @@ impl Message {
         &self.buffer[..self.data_start]
     }
 
-    /// The data, the JSON text that the builder was given.
+    /// The data, as the JSON text that the builder received.
     pub fn data_json(&self) -> &str {
         &self.buffer[self.data_start..self.metadata_start.unwrap_or(self.buffer.len())]
     }
 
-    /// The metadata, the JSON text that the builder was given, if any.
+    /// The metadata, as the JSON text that the builder received, if any.
     pub fn metadata_json(&self) -> Option<&str> {
         self.metadata_start.map(|start| &self.buffer[start..])
     }
@@ -136,7 +136,8 @@ impl MessageBuilder {
         self
     }
 
-    /// Sets the metadata to a JSON text, which is stored unchanged. By default a message has none.
+    /// Sets the metadata to a JSON text, which is stored unchanged. By default, a message has no
+    /// metadata.
     pub fn metadata_json(mut self, text: impl Into<String>) -> Self {
         self.metadata = self.checked("metadata", text.into());
         self

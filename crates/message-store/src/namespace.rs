@@ -9,7 +9,8 @@ use crate::{Error, MessageStore};
 /// The name of a namespace: 1 to 64 bytes without NUL.
 ///
 /// Names are compared byte for byte. Each backend maps a name to a file or a schema. Two names
-/// never map to the same one, and no name reaches a file outside the folder of the namespaces.
+/// never map to the same file or schema, and no name reaches a file outside the folder of the
+/// namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceName(Box<str>);
 
@@ -52,9 +53,9 @@ impl fmt::Display for NamespaceName {
 pub struct Namespace {
     /// The name.
     pub name: NamespaceName,
-    /// When it was created, in whole microseconds.
+    /// When the namespace was created, in whole microseconds.
     pub created_at: SystemTime,
-    /// The creator's own data about the namespace, a JSON text.
+    /// Data that the creator attached to the namespace, as a JSON text.
     pub attributes: Option<String>,
 }
 
@@ -64,7 +65,8 @@ pub trait Namespaces: Send + Sync + 'static {
     /// The store of one namespace.
     type Store: MessageStore;
 
-    /// Creates an empty namespace. If several callers create the same one at once, one succeeds.
+    /// Creates an empty namespace. If several callers create the same namespace at once, one
+    /// succeeds.
     ///
     /// # Errors
     /// [`Error::NamespaceExists`]; [`Error::Invalid`] with field `attributes` if `attributes` is
@@ -80,9 +82,9 @@ pub trait Namespaces: Send + Sync + 'static {
     /// store if so.
     ///
     /// # Errors
-    /// [`Error::NamespaceNotFound`]; [`Error::SchemaMismatch`] or [`Error::SchemaTooNew`] if the
-    /// namespace was changed by something else; [`Error::Unavailable`], [`Error::Timeout`] or
-    /// [`Error::Database`] if the backend fails.
+    /// [`Error::NamespaceNotFound`]; [`Error::SchemaMismatch`] if something else changed its
+    /// schema, or [`Error::SchemaTooNew`] if a newer version of this library did;
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the backend fails.
     fn open(&self, name: &NamespaceName)
     -> impl Future<Output = Result<Self::Store, Error>> + Send;
 

@@ -1,8 +1,8 @@
 //! Hints that messages may have been written.
 //!
-//! A hint carries no data. Hints may be merged, and hints of other processes may be lost, so a
-//! reader must also poll now and then. A lost hint delays a message but never loses it (tests:
-//! `tests/it/sqlite/subscriptions.rs`).
+//! A hint carries no data. Hints may be merged, and hints from other processes may get lost, so a
+//! reader must also poll now and then. A lost hint delays a message, but the message itself is not
+//! lost (tests: `tests/it/sqlite/subscriptions.rs`).
 
 use tokio::sync::watch;
 
@@ -34,9 +34,9 @@ pub struct Notifications(watch::Receiver<()>);
 
 impl Notifications {
     /// Waits for a hint sent since the last call returned, or since this receiver was created.
-    /// Several such hints count as one. After the store is dropped, it never returns.
+    /// Several such hints count as one. Never returns after the store is dropped.
     pub async fn changed(&mut self) {
-        // The sender is gone. Returning would make a polling loop spin.
+        // The sender is gone. If this returned, the caller's loop would spin.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

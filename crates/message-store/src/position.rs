@@ -1,15 +1,15 @@
 use std::fmt;
 
 /// A message's position in its stream: 0, 1, 2 … without gaps. Retention may have deleted the first
-/// ones.
+/// messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(u64);
 
 /// A message's position among all messages of the store, from 1. There may be gaps.
 ///
-/// Within a stream and within a category it increases in commit order. Reads of all messages return
-/// them in this order too: they stop before the first position that an open transaction may still
-/// fill.
+/// Within a stream or a category, global positions increase in commit order. A read of all messages
+/// stops before the first position that an open transaction may still fill, so a reader never sees
+/// a message appear behind one it has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlobalPosition(u64);
 
@@ -40,7 +40,7 @@ impl Position {
 }
 
 impl GlobalPosition {
-    /// The first position of a store.
+    /// The first global position in a store.
     pub const START: Self = Self(1);
 
     /// The position with this number. 0 comes before every message.
@@ -53,7 +53,7 @@ impl GlobalPosition {
         self.0
     }
 
-    /// The position after this one, where a reader that has read this one continues.
+    /// The position after this one. A reader that has handled this position continues there.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))

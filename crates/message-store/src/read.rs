@@ -27,7 +27,7 @@ impl StreamRead {
         Self::default()
     }
 
-    /// From this position on, inclusive.
+    /// Starts at this position, inclusive.
     #[must_use]
     pub fn position(mut self, position: Position) -> Self {
         self.position = position;
@@ -73,7 +73,7 @@ impl CategoryRead {
         Self::default()
     }
 
-    /// From this global position on, inclusive.
+    /// Starts at this global position, inclusive.
     #[must_use]
     pub fn position(mut self, position: GlobalPosition) -> Self {
         self.position = position;
@@ -87,8 +87,8 @@ impl CategoryRead {
         self
     }
 
-    /// Only messages whose metadata has a `correlationStreamName` in this category: answers to
-    /// commands sent from there.
+    /// Only messages whose metadata has a `correlationStreamName` in this category. Such messages
+    /// answer commands that were sent from the category.
     #[must_use]
     pub fn correlation(mut self, category: Category) -> Self {
         self.correlation = category;

@@ -9,8 +9,8 @@ use crate::{GlobalPosition, Message, Position, same_json};
 
 /// A stored message.
 ///
-/// Stream name, type, data and metadata share one buffer, so a message costs one allocation to
-/// read.
+/// Stream name, type, data and metadata share one buffer, so reading a message takes one
+/// allocation.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordedMessage {
     id: Uuid,
@@ -41,12 +41,12 @@ pub struct RecordedParts<'a> {
     pub data: &'a str,
     /// The metadata, a JSON text, if any.
     pub metadata: Option<&'a str>,
-    /// When it was written, in microseconds since 1970-01-01 UTC.
+    /// When the message was written, in microseconds since 1970-01-01 UTC.
     pub time_us: i64,
 }
 
 impl RecordedMessage {
-    /// Builds a message from its parts. For stores.
+    /// Builds a message from its parts. For use by store implementations.
     pub fn new(parts: RecordedParts<'_>) -> Self {
         let type_start = parts.stream_name.len();
         let data_start = type_start + parts.message_type.len();
@@ -75,8 +75,8 @@ impl RecordedMessage {
         self.id
     }
 
-    /// The name of the stream. Not a [`StreamName`](crate::StreamName), because SQL clients can
-    /// write to streams with other names.
+    /// The name of the stream. This is a plain text because SQL clients can write to streams whose
+    /// names a [`StreamName`](crate::StreamName) rejects.
     pub fn stream_name(&self) -> &str {
         &self.buffer[..self.type_start]
     }
@@ -111,8 +111,8 @@ impl RecordedMessage {
         self.metadata_start.map(|start| &self.buffer[start..])
     }
 
-    /// When the message was written, by the store's clock, in whole microseconds. Times need not
-    /// increase with positions: clocks can be set back.
+    /// When the message was written, by the store's clock, in whole microseconds. A later message
+    /// can have an earlier time, because clocks can be set back.
     pub fn time(&self) -> SystemTime {
         from_us(self.time_us)
     }
@@ -128,7 +128,7 @@ impl RecordedMessage {
     }
 
     /// Whether `message`, written to the stream `stream_name`, has the content of this message: the
-    /// same stream, the same type and equal JSON as [`same_json`] compares it.
+    /// same stream, the same type, and data and metadata that [`same_json`] finds equal.
     pub fn has_content_of(&self, stream_name: &str, message: &Message) -> bool {
         self.stream_name() == stream_name
             && self.message_type() == message.message_type()

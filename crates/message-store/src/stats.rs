@@ -4,9 +4,9 @@
 pub struct Stats {
     /// Transactions that committed a batch of writes.
     pub commits: u64,
-    /// Writes that were stored, without repeated writes of stored messages.
+    /// Writes that stored new messages. A repeated write of stored messages does not count.
     pub writes: u64,
-    /// Messages of those writes.
+    /// Messages that those writes stored.
     pub messages_written: u64,
     /// Writes refused because of their expected version.
     pub conflicts: u64,
@@ -23,7 +23,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds the counters of two stores.
+    /// Combines the counters of two stores: the larger `largest_batch`, and the sums of the others.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -8,12 +8,12 @@ use crate::{
     StreamName, StreamRead, StreamWrite, Written,
 };
 
-/// Streams of messages, read one by one or by category.
+/// Stores messages in streams. A read returns one stream or all streams of a category.
 ///
 /// Positions of a stream are 0, 1, 2 … without gaps. Retention deletes from the front, and an
 /// imported stream may start at any position. Global positions increase in the order in which
 /// readers see the messages: a reader that pages a category, or all messages, by global position
-/// never misses one that is committed later.
+/// never misses a message that is committed later.
 ///
 /// All methods take `&self`. Share a store by reference, as a clone or in an `Arc`.
 pub trait MessageStore: Send + Sync + 'static {
@@ -21,9 +21,9 @@ pub trait MessageStore: Send + Sync + 'static {
     /// order of the messages, one list per stream.
     ///
     /// Writing is idempotent by id. A repeated write with the same ids and the same content returns
-    /// the first positions, whether or not the expected version still matches. Content is the
-    /// stream, the type, the data and the metadata; the latter two are compared as JSON values
-    /// ([`same_json`](crate::same_json)).
+    /// the positions of the first write, whether or not the expected version still matches. Content
+    /// is the stream, the type, the data and the metadata; the latter two are compared as JSON
+    /// values ([`same_json`](crate::same_json)).
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -51,15 +51,16 @@ pub trait MessageStore: Send + Sync + 'static {
     /// Nothing was written if one of these holds. Every backend checks them in this order:
     /// 1. [`Error::Invalid`] and, for an id that occurs twice in the write, [`Error::IdConflict`],
     ///    as for [`Limits::check_streams`](crate::Limits::check_streams);
-    /// 2. [`Error::IdConflict`] for an id in the store. If only some of the messages are stored, it
-    ///    names the first of these; if all are stored, the first with other content. A message
-    ///    without an id counts as not stored;
-    /// 3. [`Error::WrongExpectedVersion`] for the first stream with another version.
+    /// 2. [`Error::IdConflict`] for an id in the store. If only some of the messages are stored,
+    ///    the error names the first stored one; if all are stored, it names the first with
+    ///    different content. A message without an id counts as not stored;
+    /// 3. [`Error::WrongExpectedVersion`] for the first stream whose version is not the expected
+    ///    one.
     ///
-    /// [`Error::OutcomeUnknown`] if the connection or the commit broke: write again with the same
-    /// ids. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database
-    /// fails; [`Error::Closed`] after [`MessageStore::close`]; [`Error::Panicked`] for a bug in the
-    /// store.
+    /// [`Error::OutcomeUnknown`] if the connection broke or the commit failed partway: write again
+    /// with the same ids. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the
+    /// database fails; [`Error::Closed`] after [`MessageStore::close`]; [`Error::Panicked`] for a
+    /// bug in the store.
     fn write_streams(
         &self,
         writes: Vec<StreamWrite>,
@@ -104,7 +105,7 @@ pub trait MessageStore: Send + Sync + 'static {
     /// let opened = Message::builder("Opened").build()?;
     /// let written = store.write_message(&account, opened, ExpectedVersion::NoStream).await?;
     ///
-    /// // Only if no other message was written since.
+    /// // Succeeds only if no other message was written in between.
     /// let closed = Message::builder("Closed").build()?;
     /// let expected = ExpectedVersion::Exact(written.position);
     /// store.write_message(&account, closed, expected).await?;
@@ -147,22 +148,23 @@ pub trait MessageStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// Nothing was stored if one of these holds:
-    /// - [`Error::ImportConflict`] for the first message whose global position is not greater than
-    ///   the head and the message before it, whose position does not follow the last one of its
-    ///   stream (a new stream may start anywhere), whose id is already used, or whose position or
-    ///   global position leaves no room for another within 63 bits.
+    /// - [`Error::ImportConflict`] for the first message that can't be stored because its global
+    ///   position is not after the head and the previous message; its position does not follow the
+    ///   last one of its stream (a new stream may start anywhere); its id is already used; or no
+    ///   63-bit number follows its position or global position.
     /// - [`Error::Invalid`] with field `messages[i].data` or `messages[i].metadata` for JSON that
     ///   the backend can't store.
     ///
-    /// [`Error::OutcomeUnknown`] if the commit broke: import again. [`Error::Unavailable`],
-    /// [`Error::Timeout`] or [`Error::Database`] if the database fails; [`Error::Closed`] after
-    /// [`MessageStore::close`].
+    /// [`Error::OutcomeUnknown`] if the commit failed partway: import again.
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
     fn import_messages(
         &self,
         messages: Vec<RecordedMessage>,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Reads messages of one stream, in order. A stream that does not exist has none.
+    /// Reads messages of one stream, in order. For a stream that does not exist, the result is
+    /// empty.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -270,7 +272,7 @@ pub trait MessageStore: Send + Sync + 'static {
         stream: &StreamName,
     ) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
 
-    /// The last global position that readers see, `None` for an empty store.
+    /// The last global position that readers can see, `None` for an empty store.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -379,20 +381,20 @@ pub trait MessageStore: Send + Sync + 'static {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails, and
     /// [`Error::Closed`] after [`MessageStore::close`]: nothing was deleted.
-    /// [`Error::OutcomeUnknown`] if the commit broke.
+    /// [`Error::OutcomeUnknown`] if the commit failed partway.
     fn truncate_stream(
         &self,
         stream: &StreamName,
         before: Position,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Deletes messages of a category, or of all, that were written before a time, and returns
-    /// their number.
+    /// Deletes the messages of a category, or of the whole store, that were written before a time.
+    /// Returns the number of deleted messages.
     ///
     /// In each stream, deletion stops at the first message that is not older than `before`, so the
     /// rest of the stream has no gap even if the clock was set back. The last message of a stream
-    /// is always kept. Not atomic: it deletes in several transactions, so that writers need not
-    /// wait for all of it.
+    /// is always kept. The deletion is not atomic: it runs in several transactions, so that writers
+    /// can write between them.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -448,7 +450,8 @@ pub trait MessageStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
 
     /// Saves the position of the last message that a consumer has handled. Returns the saved
-    /// position. It never decreases, so a late call with a smaller position changes nothing.
+    /// position. A saved position never decreases, so a late call with a smaller position changes
+    /// nothing.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};

@@ -26,7 +26,8 @@ pub struct StreamName {
 }
 
 impl StreamName {
-    /// Maximum length of a name in bytes. An index entry of PostgreSQL has room for two such names.
+    /// Maximum length of a name in bytes. A PostgreSQL index entry has room for two names of this
+    /// length.
     pub const MAX_BYTES: usize = 1024;
 
     /// Validates a name.
@@ -51,8 +52,8 @@ impl StreamName {
     /// Joins a category and an id.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `stream`, as for [`StreamName::new`]; [`Category::all`] has no
-    /// streams.
+    /// [`Error::Invalid`] with field `stream`, as for [`StreamName::new`], or if the category is
+    /// [`Category::all`].
     pub fn with_id(category: &Category, id: impl fmt::Display) -> Result<Self, Error> {
         Self::new(format!("{}-{id}", category.as_str()))
     }
@@ -78,7 +79,7 @@ impl StreamName {
     }
 }
 
-/// The category of any stored name, including those that [`StreamName`] rejects. A name without a
+/// The category of any stored name, even if [`StreamName`] rejects the name. A name without a
 /// hyphen is its own category.
 pub(crate) fn category_of(name: &str) -> &str {
     name.split_once('-').map_or(name, |(category, _)| category)

@@ -10,7 +10,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SubscribeOptions {
-    /// Maximum number of messages per read, and so in memory. Default: 100.
+    /// Maximum number of messages per read, and therefore in memory. Default: 100.
     pub batch_size: u64,
     /// How long to wait for a hint before reading without one. Default: 1 s. On SQLite only writes
     /// of this process send hints; writes of other processes are found by polling.
@@ -29,10 +29,10 @@ impl Default for SubscribeOptions {
 /// The messages of a stream, a category or a whole store: stored ones first, then new ones as they
 /// are written, each once and in order.
 ///
-/// A subscription reads page by page, by position, and hints wake it. The same reads serve stored
-/// and new messages, so no message is lost between the two. A slow reader loses nothing and costs
-/// the store no memory beyond its current page. To continue later, save the position of the last
-/// handled message as a checkpoint and subscribe from the position after it.
+/// A subscription reads one page after another, by position. Hints wake it. The same reads serve
+/// stored and new messages, so no message is lost between the two. A slow reader loses nothing and
+/// costs the store no memory beyond its current page. To continue later, save the position of the
+/// last handled message as a checkpoint and subscribe from the position after it.
 ///
 /// ```
 /// # #[tokio::main]
@@ -61,8 +61,9 @@ pub struct Subscription<S> {
     options: SubscribeOptions,
     notifications: Notifications,
     page: VecDeque<RecordedMessage>,
-    /// For a member of a group: the position up to which all its messages are in `page` or were
-    /// returned before. The next read starts here and skips the streams of the other members.
+    /// Used for a member of a consumer group: all its messages before this position are in `page`
+    /// or were already returned. The next read starts here, so it does not scan the messages of
+    /// other members again.
     scanned_to: GlobalPosition,
 }
 
@@ -97,7 +98,8 @@ impl<S: MessageStore> Subscription<S> {
 
     fn new(store: S, source: Source) -> Self {
         Self {
-            // Before the first read: a write between the two then still wakes the subscription.
+            // Subscribe to hints before the first read, so that a write in between wakes the
+            // subscription.
             notifications: store.notifications(),
             store,
             source,
@@ -114,13 +116,13 @@ impl<S: MessageStore> Subscription<S> {
         self
     }
 
-    /// Returns the next message and waits until there is one. Cancel safe: a cancelled call loses
-    /// no message.
+    /// Waits until there is a next message and returns it. Cancel safe: a cancelled call loses no
+    /// message.
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. The next call reads
-    /// again.
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. After an error, the next
+    /// call reads again.
     pub async fn next(&mut self) -> Result<RecordedMessage, Error> {
         loop {
             if let Some(message) = self.try_next().await? {
@@ -136,8 +138,8 @@ impl<S: MessageStore> Subscription<S> {
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. The next call reads
-    /// again.
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. After an error, the next
+    /// call reads again.
     pub async fn try_next(&mut self) -> Result<Option<RecordedMessage>, Error> {
         if self.page.is_empty() {
             self.page = self.read().await?.into();
@@ -150,7 +152,7 @@ impl<S: MessageStore> Subscription<S> {
     }
 
     /// How far the subscription is behind. For a stream this is the number of messages left; for a
-    /// category it is the number of global positions, some of them of other categories.
+    /// category it is the number of global positions, which includes messages of other categories.
     ///
     /// # Errors
     /// The errors of [`MessageStore::head`] and [`MessageStore::stream_version`].
@@ -176,8 +178,8 @@ impl<S: MessageStore> Subscription<S> {
             }
             Source::Category(category, group, next) => {
                 *next = self.scanned_to.max(*next);
-                // The head is read before the page: if the page is not full, all messages up to
-                // this head are of other members and need not be scanned again.
+                // The head is read before the page. If the page is not full, the messages between
+                // its end and this head belong to other members and need not be scanned again.
                 let head = match group {
                     Some(_) => self.store.head().await?,
                     None => None,

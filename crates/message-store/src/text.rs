@@ -33,7 +33,7 @@ pub(crate) fn invalid(field: impl Into<String>) -> impl FnOnce(Problem) -> Error
     }
 }
 
-/// The problem of a text that does not have the expected form.
+/// The problem to report for a text that does not have the expected form.
 pub(crate) fn malformed(reason: impl Into<String>) -> Problem {
     Problem::Malformed {
         reason: reason.into(),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// The time in microseconds, rounded down.
+/// Converts a time to microseconds, rounded down.
 #[cfg(any(feature = "conformance", feature = "sqlite"))]
 pub(crate) fn to_us(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -20,7 +20,7 @@ pub(crate) fn to_us(time: SystemTime) -> i64 {
     }
 }
 
-/// The time of a number of microseconds.
+/// Converts microseconds to a time.
 pub(crate) fn from_us(time_us: i64) -> SystemTime {
     let distance = Duration::from_micros(time_us.unsigned_abs());
     if time_us < 0 {

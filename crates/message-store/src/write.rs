@@ -12,7 +12,7 @@ pub struct StreamWrite {
 }
 
 impl StreamWrite {
-    /// Writes `messages` to `stream` at any version.
+    /// A write of `messages` to `stream` that accepts any version.
     pub fn new(stream: StreamName, messages: impl Into<Vec<Message>>) -> Self {
         Self {
             stream,
@@ -21,7 +21,7 @@ impl StreamWrite {
         }
     }
 
-    /// Writes only if the stream has this version.
+    /// Requires the stream to have this version.
     #[must_use]
     pub fn expected_version(mut self, expected_version: ExpectedVersion) -> Self {
         self.expected_version = expected_version;
