@@ -10,17 +10,18 @@ use crate::{Error, Labels, Sample};
 
 /// Points of any number of series, to be written with one call of [`Db::write`](crate::Db::write).
 ///
-/// Reusing a batch is about twice as fast as building a new one, because it keeps its buffers and its
-/// series when it is written or cleared. Push the series in the same order each time.
+/// Reusing a batch is about twice as fast as building a new one, because it keeps its buffers and
+/// its series when it is written or cleared. Push the series in the same order each time.
 ///
 /// After the database is dropped, the batch still keeps the memory of these series, until you write
 /// it to another database or drop it.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The label texts of `series`, concatenated. Copies, because counting a reference to each set
-    /// of labels costs more.
+    /// The label texts of `series`, concatenated. A batch copies the labels, because cloning a
+    /// [`Labels`], which counts references, costs more.
     texts: String,
-    /// The series of the points and of the previous batch, in the order of their first point.
+    /// The series of the points, and those kept from earlier points, in the order of their first
+    /// point.
     series: Vec<BatchSeries>,
     by_labels: HashTable<u32>,
     /// For each point, the index of its series in `series`.
@@ -36,7 +37,7 @@ pub struct Batch {
 #[derive(Debug)]
 struct BatchSeries {
     hash: u64,
-    /// The cell in `db` at the last write. The series may have ended since.
+    /// The cell in `db`, if it is known. The series may have ended since the cell was found.
     known: Option<Arc<SeriesCell>>,
     /// The range of the label text in `texts`.
     start: usize,
@@ -68,7 +69,7 @@ struct Grouping {
     points: Vec<u32>,
 }
 
-/// The points of one series of a batch, in the order they were pushed. May be empty.
+/// The points of one series of a batch, in the order in which they were pushed. May be empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
     texts: &'a str,
@@ -80,7 +81,7 @@ pub(crate) struct Group<'a> {
 /// For each sample of a group, the index of its point in the batch.
 #[derive(Clone, Copy, Debug)]
 enum PointIndexes<'a> {
-    /// Consecutive, from this one.
+    /// Consecutive indexes that start at this one.
     From(usize),
     Each(&'a [u32]),
 }
@@ -110,7 +111,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Creates an empty batch for `db`. Its series may have known cells from the start.
+    /// Creates an empty batch for `db`. The caller may add series with known cells of `db`.
     pub(crate) fn for_db(db: &Arc<Inner>) -> Self {
         Self {
             db: Arc::downgrade(db),
@@ -171,8 +172,8 @@ impl Batch {
             by_labels,
             ..
         } = self;
-        // Callers push the points of a series together, or the series in the same order as in the
-        // previous batch. Both need no lookup in the table.
+        // Callers usually push the points of a series together, or the series in the same order as
+        // in the previous batch. Neither case needs a lookup in the table.
         let next = match self.point_series.last() {
             Some(&last) if series[last as usize].has_labels(labels, texts) => return last,
             Some(&last) => last + 1,
@@ -221,7 +222,7 @@ impl Batch {
         self.samples.is_empty()
     }
 
-    /// Removes the points, and keeps the series for the next ones.
+    /// Removes the points, and keeps their series for later points.
     ///
     /// Removes the series too if there are more than twice as many series as points: then most of
     /// them are no longer used.
@@ -282,7 +283,7 @@ impl Batch {
 }
 
 impl Grouping {
-    /// Returns `true` if the points are in the order of their series, and then fills `ends`.
+    /// Returns `true` if the points are in the order of their series. In that case fills `ends`.
     fn is_sorted(&mut self, series: usize, point_series: &[u32]) -> bool {
         self.ends.clear();
         for (point, &index) in (0..).zip(point_series) {
@@ -299,7 +300,8 @@ impl Grouping {
         true
     }
 
-    /// A counting sort. Stable, because the points of a series must stay in order of arrival.
+    /// Sorts the points by series with a counting sort. This sort is stable, so the points of a
+    /// series stay in order of arrival.
     fn sort(&mut self, series: usize, point_series: &[u32], samples: &[Sample]) {
         self.ends.clear();
         self.ends.resize(series, 0);
@@ -336,7 +338,7 @@ impl<'a> Group<'a> {
         self.series.labels(self.texts)
     }
 
-    /// Returns the cell that the series had at the last write.
+    /// Returns the cell of the series if it is known. The series may have ended.
     #[inline]
     pub(crate) fn known(&self) -> Option<&'a SeriesCell> {
         self.series.known.as_deref()

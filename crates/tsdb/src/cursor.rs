@@ -68,8 +68,8 @@ impl Cursor {
         Some(Piece::Block(&reader.snapshot.blocks[reader.block - 1]))
     }
 
-    /// Returns an upper bound for the number of samples in the range, read or not, and the timestamps
-    /// between which they lie.
+    /// Returns an upper bound for the number of samples in the range, read or not, and the
+    /// timestamps between which they lie.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
         self.reader.snapshot.most_samples()
     }

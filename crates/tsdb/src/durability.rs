@@ -4,13 +4,13 @@ use crate::DbOptions;
 
 /// How much a database with files can lose in a crash.
 ///
-/// A clean end loses nothing in any mode: call [`Db::close`](crate::Db::close), or drop the last
-/// clone.
+/// A clean shutdown loses nothing in any mode: call [`Db::close`](crate::Db::close), or drop the
+/// last clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Writes go to the operating system once a second. Only a snapshot,
-    /// [`Db::sync`](crate::Db::sync) and a clean end make them durable. A killed process loses at
-    /// most the last second; a power failure loses every write since the last sync.
+    /// Writes go to the operating system once a second. Only a snapshot, the start of a new log
+    /// file, [`Db::sync`](crate::Db::sync) and a clean shutdown make them durable. A killed process
+    /// loses at most the last second; a power failure can lose every write since the last of these.
     Unsynced,
     /// A background thread makes all writes durable at this interval. A crash loses at most one
     /// interval, plus the time of one sync. A write only copies the sample into a buffer, and waits
@@ -21,7 +21,7 @@ pub enum Durability {
     Commit,
 }
 
-/// A sync every second.
+/// The default: a sync every second.
 impl Default for Durability {
     fn default() -> Self {
         Self::Periodic(Duration::from_secs(1))
@@ -35,8 +35,8 @@ pub struct OpenOptions {
     pub db: DbOptions,
     /// How much a crash can lose.
     pub durability: Durability,
-    /// Size at which the log starts a new file, in bytes. Opening a database holds two files in
-    /// memory.
+    /// Size at which the log starts a new file, in bytes. Opening a database holds two of these
+    /// files in memory at a time.
     pub segment_bytes: u64,
     /// Size of the log at which a background thread writes a snapshot to replace it, in bytes.
     /// `None` turns automatic snapshots off.

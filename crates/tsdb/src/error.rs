@@ -89,7 +89,8 @@ pub enum Error {
     /// was written. Correct or drop the refused one, and write again.
     #[error("not written because another sample of the series was refused")]
     Withheld,
-    /// The pattern of a matcher is not a regular expression, or is too large to compile. Correct it.
+    /// The pattern of a matcher is not a regular expression, or is too large to compile. Correct
+    /// it.
     #[error("{pattern} is not a usable regular expression: {reason}")]
     Pattern {
         /// The pattern.

@@ -26,8 +26,8 @@ pub struct Label<'a> {
 #[derive(Clone)]
 pub struct Labels {
     hash: u64,
-    /// For each label: the length of the name as one `char`, the name, the length of the value as one
-    /// `char`, the value. Equal sets have equal texts, so one string comparison decides.
+    /// For each label: the length of the name as one `char`, the name, the length of the value as
+    /// one `char`, the value. Equal sets have equal texts, so one string comparison decides.
     text: Arc<str>,
 }
 
@@ -84,8 +84,8 @@ impl Labels {
     /// Maximum length of a name or value in bytes, even if [`Limits`](crate::Limits) allow more.
     pub const MAX_LENGTH: usize = 32 * 1024;
 
-    /// Creates the labels of a series from the metric name and other labels, in any order. Labels with
-    /// an empty value are left out.
+    /// Creates the labels of a series from the metric name and other labels, in any order. Labels
+    /// with an empty value are left out.
     ///
     /// # Errors
     /// [`Error::EmptyLabelName`], [`Error::DuplicateLabel`] or [`Error::LabelTooLong`].

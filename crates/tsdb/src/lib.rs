@@ -4,18 +4,19 @@
 //!
 //! For contributors. Modules without a link are private.
 //!
-//! - **Write**: `db/write` → `series_cell` → `data` → `chunk/block` → `chunk/frame`. `shard` finds a
-//!   series by its labels, or begins it. Start reading at `db/write`.
+//! - **Write**: `db/write` → `series_cell` → `data` → `chunk/block` → `chunk/frame`. `shard` finds
+//!   a series by its labels, or begins it. Start reading at `db/write`.
 //! - **Read**: `index/select` → `data/snapshot` → `cursor`, then `aggregate`. `merge` reads several
 //!   series in order of time.
-//! - **Log**: the engine calls `wal/log` under a series' lock. `wal/entry` → `wal/writer` →
-//!   `wal/segment` → [`storage`] leads to the disk. `wal/recover` → `db/restore` leads back.
-//!   `db/snapshot` replaces old segments by one file.
+//! - **Log**: the engine calls `wal/log` under a series' lock. The path to the disk is `wal/entry`
+//!   → `wal/writer` → `wal/segment` → [`storage`]. The path back is `wal/recover` → `db/restore`.
+//!   `db/snapshot` replaces old segments with one file.
 //! - **Codecs**: `chunk` compresses blocks in memory, `wal/run` compresses samples in files. Both
 //!   are pure functions over bytes.
 //! - **Formats and queries**: [`wire`] and [`promql`] use the engine from outside.
 //!
-//! A module that keeps an invariant states it, and names the test in `tests/` that fails without it.
+//! A module that keeps an invariant states it, and names the test in `tests/` that fails without
+//! it.
 
 mod aggregate;
 mod batch;

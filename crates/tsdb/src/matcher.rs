@@ -10,7 +10,8 @@ pub struct Matcher {
     name: String,
     op: MatchOp,
     value: String,
-    /// The compiled pattern, for `=~` and `!~`. Shared, because a clone must not compile again.
+    /// The compiled pattern, for `=~` and `!~`. Clones share it, so that they need not compile
+    /// again.
     pattern: Option<Arc<Pattern>>,
 }
 

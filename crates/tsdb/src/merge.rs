@@ -8,15 +8,15 @@ use crate::chunk::frame::Columns;
 use crate::cursor::SnapshotReader;
 use crate::data::Snapshot;
 
-/// Reads several snapshots in ascending order of time. Samples with equal timestamps come snapshot by
-/// snapshot, in the order in which the snapshots were added.
+/// Reads several snapshots in ascending order of time. Samples with equal timestamps come snapshot
+/// by snapshot, in the order in which the snapshots were added.
 ///
 /// Keeps at most 128 decoded samples per snapshot.
 #[derive(Debug)]
 pub(crate) struct Merge {
     sources: Vec<Source>,
-    /// The timestamp of the next sample and the index, for each source that has more samples, except
-    /// `last`.
+    /// The timestamp of the next sample and the index, for each source that has more samples,
+    /// except `last`.
     queue: BinaryHeap<Reverse<(i64, usize)>>,
     /// The source that was read last.
     last: Option<usize>,

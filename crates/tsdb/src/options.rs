@@ -10,7 +10,7 @@ pub struct DbOptions {
     pub duplicates: DuplicatePolicy,
     /// How much older than the newest sample of its series a sample may be, in milliseconds. Older
     /// ones are refused with [`Error::OutOfOrder`](crate::Error::OutOfOrder). `None` accepts any
-    /// age, `Some(0)` none: timestamps must not go back.
+    /// age. With `Some(0)`, timestamps must not go back.
     pub out_of_order_window_ms: Option<u64>,
     /// When old samples are deleted.
     pub retention: Retention,
@@ -43,7 +43,7 @@ pub struct Retention {
     pub bytes: Option<usize>,
 }
 
-/// Upper bounds. A write beyond one fails with a typed error and changes nothing.
+/// Upper bounds. A write that would exceed one fails with a typed error and changes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of series at a time.

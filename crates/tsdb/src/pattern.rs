@@ -1,5 +1,5 @@
-//! Regular expressions over label values. Common simple patterns are recognized and answered without
-//! a regular expression engine.
+//! Regular expressions over label values. Common simple patterns are recognized and answered
+//! without a regular expression engine.
 
 use memchr::memmem::Finder;
 use regex_automata::dfa::{Automaton, StartKind, dense};

@@ -15,8 +15,8 @@ pub struct Selection {
 
 /// One series of a [`Selection`].
 ///
-/// Each read sees the samples that the series has at the time of the read. A series that ended after
-/// the selection was made has no samples.
+/// Each read sees the samples that the series has at the time of the read. A series that ended
+/// after the selection was made has no samples.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectedSeries<'a> {
     selection: &'a Selection,

@@ -5,8 +5,8 @@ use crate::data::SeriesData;
 use crate::shard::Key;
 use crate::sync::Mutex;
 
-/// A series, shared by its shard, the index, write handles and readers: an immutable key and labels,
-/// and the samples behind a lock.
+/// A series, shared by its shard, the index, write handles and readers: an immutable key and
+/// labels, and the samples behind a lock.
 ///
 /// A writer with a handle takes only this lock, so it never contends with writers of other series.
 /// That matters: a shard lock that two threads take alternately costs each of them as much as the
@@ -15,14 +15,14 @@ use crate::sync::Mutex;
 pub(crate) struct SeriesCell {
     pub(crate) key: Key,
     pub(crate) labels: Labels,
-    /// May be taken under the shard's lock. Never take a shard's lock while holding it; see the lock
-    /// order in `db`.
+    /// May be locked under the shard's lock. Never take a shard's lock while holding this one; see
+    /// the lock order in `db`.
     pub(crate) data: Mutex<SeriesData>,
 }
 
 impl SeriesCell {
-    /// The bytes of a series without labels and samples: the cell, the two counters of its `Arc`, and
-    /// the references in the shard's table and in the index.
+    /// The bytes of a series without labels and samples: the cell, the two counters of its `Arc`,
+    /// and the references in the shard's table and in the index.
     pub(crate) const BYTES: usize =
         size_of::<Self>() + 2 * size_of::<usize>() + 2 * size_of::<Arc<Self>>();
 

@@ -25,7 +25,8 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The number of the series in the index. Dense, because slots are reused and shards fill evenly.
+    /// The number of the series in the index. These numbers are dense, because slots are reused and
+    /// shards fill evenly.
     pub(crate) fn ordinal(self) -> u32 {
         self.slot * SHARDS as u32 + self.shard
     }
@@ -33,11 +34,11 @@ impl Key {
 
 /// Returns the shard for a hash of labels.
 pub(crate) fn shard_of(hash: u64) -> usize {
-    // The shards' tables use the low and the top bits, so take bits from between.
+    // The shards' tables use the lowest and the highest bits, so take bits from the middle.
     (hash >> 40) as usize % SHARDS
 }
 
-/// The series of one shard. Its lock guards lookups, and the begin and end of its series.
+/// The series of one shard. Its lock guards lookups, and the beginning and end of its series.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
     table: HashTable<Arc<SeriesCell>>,
@@ -70,7 +71,7 @@ impl Shard {
 
     /// Takes a key for a new series. `shard` is the number of this shard.
     pub(crate) fn take_key(&mut self, id: SeriesId, shard: usize) -> Key {
-        // Reused slots keep the ordinals dense, and with them the bitmaps of the index.
+        // Reused slots keep the ordinals dense, and so the bitmaps of the index stay small.
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1

@@ -1,8 +1,8 @@
-//! A cache from the bytes of a series in a remote-write message to the series.
+//! A cache that maps the encoded labels of a series in a remote-write message to the series.
 //!
 //! Invariant: an alias is only a hint, like the cell that a handle or a batch remembers. The series
-//! may have ended since. Every user checks that under the lock of the series, and then looks the
-//! series up by its labels. `tests/it/wire/aliases.rs` fails without it.
+//! may have ended since. Every user checks this under the lock of the series. If the series has
+//! ended, the user looks it up by its labels. `tests/it/wire/aliases.rs` fails without this check.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use super::Db;
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 
-/// Maps the encoded labels of a series, as senders repeat them in each message, to the series. A hit
-/// saves parsing the labels and looking them up.
+/// Maps the encoded labels of a series, as senders repeat them in each message, to the series. A
+/// hit saves parsing the labels and looking them up.
 ///
 /// The size is bounded. Equal bytes always mean equal labels.
 #[derive(Debug, Default)]
@@ -59,8 +59,8 @@ impl Aliases {
 
     /// If `bytes` begin with the alias at `index`, returns the rest.
     ///
-    /// Senders repeat their series in the same order, so the next alias is usually the right one, and
-    /// comparing is cheaper than hashing.
+    /// Senders repeat their series in the same order, so the next alias is usually the right one,
+    /// and comparing is cheaper than hashing.
     #[inline]
     pub(crate) fn strip<'a>(&self, index: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let alias = self.aliases.get(index)?;
@@ -96,8 +96,8 @@ impl Aliases {
         let length = bytes.len() + labels.text().len();
         let used = self.bytes.len() + self.texts.len();
         if self.aliases.len() == Self::MAX || used + length > Self::MAX_BYTES {
-            // Cheaper than an eviction order: the aliases still in use come back with the next
-            // messages.
+            // Drop all aliases. This is cheaper than an eviction order, and the aliases still in
+            // use come back with the next messages.
             *self = Self::default();
             if length > Self::MAX_BYTES {
                 return;
@@ -134,7 +134,8 @@ impl Db {
     /// Remembers aliases.
     pub(crate) fn add_aliases<'a>(&self, new: impl Iterator<Item = NewAlias<'a>>) {
         let mut new = new.peekable();
-        // Usually every alias was known: then don't lock readers out.
+        // Usually every alias is known already. Then don't take the lock, which would block
+        // readers.
         if new.peek().is_some() {
             let mut aliases = self.inner.aliases.write();
             new.for_each(|alias| aliases.insert(alias));

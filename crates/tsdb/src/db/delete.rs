@@ -1,8 +1,8 @@
 //! Deletes samples, and ends series.
 //!
-//! Invariant: every series has a sample. A series that loses its last one leaves its shard, the index
-//! and the counters before its locks are released. `tests/it/engine.rs` and `tests/model` fail
-//! without it.
+//! Invariant: every series has a sample. A series that loses its last one leaves its shard, the
+//! index and the counters before its locks are released. `tests/it/engine.rs` and `tests/model`
+//! fail without it.
 
 use super::{Db, Inner};
 use crate::data::SeriesData;
@@ -21,8 +21,8 @@ pub struct Deleted {
 }
 
 impl Db {
-    /// Deletes the samples from `from_ms` to `to_ms`, both inclusive, of the series that match all of
-    /// `matchers`. A series that loses its last sample ends, and its memory is freed.
+    /// Deletes the samples from `from_ms` to `to_ms`, both inclusive, of the series that match all
+    /// of `matchers`. A series that loses its last sample ends, and its memory is freed.
     ///
     /// # Errors
     /// For a database with files: [`Error::DiskFull`], [`Error::Storage`], [`Error::NotDurable`] or
@@ -49,7 +49,7 @@ impl Db {
             let demand = inner.delete(&cell, from_ms, to_ms, &mut deleted)?;
             newest = newest.max(demand);
         }
-        // One sync for all series.
+        // Settle once: one sync serves all series.
         inner.settle(newest)?;
         Ok(deleted)
     }
@@ -65,7 +65,8 @@ impl Inner {
     ) -> Result<Option<FlushDemand>, Error> {
         let key = cell.key;
         let shard_index = key.shard as usize;
-        // The series may end, which needs the shard's lock, and that comes first in the lock order.
+        // The series may end, which needs the shard's lock. In the lock order the shard comes
+        // first.
         let mut shard = self.lock_shard(shard_index);
         let mut data = cell.data.lock();
         if data.has_ended() {
@@ -86,8 +87,8 @@ impl Inner {
         Ok(demand)
     }
 
-    /// Ends a series that has no sample left. `data` is the locked content of `cell`. Handles still
-    /// hold the cell; they see from `data` that the series has ended.
+    /// Ends a series and drops any remaining samples. `data` is the locked content of `cell`.
+    /// Handles still hold the cell; they see from `data` that the series has ended.
     pub(super) fn end(&self, shard: &mut Shard, cell: &SeriesCell, data: &mut SeriesData) {
         let SeriesCell { key, labels, .. } = cell;
         let before = data.size_bytes();

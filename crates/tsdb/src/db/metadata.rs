@@ -34,7 +34,8 @@ impl Db {
             None => None,
         };
         inner.put_metadata(&mut all, metric, metadata);
-        // Settling may flush, and a snapshot takes this lock while it holds up flushes.
+        // Release the lock first: settling may flush, and a flush may wait for a snapshot that
+        // needs this lock.
         drop(all);
         inner.settle(demand)
     }
@@ -79,7 +80,7 @@ impl Inner {
         metric: &str,
         mut metadata: Metadata,
     ) {
-        // Metadata stays for long, and its capacity would not be counted.
+        // Metadata stays for a long time, and `size_bytes` does not count unused capacity.
         metadata.help.shrink_to_fit();
         let after = size_bytes(metric, &metadata);
         let replaced = match after {

@@ -2,8 +2,8 @@
 //!
 //! Invariant: locks are taken in the order shard, series, index. A write to a series that a handle
 //! or a batch knows takes the lock of the series alone. Only a snapshot of the log holds several
-//! series locks at once, all in one shard that it has locked. `tests/model` finds the deadlock of
-//! another order.
+//! series locks at once, all in one shard that it has locked. `tests/model` deadlocks with another
+//! order.
 //!
 //! Writers with handles share only the memory counters in [`usage`], which change when a write
 //! allocates, and the log's buffers.
@@ -67,8 +67,8 @@ pub(crate) struct Inner {
     clock: Clock,
 }
 
-/// A shard on separate cache lines. Two locks on one line would slow each other's writers down.
-/// 128 bytes, because some processors prefetch lines in pairs.
+/// A shard on separate cache lines. Two locks on one line would slow each other's writers down. The
+/// alignment is 128 bytes, because some processors prefetch lines in pairs.
 #[repr(align(128))]
 struct Padded(Mutex<Shard>);
 
@@ -132,8 +132,8 @@ impl Db {
     /// Finds the series that match all of `matchers`, for reading their samples from `from_ms` to
     /// `to_ms`, both inclusive. Without matchers it finds all series.
     ///
-    /// The call only finds series. The methods of [`SelectedSeries`](crate::SelectedSeries) read the
-    /// samples, so a series in the selection may have none in the range.
+    /// The call only finds series. The methods of [`SelectedSeries`](crate::SelectedSeries) read
+    /// the samples, so a series in the selection may have none in the range.
     ///
     /// ```
     /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};
@@ -150,7 +150,8 @@ impl Db {
     /// ```
     pub fn select(&self, matchers: &[Matcher], from_ms: i64, to_ms: i64) -> Selection {
         let series = self.inner.index.read().select(matchers);
-        // Retention frees memory in whole blocks, later; reads must hide expired samples at once.
+        // Retention frees whole blocks, and only later, but reads must hide expired samples at
+        // once.
         let from_ms = from_ms.max(self.inner.clock.oldest_ms());
         Selection::new(self.clone(), series, from_ms, to_ms)
     }

@@ -17,7 +17,8 @@ use crate::{Error, OpenOptions};
 pub(super) struct Session {
     log: Arc<Log>,
     recovery: Recovery,
-    /// Held while a snapshot is written: the caller and the thread never write two at once.
+    /// Held while a snapshot is written, so that a caller and the snapshot thread never write one
+    /// at the same time.
     snapshots: Arc<Mutex<()>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -48,8 +49,8 @@ impl Db {
         Self::open_on(Folder::lock(path.as_ref())?, options, |_| {})
     }
 
-    /// Opens the database in any [`Storage`], or creates it. Calls `progress` several times per file
-    /// while it reads them.
+    /// Opens the database in any [`Storage`], or creates it. Calls `progress` several times while
+    /// it reads each file.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::NewerFormat`], [`Error::DiskFull`] or [`Error::Storage`].
@@ -76,7 +77,7 @@ impl Db {
         let mut restorer = Restorer::new(&inner);
         let (recovery, start) = recover(&*storage, &mut restorer, &mut progress)?;
         restorer.finish();
-        // Only now: recovery must not log what it restores.
+        // Begin the log only now: recovery must not log what it restores.
         let log = Arc::new(Log::begin(storage, &start, &options)?);
         inner.journal = Some(Arc::clone(&log));
         let inner = Arc::new(inner);
@@ -85,7 +86,7 @@ impl Db {
             inner,
             session: Some(session),
         };
-        // The log does not record what retention deletes, so recovery has restored it.
+        // The log does not record what retention deletes, so recovery has restored those samples.
         db.enforce_retention();
         Ok(db)
     }
@@ -132,8 +133,9 @@ impl Db {
 
     /// Writes all samples into one file, and removes the log files that it replaces.
     ///
-    /// Reads and writes continue meanwhile. A writer waits at most while the heads of one shard are
-    /// copied. A crash in the middle leaves the log unchanged. Does nothing without files.
+    /// Reads and writes continue meanwhile. They wait while the heads of one shard are copied. A
+    /// write that waits for a sync also waits until the log has begun a new file. A crash in the
+    /// middle leaves the log unchanged. Does nothing without files.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Storage`]. The log stays.
@@ -162,8 +164,8 @@ impl Db {
     /// Dropping the last clone closes the database too, but can't report an error.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Storage`] if some writes are not durable. They stay in memory;
-    /// call `close` again.
+    /// [`Error::DiskFull`] or [`Error::Storage`] if some writes are not durable. They stay in
+    /// memory; call `close` again.
     ///
     /// ```
     /// use tsdb::{Db, Error, Labels, OpenOptions, Sample};
@@ -206,8 +208,8 @@ impl Session {
             session.spawn("tsdb-snapshot", move || {
                 log.run_snapshots(|| {
                     let _guard = snapshots.lock();
-                    // There is no caller to tell. The log stays, and the thread retries once it has
-                    // grown further.
+                    // There is no caller to tell. The log stays, and the thread retries once the
+                    // log has grown further.
                     if snapshot::write(&inner, &log).is_err() {
                         inner.usage.snapshot_failed();
                     }

@@ -23,14 +23,14 @@ pub(crate) struct Restorer<'d> {
 }
 
 enum Restored {
-    /// The series has no sample yet, and may never get one: the write that logged its begin may have
-    /// been refused afterwards.
+    /// The series has no sample yet. It may never get one: a write may have been refused after it
+    /// logged the beginning of the series.
     WithoutSamples(Labels),
     WithSamples(Arc<SeriesCell>),
 }
 
 impl<'d> Restorer<'d> {
-    /// `db` has no journal yet and is not shared.
+    /// Restores into `db`, which must have no journal yet and must not be shared.
     pub(super) fn new(db: &'d Inner) -> Self {
         Self {
             db,
@@ -39,7 +39,7 @@ impl<'d> Restorer<'d> {
         }
     }
 
-    /// Makes new series use ids greater than all in the files.
+    /// Makes new series use ids greater than all ids in the files.
     pub(super) fn finish(self) {
         self.db
             .next_id
@@ -53,7 +53,8 @@ impl<'d> Restorer<'d> {
             Restored::WithSamples(cell) => {
                 let mut data = cell.data.lock();
                 match samples {
-                    // The common case. It also excludes an ended series, so it may come first.
+                    // The common case. It can come before the check for an ended series, because
+                    // `can_push` is `false` for one.
                     [sample] if data.can_push(*sample) => data.push(*sample),
                     _ if data.has_ended() => return Err(UNKNOWN),
                     _ => insert(self.db, &mut data, samples),
@@ -82,10 +83,10 @@ impl<'d> Restorer<'d> {
         }
     }
 
-    /// Remembers the labels of a series. It enters the database with its first sample.
+    /// Remembers the labels of a series. The series enters the database with its first sample.
     fn begin(&mut self, id: SeriesId, labels: Labels) -> Result<(), &'static str> {
         if id.0 == u64::MAX {
-            // `finish` could not count beyond it.
+            // `finish` adds one to the greatest id, which would overflow.
             return Err("a series has an id out of range");
         }
         self.greatest_id = self.greatest_id.max(id.0);
@@ -105,8 +106,9 @@ impl<'d> Restorer<'d> {
         Ok(())
     }
 
-    /// Ends a series. Replaying a deletion may have ended it already. If retention ended it, which
-    /// the log doesn't record, it still has samples here.
+    /// Ends a series. Replaying a deletion may have ended it already. If retention ended it before
+    /// the restart, it still has samples here, because the log does not record what retention
+    /// deletes.
     fn end(&mut self, id: SeriesId) -> Result<(), &'static str> {
         if let Restored::WithSamples(cell) = self.series.remove(&id).ok_or(UNKNOWN)? {
             let mut shard = self.db.lock_shard(cell.key.shard as usize);

@@ -1,6 +1,7 @@
 //! Deletes samples by age and by memory in use.
 //!
-//! Retention is not logged, only the end of a series is: after a restart the engine prunes again.
+//! The log records the end of a series, but not the other samples that retention deletes. After a
+//! restart the engine deletes those again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,14 +46,15 @@ impl Clock {
         oldest_ms
     }
 
-    /// Returns the last result of [`oldest_ms`](Self::oldest_ms), without a system call. A write that
-    /// allocates renews it, so it is at most some writes old.
+    /// Returns the last result of [`oldest_ms`](Self::oldest_ms), without a system call. A write
+    /// that allocates renews it, so it is at most some writes old.
     #[inline]
     pub(super) fn recent_oldest_ms(&self) -> i64 {
         self.oldest_ms.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if a sweep is worthwhile: a 64th of the maximum age has passed since the last.
+    /// Returns `true` if a sweep is worthwhile: a 64th of the maximum age has passed since the
+    /// last.
     fn is_due(&self, oldest_ms: i64) -> bool {
         let swept_ms = self.swept_ms.load(Ordering::Relaxed);
         self.age_ms
@@ -104,7 +106,7 @@ impl Inner {
 
     fn sweep_age(&self, deleted: &mut Deleted) {
         let oldest_ms = self.clock.oldest_ms();
-        // Before the sweep, so that concurrent writers don't start one too.
+        // Store this before the sweep, so that concurrent writers don't start one too.
         self.clock.swept_ms.store(oldest_ms, Ordering::Relaxed);
         self.prune(|newest_ms, _| newest_ms < oldest_ms, deleted);
     }
@@ -161,8 +163,8 @@ impl Inner {
         parts
     }
 
-    /// Drops blocks and heads from the start of each series, while `dead` says so for their newest
-    /// timestamp and size.
+    /// Drops the oldest blocks and heads of each series, up to the first one for which `dead`
+    /// returns `false`. `dead` receives the newest timestamp and the size.
     fn prune(&self, mut dead: impl FnMut(i64, usize) -> bool, deleted: &mut Deleted) {
         for index in 0..SHARDS {
             let mut shard = self.lock_shard(index);

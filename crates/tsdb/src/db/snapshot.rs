@@ -1,8 +1,8 @@
 //! Writes a snapshot: one file with the content of the database, which replaces the log before it.
 //!
 //! Invariants:
-//! - A snapshot gets its name once all of it is durable. Only then are the older segments removed. So
-//!   after a crash there is either the snapshot or the log that it replaces.
+//! - A snapshot gets its name once all of it is durable. Only then are the older segments removed.
+//!   So after a crash there is either the snapshot or the log that it replaces.
 //! - An entry is in the snapshot or in the segments after the cut, never in both.
 //!
 //! `tests/it/snapshot.rs` fails without them.
@@ -46,14 +46,15 @@ pub(super) fn write(inner: &Inner, log: &Log) -> Result<(), Error> {
 }
 
 impl Content {
-    /// Copies the content shard by shard. The cut of a shard lies at the moment it is copied: its
-    /// entries logged before that are in the content, later ones in the segments after the cut.
+    /// Copies the content shard by shard. The cut of a shard is at the moment when it is copied.
+    /// The content has the entries logged before that moment; the segments after the cut have the
+    /// later ones.
     fn collect(inner: &Inner, cut: &mut Cut<'_>) -> Self {
         let mut series = Vec::new();
         for (index, shard) in inner.shards.iter().enumerate() {
             let shard = shard.0.lock();
-            // Lock all series at once: a handle needs no shard lock, and could otherwise log a sample
-            // after the cut that the snapshot still contains.
+            // Lock all series at once: a handle needs no shard lock, and could otherwise log a
+            // sample after the cut that the snapshot still contains.
             let locked: Vec<_> = shard
                 .series()
                 .map(|cell| (cell, cell.data.lock()))
@@ -81,7 +82,7 @@ fn write_file(storage: &dyn Storage, number: u64, content: Content) -> Result<()
     let written = write_content(storage, number, &unfinished, content)
         .and_then(|()| publish(storage, &unfinished, &name));
     if written.is_err() {
-        // Frees the space now. If this fails too, the next open removes the file.
+        // Free the space now. If this fails too, the next open removes the file.
         let _ = storage.remove(&unfinished);
     }
     written

@@ -80,8 +80,8 @@ impl Usage {
             .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// Refuses an allocation of `bytes` beyond the limit. Callers pass 1 if they don't know the size
-    /// yet, so the limit can be exceeded by one allocation per writer.
+    /// Refuses an allocation of `bytes` beyond the limit. Callers pass 1 if they don't know the
+    /// size yet, so the limit can be exceeded by one allocation per writer.
     pub(super) fn check_room(&self, bytes: usize, limits: &Limits) -> Result<(), Error> {
         let Some(max) = limits.bytes else {
             return Ok(());

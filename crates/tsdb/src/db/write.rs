@@ -71,7 +71,7 @@ impl Db {
         let appended = shard
             .find(labels)
             .and_then(|cell| inner.try_append_unchecked(cell, sample));
-        // Settling may wait for the disk, so not under the lock.
+        // Settling may wait for the disk, so release the lock first.
         drop(shard);
         if let Some(demand) = appended {
             return inner.settle(demand);
@@ -79,8 +79,8 @@ impl Db {
         inner.finish_unlocked(inner.append_checked(None, labels, &[sample], &mut None))
     }
 
-    /// Appends to the series of a handle. Stores the cell in `known`, so that the next call needs no
-    /// lookup.
+    /// Appends to the series of a handle. Stores the cell in `known`, so that the next call needs
+    /// no lookup.
     #[inline]
     pub(crate) fn append_with_handle(
         &self,
@@ -109,8 +109,8 @@ impl Db {
 
     /// Writes the points of `batch` and empties it.
     ///
-    /// The points of one series are written all or none: if one is refused, the others of its series
-    /// are refused with [`Error::Withheld`]. Different series do not affect each other.
+    /// Either all points of a series are written, or none: if one is refused, the others of its
+    /// series are refused with [`Error::Withheld`]. Different series do not affect each other.
     ///
     /// ```
     /// use tsdb::{Batch, Db, DbOptions, Labels, Sample};
@@ -133,7 +133,7 @@ impl Db {
         report
     }
 
-    /// [`Db::write`] that leaves the points in the batch.
+    /// Does the same as [`Db::write`], but leaves the points in the batch.
     pub(crate) fn write_keeping_points(&self, batch: &mut Batch) -> WriteReport {
         let inner = &*self.inner;
         let mut report = WriteReport::default();
@@ -169,7 +169,7 @@ impl Db {
         if grew {
             inner.retain();
         }
-        // Once for the whole batch: one sync makes all its points durable.
+        // Settle once for the whole batch: one sync makes all its points durable.
         if let Err(error) = inner.settle(greatest) {
             report.refuse_others(batch.len(), &error);
         }
@@ -179,7 +179,8 @@ impl Db {
 
 impl Inner {
     /// Logs and appends a sample that no option can refuse and that needs no memory. Returns `None`
-    /// without an effect for any other sample, and if the series has ended.
+    /// and changes nothing for any other sample, if the series has ended, or if the log refuses the
+    /// write.
     #[inline]
     fn try_append_unchecked(
         &self,
@@ -193,7 +194,7 @@ impl Inner {
         let demand = match &self.journal {
             Some(journal) => {
                 let Key { id, shard, .. } = cell.key;
-                // The checked way asks the log again, and returns its error.
+                // After an error, the caller calls `append_checked`, which returns the log's error.
                 Some(journal.sample(shard as usize, id, sample).ok()?)
             }
             None => None,
@@ -204,8 +205,8 @@ impl Inner {
 
     /// Checks, logs and inserts samples of the series with `labels`.
     ///
-    /// Uses the cell `known`, unless there is none or its series has ended. Then it looks the series
-    /// up, or begins it, and stores the cell in `found`.
+    /// Uses the cell `known`, unless there is none or its series has ended. Then it looks the
+    /// series up, or begins it, and stores the cell in `found`.
     fn append_checked(
         &self,
         known: Option<&SeriesCell>,
@@ -224,7 +225,7 @@ impl Inner {
         let mut shard = self.lock_shard(shard_index);
         if let Some(cell) = shard.find(labels) {
             *found = Some(Arc::clone(cell));
-            // No need to ask whether the series has ended: that needs the shard's lock.
+            // The series can't have ended, because ending it needs the shard's lock.
             return self.check_and_apply(cell.key, &mut cell.data.lock(), samples);
         }
         let (cell, written) = self.begin_series(&mut shard, shard_index, labels, samples)?;
@@ -242,7 +243,8 @@ impl Inner {
         self.settle(written.demand)
     }
 
-    /// Checks, logs and inserts samples of a locked series. The only place that applies the options.
+    /// Checks, logs and inserts samples of a locked series. All writes come through here, except
+    /// those of [`try_append_unchecked`](Self::try_append_unchecked).
     fn check_and_apply(
         &self,
         key: Key,
@@ -255,8 +257,8 @@ impl Inner {
             refused.push((index, error));
         });
         if !refused.is_empty() {
-            // The checks run one after the other, so a sample may have failed two of them. The stable
-            // sort keeps the first error.
+            // The checks run one after the other, so a sample may have failed two of them. The
+            // stable sort keeps the first error.
             refused.sort_by_key(|(index, _)| *index);
             refused.dedup_by_key(|(index, _)| *index);
             return Err(Refusal::Samples(refused));
@@ -275,7 +277,8 @@ impl Inner {
         Ok(Written { demand, grew })
     }
 
-    /// Begins a series in a locked shard with its first samples. Leaves no trace if they are refused.
+    /// Begins a series in a locked shard with its first samples. If they are refused, the series
+    /// does not begin.
     fn begin_series(
         &self,
         shard: &mut Shard,
@@ -294,7 +297,8 @@ impl Inner {
             shard.free_key(key);
             self.usage.end(labels);
         })?;
-        // Published only now, with samples in it: a series is never visible without one.
+        // Publish the series only now that it has samples: a series without one must not be
+        // visible.
         let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
         shard.insert(Arc::clone(&cell));
         self.index.write().insert(Arc::clone(&cell));

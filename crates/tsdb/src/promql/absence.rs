@@ -1,8 +1,8 @@
-//! "No value at this step", stored in the column of values.
+//! The number that marks a step at which a series has no value.
 //!
-//! The stale marker stands for it. A series that ends with the marker has no value there, and
-//! arithmetic never produces it: an operation on a NaN results in a quiet NaN, and the marker is a
-//! signalling one.
+//! It is the stale marker. A stored stale marker also means that the series has no value, and
+//! arithmetic never produces one: an operation on a NaN results in a quiet NaN, but the marker is a
+//! signalling NaN.
 
 use crate::{STALE_MARKER, is_stale};
 

@@ -7,7 +7,7 @@ pub(super) fn without_name(labels: &Labels) -> Labels {
     labels.filtered(|label| label.name != METRIC_NAME)
 }
 
-/// The labels with this one set; an empty value removes it.
+/// The labels with one label set. An empty value removes that label.
 pub(super) fn with_label(labels: &Labels, name: &str, value: &str) -> Result<Labels, Error> {
     let mut builder = Labels::builder();
     for label in labels.iter().filter(|label| label.name != name) {

@@ -7,8 +7,8 @@ pub struct QueryOptions {
     pub lookback: Duration,
     /// The step of a sub-query without a step. Default 1 minute.
     pub subquery_step: Duration,
-    /// The maximum number of samples that a query reads and produces, which bounds its memory.
-    /// Default 50,000,000.
+    /// The maximum number of samples that a query reads and produces in total. It bounds the memory
+    /// of the query. Default 50,000,000.
     pub max_samples: u64,
     /// The maximum number of steps of a range. Default 11,000.
     pub max_steps: usize,

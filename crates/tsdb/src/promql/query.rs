@@ -10,7 +10,7 @@ pub struct Query {
     plan: Plan,
 }
 
-/// The times of a range query, in ms: from `start` every `step` up to `end`.
+/// The times of a range query, in ms: `start`, then one time every `step`, up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     /// The first time.
@@ -37,8 +37,8 @@ impl Query {
     /// # Errors
     /// [`QueryError::TooManySamples`] and [`QueryError::Timeout`] if a limit is reached;
     /// [`QueryError::SameLabels`] and [`QueryError::ManyMatches`] if series can't be told apart;
-    /// [`QueryError::Parameter`] for a parameter without meaning; [`QueryError::Engine`] for a
-    /// label that the engine rejects.
+    /// [`QueryError::Parameter`] for a parameter with an impossible value; [`QueryError::Engine`]
+    /// for a label that the engine rejects.
     pub fn instant(
         &self,
         db: &Db,
@@ -48,13 +48,13 @@ impl Query {
         Evaluation::new(db, options, (time_ms, time_ms)).instant(&self.plan, time_ms)
     }
 
-    /// Evaluates the query at each time of a range. The answer is a [`Value::Matrix`]. Reads each
-    /// selected series once.
+    /// Evaluates the query at each time of a range. The answer is a [`Value::Matrix`]. The query
+    /// reads the samples of each selector only once, not once per time.
     ///
     /// # Errors
     /// [`QueryError::StepNotPositive`], [`QueryError::EndBeforeStart`] or
-    /// [`QueryError::TooManySteps`] for the range; [`QueryError::Syntax`] for a query that is a
-    /// string or a range vector; and every error of [`Self::instant`].
+    /// [`QueryError::TooManySteps`] for a range that is not allowed; [`QueryError::Syntax`] for a
+    /// query that is a string or a range vector; and every error of [`Self::instant`].
     pub fn range(
         &self,
         db: &Db,

@@ -62,7 +62,7 @@ impl Steps {
 
     /// The time of a step, clamped to the range of `i64`.
     pub(super) fn time(&self, index: usize) -> i64 {
-        // In i128: the product exceeds 64 bits for steps near the ends of time.
+        // This uses i128, because the product can exceed 64 bits near the ends of time.
         let exact = i128::from(self.start) + i128::from(self.step) * index as i128;
         exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
     }

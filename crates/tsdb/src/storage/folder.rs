@@ -19,8 +19,8 @@ pub struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child process has it open too, between fork and exec, and
-        // would keep the lock.
+        // Closing the file is not enough: between fork and exec, a child process also has the file
+        // open, and would keep the lock.
         let _ = self.lock.unlock();
     }
 }
@@ -123,7 +123,8 @@ impl StorageFile for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // Enough for appends: it includes the length, but not the time of the last change.
+        // `sync_data` is enough for appends: it syncs the length, but not the time of the last
+        // change.
         self.sync_data()
     }
 }

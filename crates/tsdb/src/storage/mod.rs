@@ -1,7 +1,7 @@
 //! The storage for the files of a database.
 //!
-//! [`Folder`] is a folder of the file system. Other implementations of [`Storage`] can encrypt files,
-//! keep them in memory, or fail on purpose in tests. Pass them to
+//! [`Folder`] is a folder of the file system. Other implementations of [`Storage`] can encrypt
+//! files, keep them in memory, or fail on purpose in tests. Pass them to
 //! [`Db::open_on`](crate::Db::open_on).
 
 mod failure;
@@ -22,7 +22,7 @@ pub use folder::Folder;
 ///
 /// The database uses file names of ASCII letters, digits, `-` and `.`.
 pub trait Storage: Send + Sync + 'static {
-    /// Lists all files, in any order. The list may contain files of others.
+    /// Lists all files, in any order. The list may contain files that the database did not create.
     fn list(&self) -> io::Result<Vec<StoredFile>>;
 
     /// Replaces the content of `into` with the content of a file.

@@ -1,4 +1,4 @@
-//! `absent` and `absent_over_time`: a series at the steps at which the operand has none.
+//! `absent` and `absent_over_time`: one series that is 1 where the operand has no value.
 
 use super::{Evaluation, Stepped};
 use crate::Labels;
@@ -8,7 +8,7 @@ use crate::promql::plan::{Matrix, Vector};
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
-    /// 1 at the steps at which no series has a value.
+    /// A series that is 1 at the steps at which no series of the operand has a value.
     pub(super) fn absent(
         &self,
         operand: &Vector,
@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         Ok(one_series(labels, values))
     }
 
-    /// 1 at the steps whose ranges hold no sample of any series.
+    /// A series that is 1 at the steps whose ranges contain no sample of the operand.
     pub(super) fn absent_over_time(
         &self,
         operand: &Matrix,

@@ -77,8 +77,8 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    /// Keeps the values of the series that rank first in their group at a step, and orders the
-    /// series by their last value.
+    /// At each step, keeps only the values that rank first in their group. Orders the series of a
+    /// group by their last value.
     fn ranked(
         &self,
         groups: Vec<Group>,
@@ -127,8 +127,8 @@ impl Evaluation<'_> {
                     let counted = match by_value.entry(value_text(value)) {
                         Entry::Occupied(counted) => counted.into_mut(),
                         Entry::Vacant(vacant) => {
-                            // Every distinct value makes a series, so this is where random values
-                            // get expensive.
+                            // Each distinct value creates a series, so values that rarely repeat
+                            // are expensive.
                             self.budget.hold(steps.count())?;
                             let labels = with_label(&group.labels, label, vacant.key())?;
                             vacant.insert(Stepped::absent(labels, steps.count()))
@@ -171,7 +171,7 @@ fn counts(function: &'static str, wanted: Vec<f64>) -> Result<Vec<usize>, QueryE
             reason,
         });
     }
-    // The conversion saturates at both ends.
+    // The cast turns a negative number into 0, and a number that is too large into `usize::MAX`.
     Ok(wanted.into_iter().map(|count| count as usize).collect())
 }
 
@@ -195,7 +195,7 @@ fn groups(series: Vec<Stepped>, grouping: &Grouping) -> Vec<Group> {
 }
 
 impl Grouping {
-    /// The labels of a series that are compared.
+    /// The labels of a series that decide to which group it belongs, or which series it matches.
     pub(super) fn key(&self, all: &Labels) -> Labels {
         match self {
             Self::Only(names) => all.filtered(|label| names.iter().any(|name| name == label.name)),

@@ -1,4 +1,4 @@
-//! Converts series by step to the values that the caller gets.
+//! Converts the evaluated series to the `Value` that the caller gets.
 
 use super::{Evaluation, Stepped};
 use crate::promql::absence::present;
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
         let instant = |series: Stepped| InstantSeries {
             sample: Sample {
                 timestamp_ms: time,
-                // Present, because a vector has no series without values.
+                // The value is present, because a vector contains no series without values.
                 value: series.values[0],
             },
             labels: series.labels,

@@ -18,7 +18,7 @@ pub(super) fn filter(operator: Operator, left: f64, right: f64) -> Option<f64> {
     }
 }
 
-/// Whether the operator compares.
+/// Whether the operator is a comparison.
 pub(super) fn compares(operator: Operator) -> bool {
     compare(operator, 0.0, 0.0).is_some()
 }
@@ -43,7 +43,7 @@ fn calculate(operator: Operator, left: f64, right: f64) -> f64 {
         Operator::Modulo => left % right,
         Operator::Power => left.powf(right),
         Operator::Atan2 => left.atan2(right),
-        // Addition: `compare` has handled the remaining operators.
+        // Addition. `compare` handles the comparisons, which are the other remaining operators.
         _ => left + right,
     }
 }

@@ -49,7 +49,7 @@ impl Budget {
 
     /// Counts samples that are visited again, and checks the clock now and then.
     pub(super) fn visit(&self, samples: usize) -> Result<(), QueryError> {
-        // Plus one, so that calls without samples reach the clock too.
+        // The call itself counts as one visit, so that calls without samples check the clock too.
         let visits = self.visits.get().saturating_add(samples as u64 + 1);
         // Reading the clock costs more than most calls.
         if visits < VISITS_PER_CLOCK_CHECK {

@@ -1,4 +1,4 @@
-//! `histogram_quantile`: series become histograms by their label `le`.
+//! `histogram_quantile`: series that differ only in the label `le` form one histogram.
 
 use std::collections::HashMap;
 

@@ -37,8 +37,8 @@ impl Evaluation<'_> {
             swapped,
             join,
         };
-        // At a step without values on the "many" side nothing is matched, so duplicates on the
-        // "one" side are no error there.
+        // Nothing is matched at a step at which the "many" side has no values, so duplicates on the
+        // "one" side are not an error there.
         let needed = steps_of_any(&many);
         let side = if swapped { "left" } else { "right" };
         let ones = Ones::new(one, &join.matching, side, &needed)?;
@@ -120,7 +120,7 @@ impl UsedSteps {
     }
 }
 
-/// For each step, whether any of the series has a value. Empty without series.
+/// For each step, whether any of the series has a value. Empty if there are no series.
 fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
     let count = series.first().map_or(0, |first| first.values.len());
     let mut any = vec![false; count];
@@ -175,7 +175,7 @@ impl Pairing<'_> {
         match &self.join.cardinality {
             Cardinality::OneToOne => Ok(match &self.join.matching {
                 Grouping::Only(_) => self.join.matching.key(&named),
-                // Not `Grouping::key`, which drops the name: a filter keeps it.
+                // A filter keeps the metric's name, but `Grouping::key` would drop it.
                 Grouping::Without(names) => {
                     named.filtered(|label| names.iter().all(|name| name != label.name))
                 }

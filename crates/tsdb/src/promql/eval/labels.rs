@@ -9,8 +9,8 @@ use crate::promql::steps::Steps;
 use crate::{Error, Labels};
 
 impl Evaluation<'_> {
-    /// Sets a label to the captures of a pattern in another label. A series that the pattern
-    /// doesn't match stays as it is.
+    /// Matches a pattern against the source label, and sets the target label from the captures. A
+    /// series that the pattern doesn't match stays as it is.
     pub(super) fn label_replace(
         &self,
         operand: &Vector,

@@ -11,7 +11,8 @@ use crate::promql::time::whole_milliseconds;
 
 /// Called with each series of a range vector: its labels, timestamps and values, without stale
 /// markers.
-// A trait object, because sub-queries nest and a generic visitor would nest its type with them.
+// A trait object, because sub-queries nest, and each level would wrap a generic visitor in a new
+// type.
 pub(super) type Visitor<'v> = &'v mut dyn FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {
@@ -84,7 +85,7 @@ impl Evaluation<'_> {
     ) -> Result<(), QueryError> {
         match operand {
             Matrix::Selector { selector, range_ms } => {
-                // A range is open on its left.
+                // A range excludes its start.
                 let from = ends.first().saturating_sub(*range_ms).saturating_add(1);
                 let (mut times, mut numbers) = (Vec::new(), Vec::new());
                 self.read(selector, from, ends.last(), |labels, timestamps, values| {
@@ -105,7 +106,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The times of a sub-query are multiples of its step, independent of the times of the query.
+    /// Evaluates a sub-query. Its times are multiples of its step, whatever the times of the query
+    /// are.
     fn subquery(
         &self,
         operand: &Vector,
@@ -119,12 +121,13 @@ impl Evaluation<'_> {
             // A configured step of 0 would divide by zero.
             .max(1);
         let after = ends.first().saturating_sub(range_ms);
-        // The first multiple after the open start. Euclidean division also rounds down before 1970.
+        // The first multiple of the step after the start, which is excluded. Euclidean division
+        // also rounds down before 1970.
         let start = after
             .div_euclid(step)
             .saturating_add(1)
             .saturating_mul(step);
-        // Checked before memory is allocated for the steps.
+        // This check comes before memory is allocated for the steps.
         let inner = Steps::between(start, ends.last(), step, self.budget.left())
             .map_err(|_| self.budget.exhausted())?;
         if inner.count() == 0 {
@@ -167,7 +170,7 @@ pub(super) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// The window of a step, `None` when it is empty. Ask in ascending order of steps.
+    /// The window of a step, `None` if it is empty. Call this in ascending order of steps.
     pub(super) fn next(&mut self, step: usize) -> Option<Window<'a>> {
         let end = self.ends.time(step);
         let start = end.saturating_sub(self.range_ms);
@@ -187,7 +190,8 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// Counts one by one: few timestamps lie between two steps, and a binary search would look at more.
+/// Counts the timestamps at the front for which `holds` is true. It looks at them one by one: few
+/// timestamps lie between two steps, so a binary search would look at more of them.
 fn count_while(timestamps: &[i64], holds: impl Fn(i64) -> bool) -> usize {
     timestamps
         .iter()

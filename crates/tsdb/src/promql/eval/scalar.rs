@@ -48,7 +48,7 @@ impl Evaluation<'_> {
         Ok((0..steps.count()).map(row).collect())
     }
 
-    /// The value at each step at which exactly one series has one, otherwise NaN.
+    /// At each step, the value if exactly one series has a value there, otherwise NaN.
     fn only_value(&self, operand: &Vector, steps: Steps) -> Result<Vec<f64>, QueryError> {
         let series = self.vector(operand, steps)?;
         let only = |step: usize| {

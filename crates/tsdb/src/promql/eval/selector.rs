@@ -12,7 +12,8 @@ use crate::promql::time::whole_milliseconds;
 type Last = (i64, f64);
 
 impl Evaluation<'_> {
-    /// The series of an instant selector. `value` turns the sample found for a step into its value.
+    /// The series of an instant selector. `value` turns the sample that is found for a step into
+    /// the value at that step.
     pub(super) fn select(
         &self,
         selector: &Selector,
@@ -25,7 +26,7 @@ impl Evaluation<'_> {
         let mut out = Vec::new();
         self.read(
             selector,
-            // The look-back is open on its left.
+            // The look-back excludes its start.
             from.saturating_add(1),
             to,
             |labels, timestamps, values| {
@@ -41,7 +42,7 @@ impl Evaluation<'_> {
                 Ok(())
             },
         )?;
-        // A series can have samples in the range that no step sees.
+        // A series can have samples in the range but no value at any step.
         out.retain(|series| !series.is_empty());
         Ok(out)
     }

@@ -1,5 +1,5 @@
-//! The set operators `and`, `or`, `unless`: they filter one side by the values that the other side
-//! has at a step.
+//! The set operators `and`, `or`, `unless`: they keep a value or drop it, depending on whether the
+//! other side has a match at the same step.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl Evaluation<'_> {
             SetOperator::And => keep(&mut left, &Presence::new(&right, matching), true),
             SetOperator::Unless => keep(&mut left, &Presence::new(&right, matching), false),
             SetOperator::Or => {
-                // From the right side, only values without a match on the left.
+                // Keep only those values of the right side that have no match on the left.
                 keep(&mut right, &Presence::new(&left, matching), false);
                 left.append(&mut right);
             }
@@ -32,7 +32,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The steps at which any series with certain matching labels has a value.
+/// For each set of matching labels, the steps at which a series with these labels has a value.
 struct Presence<'a> {
     matching: &'a Grouping,
     steps: HashMap<Labels, Vec<bool>>,
@@ -53,8 +53,8 @@ impl<'a> Presence<'a> {
     }
 }
 
-/// Keeps the values at the steps at which the other side has a match, or at those at which it has
-/// none.
+/// If `where_present` is true, keeps the values at the steps at which the other side has a match.
+/// Otherwise keeps the values at the steps at which it has no match.
 fn keep(side: &mut [Stepped], other: &Presence<'_>, where_present: bool) {
     for series in side {
         let present = other.steps.get(&other.matching.key(&series.labels));

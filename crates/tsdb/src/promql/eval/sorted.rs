@@ -8,7 +8,7 @@ use crate::promql::plan::Vector;
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
-    /// The series by their last value, NaN at the end.
+    /// The series, ordered by their last value. NaN comes last.
     pub(super) fn sorted(
         &self,
         operand: &Vector,

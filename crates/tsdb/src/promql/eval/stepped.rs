@@ -19,12 +19,12 @@ impl Stepped {
         }
     }
 
-    /// Whether it has no value at any step.
+    /// Whether the series has no value at any step.
     pub(super) fn is_empty(&self) -> bool {
         self.values.iter().all(|value| is_absent(*value))
     }
 
-    /// Replaces each value that is there; `None` removes it.
+    /// Replaces each present value by the result of the function. `None` removes the value.
     pub(super) fn map(&mut self, mut function: impl FnMut(usize, f64) -> Option<f64>) {
         for (step, value) in self.values.iter_mut().enumerate() {
             if !is_absent(*value) {

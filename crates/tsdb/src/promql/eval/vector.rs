@@ -10,8 +10,8 @@ use crate::promql::plan::{Operator, Scalar, Vector};
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
-    /// Evaluates an instant vector. No two series of the result have the same labels, and none is
-    /// without values.
+    /// Evaluates an instant vector. No two series of the result have the same labels, and each
+    /// series has at least one value.
     pub(super) fn vector(&self, expr: &Vector, steps: Steps) -> Result<Vec<Stepped>, QueryError> {
         match expr {
             Vector::Selector(selector) => self.select(selector, steps, |(_, value)| value),
@@ -37,7 +37,7 @@ impl Evaluation<'_> {
                 parameters,
             } => {
                 let series = self.window(*function, operand, parameters, steps)?;
-                // With their names no two series are the same; `merged` only drops the empty ones.
+                // Series with names have distinct labels, so `merged` only drops the empty series.
                 if *keeps_name {
                     merged(series)
                 } else {

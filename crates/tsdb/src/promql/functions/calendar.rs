@@ -9,7 +9,7 @@ pub(super) fn named(name: &str) -> Option<Elementwise> {
     Some(match name {
         "minute" => |time, _| Some(part(time, |seconds| seconds.rem_euclid(3600) / 60)),
         "hour" => |time, _| Some(part(time, |seconds| seconds.rem_euclid(DAY) / 3600)),
-        // Day 0 was a Thursday; Sunday is 0.
+        // Sunday has the number 0. Day 0, the first of January 1970, was a Thursday.
         "day_of_week" => |time, _| Some(part(time, |seconds| (days(seconds) + 4).rem_euclid(7))),
         "day_of_month" => |time, _| Some(part(time, |seconds| date(seconds).day)),
         "day_of_year" => |time, _| Some(part(time, day_of_year)),
@@ -20,7 +20,7 @@ pub(super) fn named(name: &str) -> Option<Elementwise> {
     })
 }
 
-/// A part of the date at `time`; NaN if the time is NaN or beyond any calendar.
+/// A part of the date at `time`. NaN if the time is NaN or more than 1e15 seconds from 1970.
 fn part(time: f64, part_of: impl Fn(i64) -> i64) -> f64 {
     const FARTHEST: f64 = 1e15;
     if time.abs() <= FARTHEST {
@@ -48,7 +48,7 @@ fn date(seconds: i64) -> Date {
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // From March on, every five months have 153 days.
+    // Counted from March, each group of five months has 153 days.
     let month = (5 * day + 2) / 153;
     let first_of_month = (153 * month + 2) / 5;
     let january_or_later = month >= 10;

@@ -2,9 +2,9 @@
 
 use super::Window;
 
-/// A gap between an end of the range and its nearest sample means that the series ended there if it
-/// is longer than this many average sample distances. A shorter gap means that the next sample is
-/// just outside the range.
+/// The longest gap between an end of the range and the nearest sample, in average sample distances.
+/// If the gap is shorter, the next sample is assumed to be just outside the range. Otherwise the
+/// series is assumed to begin or end inside the range.
 const GAP: f64 = 1.1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Kind {
 /// The increase per second of a counter.
 pub(super) fn rate(window: &Window<'_>) -> Option<f64> {
     let (difference, stretch) = extrapolated(window, Kind::Counter)?;
-    // In this order, as Prometheus does it: the last digit depends on it.
+    // Prometheus calculates in this order too. Another order can change the last digit.
     Some(difference * (stretch / seconds(window.start, window.end)))
 }
 
@@ -32,8 +32,9 @@ pub(super) fn delta(window: &Window<'_>) -> Option<f64> {
     Some(difference * stretch)
 }
 
-/// The difference between the first and the last sample, and the factor that extrapolates it: to an
-/// end of the range if a sample is near, otherwise by half the average sample distance.
+/// The difference between the first and the last sample, and the factor that extrapolates it. On
+/// each side, it extends the difference to the end of the range if a sample is near, otherwise by
+/// half the average sample distance.
 fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     let (first, last) = (*window.values.first()?, *window.values.last()?);
     let (first_time, last_time) = (*window.timestamps.first()?, *window.timestamps.last()?);
@@ -56,7 +57,7 @@ fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     };
     let mut before = stretch(seconds(window.start, first_time));
     let after = stretch(seconds(last_time, window.end));
-    // A counter starts at zero, so it is not extrapolated to before that.
+    // A counter starts at zero, so the extrapolation stops at the time at which it would be zero.
     if kind == Kind::Counter && difference > 0.0 && first >= 0.0 {
         before = before.min(sampled * (first / difference));
     }

@@ -56,18 +56,18 @@ fn sign(value: f64) -> f64 {
 
 /// Rounds to the nearest multiple of the parameter, halves upwards.
 fn round(value: f64, parameters: &[f64]) -> f64 {
-    // By the inverse, as Prometheus does, so that results agree to the last digit.
+    // Prometheus multiplies by the inverse too, so the results agree to the last digit.
     let inverse = 1.0 / parameters.first().copied().unwrap_or(1.0);
     (value * inverse + 0.5).floor() / inverse
 }
 
-/// `None` if the limits exclude every value.
+/// Moves the value into the limits. `None` if the limits exclude every value.
 fn clamp(value: f64, min: f64, max: f64) -> Option<f64> {
     let impossible = max < min;
     (!impossible).then(|| greater(min, lesser(max, value)))
 }
 
-/// Unlike `f64::max`, NaN if either is.
+/// The greater number. Unlike `f64::max`, the result is NaN if either number is NaN.
 fn greater(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() {
         f64::NAN
@@ -76,7 +76,7 @@ fn greater(one: f64, other: f64) -> f64 {
     }
 }
 
-/// Unlike `f64::min`, NaN if either is.
+/// The lesser number. Unlike `f64::min`, the result is NaN if either number is NaN.
 fn lesser(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() {
         f64::NAN

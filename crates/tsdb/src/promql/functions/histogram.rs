@@ -1,6 +1,6 @@
 //! Quantiles of classic histograms: cumulative counts by upper bound.
 
-/// The observations up to an upper bound.
+/// The number of observations up to an upper bound.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::promql) struct Bucket {
     pub(in crate::promql) upper_bound: f64,
@@ -11,8 +11,8 @@ pub(in crate::promql) struct Bucket {
 const ROUNDING: f64 = 1e-12;
 
 /// The value below which this fraction of the observations lies, assuming that they are spread
-/// evenly inside each bucket. NaN without observations or without a bucket for `+Inf`; -Inf for a
-/// quantile below 0, +Inf above 1.
+/// evenly inside each bucket. The value is NaN without observations or without a bucket for `+Inf`.
+/// It is -Inf for a quantile below 0, and +Inf for a quantile above 1.
 pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
     if quantile.is_nan() {
         return f64::NAN;
@@ -36,7 +36,7 @@ pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f
 }
 
 fn merge_equal_bounds(buckets: &mut Vec<Bucket>) {
-    // For example `le="1"` and `le="1.0"`.
+    // Two buckets can have the same bound, for example `le="1"` and `le="1.0"`.
     buckets.dedup_by(|later, first| {
         let equal = later.upper_bound == first.upper_bound;
         if equal {

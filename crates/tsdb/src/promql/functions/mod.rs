@@ -1,4 +1,4 @@
-//! Pure functions on numbers. They know no series and no labels.
+//! Pure functions on numbers. They don't know about series or labels.
 
 pub(super) mod calendar;
 pub(super) mod counter;

@@ -24,7 +24,7 @@ fn fit(window: &Window<'_>, origin: i64) -> Option<Line> {
     if window.values.len() < 2 {
         return None;
     }
-    // Exact for a constant series; the sums below would round.
+    // For a constant series this result is exact. The sums below would round.
     if window.values.iter().all(|value| *value == first) {
         let line = Line {
             slope: 0.0,
@@ -41,7 +41,7 @@ fn fit(window: &Window<'_>, origin: i64) -> Option<Line> {
     }
     let (mut sum_x, mut sum_y, mut sum_xy, mut sum_xx) = (0.0, 0.0, 0.0, 0.0);
     for (&time, &y) in window.timestamps.iter().zip(window.values) {
-        // Relative to `origin`: the squares of Unix times would lose digits.
+        // The time is relative to `origin`, because the squares of Unix times would lose digits.
         let x = time.saturating_sub(origin) as f64 / 1000.0;
         sum_x += x;
         sum_y += y;

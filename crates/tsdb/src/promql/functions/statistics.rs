@@ -38,7 +38,7 @@ fn running_mean(values: &[f64]) -> f64 {
 
 /// The least value; NaN only if all are NaN.
 pub(in crate::promql) fn min(values: &[f64]) -> f64 {
-    // `f64::min` prefers a number to NaN, so the initial NaN only remains without numbers.
+    // `f64::min` prefers a number to NaN, so NaN remains only if no value is a number.
     values.iter().copied().fold(f64::NAN, f64::min)
 }
 
@@ -58,8 +58,8 @@ pub(in crate::promql) fn variance(values: &[f64]) -> f64 {
     squares / values.len() as f64
 }
 
-/// The value below which this fraction of the values lies, interpolated between two of them. Sorts
-/// the values, NaN first. Below 0 it is -Inf, above 1 +Inf.
+/// The value below which this fraction of the values lies, interpolated between two of them. It is
+/// -Inf for a fraction below 0, and +Inf for a fraction above 1. Sorts the values, NaN first.
 pub(in crate::promql) fn quantile(values: &mut [f64], quantile: f64) -> f64 {
     if quantile.is_nan() || values.is_empty() {
         return f64::NAN;

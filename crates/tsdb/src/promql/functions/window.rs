@@ -1,17 +1,18 @@
 use super::{counter, over_time, regression};
 
-/// The samples of a series in the range that ends at a step; never empty, no stale markers.
+/// The samples of a series in the range that belongs to a step. There is at least one sample, and
+/// none is a stale marker.
 pub(in crate::promql) struct Window<'a> {
     pub(in crate::promql) timestamps: &'a [i64],
     pub(in crate::promql) values: &'a [f64],
     /// The range, in ms: after `start`, up to `end`.
     pub(in crate::promql) start: i64,
     pub(in crate::promql) end: i64,
-    /// The time of the step. It differs from `end` if an offset moves the range.
+    /// The time of the step. It differs from `end` if `offset` or `@` moves the range.
     pub(in crate::promql) step_time: i64,
 }
 
-/// A function of a window and of scalar parameters; `None` if it has no result.
+/// A function of a window and of scalar parameters. It returns `None` if it has no result.
 pub(in crate::promql) type WindowFunction = fn(&Window<'_>, &[f64]) -> Option<f64>;
 
 /// The function of this name on a range of samples.

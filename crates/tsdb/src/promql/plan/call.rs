@@ -85,7 +85,7 @@ fn window(
 
 fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
     let text = |index: usize| string(arguments.get(index)?);
-    // Anchored, and a dot matches a line feed, as in Prometheus.
+    // As in Prometheus, the pattern is anchored, and a dot matches a line feed.
     let pattern = Regex::new(&format!("^(?s:{})$", text(4)?)).map_err(|error| {
         let reason = error.to_string();
         QueryError::Parameter {
@@ -155,7 +155,8 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The first argument. Functions on times may omit it and use the time of the evaluation.
+    /// The first argument. A call of a function on times can omit it. The function then uses the
+    /// time of the evaluation.
     fn vector_or_time(&self) -> Result<Vector, QueryError> {
         match self.count() {
             0 => Ok(Vector::OfScalar(Scalar::Time)),

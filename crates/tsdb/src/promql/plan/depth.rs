@@ -75,7 +75,7 @@ fn tokens(text: &str) -> usize {
             Some(open) if byte == open => quote = None,
             Some(_) => {}
             None if byte == b'#' => {
-                // A comment is no token, and ends a word.
+                // A comment is not a token, but it ends a word.
                 bytes.find(|byte| *byte == b'\n');
                 in_word = false;
             }

@@ -5,8 +5,8 @@ use crate::promql::QueryError;
 /// The longest duration, in seconds: 2^63 milliseconds.
 const MAX_SECONDS: f64 = 9_223_372_036_854_775.0;
 
-/// Rejects a text with a number that could be a duration, in brackets or after `offset`, and is too
-/// large. Unbalanced brackets and quotes are left to the parser.
+/// Rejects a text in which a number in brackets or after `offset` is too large for a duration. The
+/// parser reports unbalanced brackets and quotes.
 pub(super) fn check(text: &str) -> Result<(), QueryError> {
     let mut rest = text;
     let (mut brackets, mut after_offset) = (0_u32, false);
@@ -27,7 +27,7 @@ pub(super) fn check(text: &str) -> Result<(), QueryError> {
                     let reason = "duration out of range".to_owned();
                     return Err(QueryError::Syntax { reason });
                 }
-                // Only a word changes this: a sign may stand before the number.
+                // Only a word changes this flag, because a sign may precede the number.
                 after_offset = token.eq_ignore_ascii_case("offset");
             }
             _ => {}
@@ -68,7 +68,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether the word is within the bound. A word that is not a decimal number always is.
+/// Whether the word is within the bound. A word that is not a decimal number always passes.
 fn can_be_a_duration(word: &str) -> bool {
     word.parse()
         // NaN fails the comparison, so it is rejected too.

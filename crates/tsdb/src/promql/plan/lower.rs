@@ -7,7 +7,8 @@ use crate::promql::QueryError;
 
 /// The plan for a query's text.
 pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
-    // Before parsing: the parser recurses without a limit, and panics on long durations.
+    // These checks come before parsing, because the parser recurses without a limit, and panics on
+    // long durations.
     depth::check(text)?;
     durations::check(text)?;
     let tree = parser::parse(text).map_err(|reason| QueryError::Syntax { reason })?;

@@ -1,5 +1,5 @@
-//! A checked query. Every function is resolved and every matcher compiled, and the types of
-//! operands are the types of fields, so evaluation has no impossible cases.
+//! A checked query. Every function is resolved and every matcher is compiled. Each field has
+//! exactly the type of operand that its operation takes, so evaluation has no impossible cases.
 
 mod aggregate;
 mod binary;
@@ -45,7 +45,7 @@ pub(super) enum Vector {
     Selector(Selector),
     /// The times of the samples that a selector finds, in seconds.
     TimestampOf(Selector),
-    /// The time of the evaluation for each series, in seconds.
+    /// The time of the step, in seconds, for each series with a value there.
     TimeOf(Box<Vector>),
     OfScalar(Scalar),
     Elementwise {

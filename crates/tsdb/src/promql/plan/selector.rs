@@ -46,8 +46,8 @@ pub(super) fn lower_subquery(subquery: &SubqueryExpr) -> Result<Matrix, QueryErr
     })
 }
 
-/// The labels that a selector fixes: those with exactly one matcher, an equality. `absent` answers
-/// with them.
+/// The labels that a selector fixes: the labels whose only matcher is an equality. The result of
+/// `absent` has these labels.
 pub(super) fn fixed_labels(selector: &VectorSelector) -> Result<Labels, QueryError> {
     let all = &selector.matchers.matchers;
     let once = |name: &str| all.iter().filter(|matcher| matcher.name == name).count() == 1;
