@@ -2,9 +2,9 @@
 
 use super::Window;
 
-/// The longest gap between an end of the range and the nearest sample, in average sample distances.
-/// If the gap is shorter, the next sample is assumed to be just outside the range. Otherwise the
-/// series is assumed to begin or end inside the range.
+/// The limit for the gap between an end of the range and the nearest sample, in average sample
+/// distances. If the gap is shorter, the next sample is assumed to be just outside the range.
+/// Otherwise the series is assumed to begin or end inside the range.
 const GAP: f64 = 1.1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
