@@ -6,7 +6,7 @@ use crate::Error;
 pub struct Ingested {
     /// The number of points that were written.
     pub written: usize,
-    /// The number of points that were not.
+    /// The number of points that were not written.
     pub refused: usize,
     /// The errors of the first [`MAX_ERRORS`](Self::MAX_ERRORS) points that were not written, in
     /// body order.
@@ -32,7 +32,7 @@ pub enum Fault {
     /// The point is malformed. Correct it and send it again.
     #[error("{0}")]
     Form(String),
-    /// The engine refused it.
+    /// The engine refused the point.
     #[error(transparent)]
     Engine(#[from] Error),
 }
@@ -45,8 +45,8 @@ impl Fault {
 }
 
 impl Ingested {
-    /// The maximum number of listed errors. An error takes far more memory than a malformed point
-    /// takes bytes.
+    /// The maximum number of listed errors. A malformed point can be a few bytes long, but its
+    /// error takes far more memory.
     pub const MAX_ERRORS: usize = 10_000;
 
     /// Adds the outcome of a later part of the same body.

@@ -1,7 +1,7 @@
 //! InfluxDB's line protocol: `measurement,tag=value field=1,other=2i 1700000000000000000`.
 //!
 //! Each field is a point of the metric `measurement_field` with the line's tags as labels. Floats
-//! and integers are stored as they are, booleans as 1 and 0; a string is a fault. A line without a
+//! and integers are stored as f64, booleans as 1 and 0; a string is a fault. A line without a
 //! timestamp gets the time that the caller passes. Indexes in [`Ingested`] count lines from zero.
 //! Several errors may have the same index, because each field can be wrong.
 //!
@@ -91,7 +91,7 @@ pub fn write(db: &Db, body: &[u8], precision: Precision, now_ms: i64) -> Ingeste
             Err(reason) => points.refuse_at(number, Fault::form(reason)),
         }
         number += lines;
-        // Written in parts, which bounds the memory for labels.
+        // Writing a body in parts bounds the memory for labels.
         if points.label_bytes() > 2 * MAX_LINE_LABELS {
             // Each point carries its line's number, so the numbers stay correct in the next part.
             ingested.extend(std::mem::take(&mut points).write(db));

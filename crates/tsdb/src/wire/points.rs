@@ -6,21 +6,22 @@ use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
 use crate::{Batch, Db, Sample};
 
-/// The points of a body that will be written, and the indexes of those that are refused.
+/// The points of a body that will be written, and the errors of the points that are refused.
 #[derive(Default)]
 pub(super) struct Points {
     batch: Batch,
     refused: usize,
     /// The errors of the first refused points.
     errors: Vec<PointError>,
-    /// The number of points seen, which is the index of the next one.
+    /// The index of the next point, which is the last index so far plus one.
     seen: usize,
-    /// For each point of the batch its index in the body. Empty while the two are the same.
+    /// For each point of the batch, its index in the body. Empty while each point has the same
+    /// index in both.
     body_indexes: Vec<usize>,
 }
 
 impl Points {
-    /// No points yet; they will be written to `db`.
+    /// A list without points, for points that will be written to `db`.
     pub(super) fn within(db: &Db) -> Self {
         Self {
             batch: db.batch(),
@@ -64,7 +65,7 @@ impl Points {
     #[inline]
     fn record(&mut self, indexes: Range<usize>) {
         self.seen = indexes.end;
-        // The first refused point shifts the indexes: from here on they are kept.
+        // The first refused point shifts the indexes, so they are recorded from here on.
         if self.body_indexes.is_empty() && indexes.start != self.batch.len() {
             self.body_indexes.extend(0..self.batch.len());
         }

@@ -1,8 +1,8 @@
 //! Prometheus' text format: `# HELP`, `# TYPE`, and lines of `name{label="value"} 1.5 1700000000000`.
 //!
-//! [`write()`] reads it, including the quoted names of version 1.0.0 of the format, and
-//! [`Exposition`] writes it. A line without a timestamp gets the time that the caller passes.
-//! Indexes in [`Ingested`] count lines from zero.
+//! [`write()`] stores the samples of a text, including the quoted names of version 1.0.0 of the
+//! format, and [`Exposition`] produces a text. A line without a timestamp gets the time that the
+//! caller passes. Indexes in [`Ingested`] count lines from zero.
 
 mod family;
 mod line;

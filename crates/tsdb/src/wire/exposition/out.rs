@@ -62,14 +62,14 @@ impl Exposition {
     }
 }
 
-/// The text format of the last sample of each series that fulfils all of `matchers`. Leaves out
-/// series whose last sample is older than `lookback_ms` before `time_ms` or a stale marker.
+/// The last sample of each series that fulfils all of `matchers`, in the text format. Leaves out a
+/// series if its last sample is a stale marker, or is not within `lookback_ms` before `time_ms`.
 pub fn federate(db: &Db, matchers: &[Matcher], time_ms: i64, lookback_ms: i64) -> String {
     let mut exposition = Exposition {
         metadata: db.all_metadata(),
         samples: Vec::new(),
     };
-    // The look-back is open on its left, as in queries.
+    // The look-back excludes its start, as in queries.
     let from_ms = time_ms.saturating_sub(lookback_ms).saturating_add(1);
     let mut samples = Vec::new();
     for series in db.select(matchers, from_ms, time_ms).iter() {

@@ -66,7 +66,7 @@ pub fn counters(counters: &Counters) -> Answer {
     body.push_str(r#","uptime_seconds":"#);
     let uptime_ms = (uptime_seconds * 1000.0).round() as u64;
     body.push_str(number.format(uptime_ms / 1000));
-    // The extra leading digit keeps the zeros after the point.
+    // The added 1000 keeps the leading zeros of the fraction. Its first digit is cut off below.
     let fraction = number.format(1000 + uptime_ms % 1000);
     body.push('.');
     body.push_str(&fraction[1..]);

@@ -3,14 +3,14 @@
 /// Counts the leading digits of `word`, whose lowest byte comes first.
 fn leading_digits(word: u64) -> usize {
     const EACH: u64 = u64::MAX / 0xff;
-    // A byte that is not a digit gets its high bit set: below '0' by the borrow, above '9' by the
-    // carry. A borrow or carry can spoil later bytes, but never an earlier one.
+    // Sets the high bit of each byte that is not a digit: the subtraction sets it below '0', the
+    // addition above '9'. A borrow or carry can spoil later bytes, but never an earlier byte.
     let others = (word.wrapping_sub(EACH * 0x30) | word.wrapping_add(EACH * 0x46)) & (EACH * 0x80);
     others.trailing_zeros() as usize / 8
 }
 
-/// The number with these eight digits, the lowest byte first. Joins neighbours, then pairs, then
-/// fours.
+/// The number with these eight digits, the lowest byte first. Joins single digits to pairs, pairs
+/// to fours, and fours to the number.
 fn eight_digits(word: u64) -> u64 {
     let digits = word & 0x0f0f_0f0f_0f0f_0f0f;
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -18,22 +18,22 @@ fn eight_digits(word: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
-/// The eight digits of a number below 10^8, each minus '0', the lowest byte first. The inverse of
-/// [`eight_digits`].
+/// The eight digits of a number below 10^8 as bytes from 0 to 9, the lowest byte first. The inverse
+/// of [`eight_digits`].
 pub(super) fn to_eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
-    // Divides by multiplying with the inverse, which is exact for this few digits.
+    // Multiplies by the inverse instead of dividing. This is exact for so few digits.
     let hundreds = ((fours * 5_243) >> 19) & 0x0000_007f_0000_007f;
     let pairs = hundreds | ((fours - hundreds * 100) << 16);
     let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | ((pairs - tens * 10) << 8)
 }
 
-/// The digits of [`to_eight_digits`] as characters.
+/// Eight characters '0'. A bitwise or turns the result of [`to_eight_digits`] into characters.
 pub(super) const ZEROS: u64 = u64::MAX / 0xff * b'0' as u64;
 
-/// Appends the leading digits of `bytes` to those of `number`, which wraps. Also returns how many
-/// digits it read.
+/// Appends the leading digits of `bytes` to the digits of `number`. The number wraps if it exceeds
+/// 64 bits. Also returns how many digits were read.
 pub(super) fn read_digits(bytes: &[u8], mut number: u64) -> (u64, usize) {
     const POWERS: [u64; 9] = [
         1,
@@ -109,13 +109,13 @@ impl Number<'_> {
         if self.scale > 0 || self.exponent {
             return None;
         }
-        // More digits may have wrapped `digits`.
+        // With more than 19 digits, `digits` may have wrapped.
         if self.count > 19 {
             return None;
         }
         let size = self.digits;
         if self.negative {
-            // Reaches `i64::MIN`, whose magnitude does not fit into an i64.
+            // This also yields `i64::MIN`, whose magnitude does not fit into an i64.
             0_i64.checked_sub_unsigned(size)
         } else {
             i64::try_from(size).ok()

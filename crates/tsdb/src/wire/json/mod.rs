@@ -9,11 +9,11 @@
 //!
 //! A long answer is written in [`Pieces`], so it is never in memory as a whole.
 //!
-//! An array element with a missing field or a wrong type is a point that is not written; the same
-//! as a single object is a 400. The first [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) points that
-//! are not written are listed. Fields with other names are ignored; the last of two fields with the
-//! same name counts. JSON has no NaN and no infinities, so answers show them as the strings
-//! `"NaN"`, `"+Inf"` and `"-Inf"`.
+//! An array element with a missing field or a wrong type is a point that is not written. If the
+//! body is a single object with such a fault, the answer is a 400. The answer lists the first
+//! [`MAX_ERRORS`](super::Ingested::MAX_ERRORS) points that are not written. Fields with other names
+//! are ignored; the last of two fields with the same name counts. JSON has no NaN and no
+//! infinities, so answers show them as the strings `"NaN"`, `"+Inf"` and `"-Inf"`.
 
 mod answer;
 mod decimal;

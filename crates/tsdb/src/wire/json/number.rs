@@ -2,8 +2,8 @@
 
 use super::decimal::{ZEROS, to_eight_digits};
 
-/// Appends values. Values of one series tend to have the same number of decimals, so it tries the
-/// last number first.
+/// Appends values. Values of one series tend to have the same number of decimals, so the writer
+/// first tries the number of decimals of the last value.
 #[derive(Debug, Default)]
 pub(super) struct ValueWriter {
     /// The number of decimals of the last value.
@@ -43,11 +43,11 @@ impl ValueWriter {
         }
     }
 
-    /// The value times a power of ten, if that is an integer whose quotient by the power is the
-    /// value again. Remembers the power.
+    /// The value times a power of ten, if the product is an integer that gives the value again when
+    /// it is divided by the power. Remembers the power.
     ///
-    /// With an integer of at most 15 digits, this decimal without trailing zeros is the shortest
-    /// for the value: no two decimals of 15 digits are the same f64.
+    /// The integer has at most 15 digits, and no two decimals of 15 digits are the same f64. So
+    /// this decimal without its trailing zeros is the shortest text for the value.
     fn as_decimal(&mut self, value: f64) -> Option<i64> {
         if let Some(scaled) = scaled(value, self.decimals) {
             return Some(scaled);
@@ -103,13 +103,14 @@ fn push_short(out: &mut Vec<u8>, size: u64, decimals: usize) {
     out.truncate(end);
 }
 
-/// The value times a power of ten, if that is an integer whose quotient by the power is the value.
+/// The value times a power of ten, if the product is an integer that gives the value again when it
+/// is divided by the power.
 fn scaled(value: f64, decimals: usize) -> Option<i64> {
     /// 1.5 × 2^52: adding and subtracting it rounds a number below 2^51 to an integer.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     let scaled = value * POWERS[decimals] + ROUNDER - ROUNDER;
     let exact = scaled / POWERS[decimals] == value && scaled.abs() < 1e15;
     let minus_zero = scaled == 0.0 && value.is_sign_negative();
-    // An integer has no minus zero.
+    // An integer can't represent minus zero.
     (exact && !minus_zero).then_some(scaled as i64)
 }

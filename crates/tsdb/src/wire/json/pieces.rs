@@ -8,9 +8,9 @@ use crate::{Labels, METRIC_NAME, Sample, Selection};
 
 /// The answer to a [`Query`](super::Query), written piece by piece, with any number of points.
 ///
-/// The answer shares the compressed blocks that the series had when it was created, so later writes
-/// do not show. It also holds up to 128 decoded points per series. Its memory does not grow with
-/// the length of the answer.
+/// The answer shares the compressed blocks that each series had when the answer was created, so it
+/// does not contain later writes. It also holds up to 128 decoded points per series. Its memory
+/// does not grow with the length of its text.
 ///
 /// ```
 /// # use tsdb::wire::json::{Pieces, Query};
@@ -95,7 +95,7 @@ impl Pieces {
             }
             match self.points.next_run(fitting.max(1)) {
                 Some((series, points)) => {
-                    // Once per run, so that no point reallocates.
+                    // Reserves once per run, so that no point reallocates.
                     out.reserve(points.len() * self.max_point_bytes + END_BYTES);
                     let after_value = &self.after_values[series];
                     for point in points {
@@ -114,8 +114,8 @@ impl Pieces {
         false
     }
 
-    /// The maximum memory that this holds, in bytes. Includes the blocks shared with the series,
-    /// which stay alive as long as this.
+    /// The maximum memory that the answer holds, in bytes. Includes the blocks that it shares with
+    /// the series and keeps alive.
     pub fn size_bytes(&self) -> usize {
         let texts = self.after_values.iter();
         let texts = texts.map(|text| size_of::<String>() + text.capacity());
@@ -126,12 +126,12 @@ impl Pieces {
 /// Writes points. The text that all points share is prepared once.
 #[derive(Debug)]
 struct PointWriter {
-    /// Begins with a comma, which the first point omits.
+    /// The text of a point before its time. It begins with a comma, which the first point omits.
     before_time: String,
     /// The last point up to its value.
     before_value: Vec<u8>,
-    /// The time of the last point without its last eight digits; `None` if it has no more than
-    /// those.
+    /// The time of the last point without its last eight digits. `None` if it has no other digits
+    /// or is negative.
     time_begin: Option<i64>,
     values: ValueWriter,
     count: usize,

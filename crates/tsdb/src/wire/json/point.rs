@@ -9,8 +9,8 @@ use crate::wire::Fault;
 use crate::{LabelsBuilder, Sample};
 
 /// Reads points one after another. Points of one series tend to follow each other, so the reader
-/// compares texts first: metric and tags with the text of the last point are not parsed again, and
-/// of a point that differs only in its two numbers, only these are parsed.
+/// first compares the text with the last point. It does not parse the same metric or tags again. If
+/// a point differs from the last one only in its two numbers, it parses only the numbers.
 #[derive(Default)]
 pub(super) struct PointReader<'a> {
     /// Has the labels of the last point.
@@ -32,8 +32,8 @@ struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Passes a point of this form. The text after a number never continues a number, so a point of
-    /// this form has the same fields.
+    /// Passes a point of this form. The text after a number never begins with a character that
+    /// continues the number, so a point of this form has the same fields.
     fn read(&self, scanner: &mut Scanner<'a>) -> Option<Sample> {
         if self.before.is_empty() {
             return None;
@@ -147,7 +147,7 @@ impl<'a> PointReader<'a> {
         scanner: &mut Scanner<'a>,
     ) -> Result<Result<(LabelsRef<'_>, Sample), Fault>, Malformed> {
         scanner.peek();
-        // On a copy, because a point of another form is read again from its start.
+        // Tries this on a copy, because a point of another form is read again from its start.
         let mut ahead = *scanner;
         if let Some(sample) = self.form.read(&mut ahead) {
             *scanner = ahead;
@@ -160,7 +160,7 @@ impl<'a> PointReader<'a> {
         }
         let fields = self.fields(scanner)?;
         let point = self.point(&fields);
-        // Only a valid point has a form that later points may repeat.
+        // Later points are compared only with the form of a valid point.
         Ok(point.map(|sample| {
             self.form = fields.form(start, scanner);
             (self.builder.built(), sample)
@@ -178,7 +178,7 @@ impl<'a> PointReader<'a> {
         let timestamp_ms = fields.timestamp_ms.ok_or_else(|| missing("timestamp"))?;
         let value = fields.value.ok_or_else(|| missing("value"))?;
         if fields.series != self.series {
-            // Forgotten first: if the build fails, the builder holds no series.
+            // Resets both first, because the builder holds no series if the build fails.
             (self.series, self.form) = Default::default();
             self.build(fields.series)?;
             self.series = fields.series;
@@ -189,7 +189,7 @@ impl<'a> PointReader<'a> {
         })
     }
 
-    /// Builds the labels from texts that were checked when they were passed.
+    /// Builds the labels from texts that the scanner has already checked.
     fn build(&mut self, series: SeriesText<'a>) -> Result<(), Fault> {
         let unread = |_: Malformed| Fault::form("the series can't be read");
         let metric = Scanner::new(series.metric)
@@ -324,7 +324,7 @@ fn value(scanner: &mut Scanner<'_>, fields: &mut Fields<'_>) -> Result<FieldFaul
 }
 
 /// Passes an object and calls `show` with each member whose value is a string. Returns whether all
-/// of them are.
+/// values are strings.
 pub(super) fn members(
     scanner: &mut Scanner<'_>,
     mut show: impl FnMut(&str, &str),

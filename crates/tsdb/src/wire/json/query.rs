@@ -15,7 +15,8 @@ pub fn query(db: &Db, body: &[u8]) -> Answer {
     }
 }
 
-/// The steps of [`query`], for a caller that inspects the selection before it is read.
+/// A parsed query. Its methods are the steps of [`query`], for a caller that inspects the selection
+/// before its points are read.
 #[derive(Debug)]
 pub struct Query {
     metric: String,
@@ -145,14 +146,14 @@ impl Query {
         db.select(&self.matchers, self.start_ms, self.end_ms)
     }
 
-    /// The answer with the points of a selection, piece by piece. For more points than should be in
-    /// memory as text at once.
+    /// The answer with the points of a selection, piece by piece. Use it if the text of all points
+    /// is too long to be in memory at once.
     pub fn pieces(&self, selection: &Selection) -> Pieces {
         Pieces::new(&self.metric, self.start_ms..=self.end_ms, selection)
     }
 
-    /// The answer with the points of a selection as a whole. It takes about 60 bytes a point, plus
-    /// the tags.
+    /// The whole answer with the points of a selection. It takes about 60 bytes a point, plus the
+    /// tags.
     pub fn answer(&self, selection: &Selection) -> Answer {
         let mut pieces = self.pieces(selection);
         let mut body = Vec::new();

@@ -1,5 +1,6 @@
-//! A scanner over the text of a JSON document. It checks the grammar of everything that it passes
-//! and copies nothing.
+//! A scanner over the text of a JSON document. "To pass" a part of the text means to move the
+//! scanner's position behind it. The scanner checks the grammar of everything that it passes, and
+//! copies nothing.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ pub(super) struct Malformed {
     pub(super) at: usize,
 }
 
-/// The maximum depth of values that are skipped. A bit of a `u128` per level.
+/// The maximum depth of values that are skipped. Each level takes one bit of a `u128`.
 const MAX_DEPTH: u32 = 128;
 
 /// A text and the position up to which it was read.
@@ -150,8 +151,8 @@ impl<'a> Scanner<'a> {
         let negative = bytes.get(self.position) == Some(&b'-');
         self.position += usize::from(negative);
         let (mut digits, mut count) = match bytes.get(self.position) {
-            // Nothing may follow a leading zero but a point or an exponent, and it is not a
-            // significant digit.
+            // Only a point or an exponent may follow a leading zero. The zero is not counted as a
+            // digit.
             Some(b'0') => {
                 self.position += 1;
                 (0, 0)
@@ -195,8 +196,8 @@ impl<'a> Scanner<'a> {
 
     /// Passes a value of any kind.
     pub(super) fn skip(&mut self) -> Result<(), Malformed> {
-        // One bit for each open bracket, the innermost lowest, set for an object: a stack without
-        // recursion or allocation.
+        // A stack without recursion or allocation: one bit for each open bracket, which is set for
+        // an object. The innermost bracket has the lowest bit.
         let (mut open, mut depth) = (0_u128, 0);
         loop {
             let opened = self.skip_start(&mut open, &mut depth)?;

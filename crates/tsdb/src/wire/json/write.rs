@@ -54,8 +54,8 @@ fn array(scanner: &mut Scanner<'_>) -> Result<Points, Malformed> {
     Ok(points)
 }
 
-/// A single object that is not a point is an error of the body. A point that the engine refuses is
-/// a point that was not written.
+/// Reads and writes a body that is a single object. An object that is not a point is an error of
+/// the whole body. A point that the engine refuses counts as a point that was not written.
 fn single(db: &Db, scanner: &mut Scanner<'_>) -> Result<Ingested, String> {
     let mut reader = PointReader::default();
     let point = reader.read(scanner).map_err(|error| error.to_string())?;

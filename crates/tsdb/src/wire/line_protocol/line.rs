@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
             timestamp: read_timestamp(timestamp.trim())?,
         };
         let has_tags = series.len() > measurement.len();
-        // Checked here, so that `tags` can skip the errors.
+        // Because of this check, `tags` never meets a part that is not a pair.
         if has_tags
             && !Section::Series
                 .parts(tags)

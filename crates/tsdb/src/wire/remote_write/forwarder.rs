@@ -139,7 +139,7 @@ impl Forwarder {
         };
         self.shared.state.lock().stop_at = Some(deadline_after(timeout));
         self.shared.changed.notify_one();
-        // A panic of the transport has already ended the thread. Its samples stay queued.
+        // An error means that the transport panicked. Its samples still count as queued.
         let _ = thread.join();
     }
 }
@@ -167,7 +167,7 @@ impl Shared {
                     .iter()
                     .map(|(labels, samples)| (labels, samples.as_slice())),
             );
-            // Stopped between retries: the samples stay counted as queued.
+            // The forwarder stops between two retries. The samples still count as queued.
             let Some(outcome) = self.send(&mut transport, &body) else {
                 return;
             };
@@ -207,7 +207,7 @@ impl Shared {
     fn send(&self, transport: &mut impl Transport, body: &[u8]) -> Option<Result<(), SendError>> {
         let mut backoff = self.options.min_backoff;
         loop {
-            // Without the lock: a request can take long, and `offer` must not wait for it.
+            // This runs without the lock, because `offer` must not wait for a long request.
             let error = match transport.send(body) {
                 Ok(()) => return Some(Ok(())),
                 Err(error) => error,
@@ -251,8 +251,8 @@ impl Shared {
     }
 }
 
-/// The instant after this duration. A duration that `Instant` can't represent becomes some thirty
-/// years.
+/// The instant after this duration. If `Instant` can't represent it, the instant is about thirty
+/// years from now.
 fn deadline_after(pause: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(1_000_000_000);
     let now = Instant::now();

@@ -31,7 +31,7 @@ pub(super) fn read_request<'a>(
 /// Splits a series after the labels that it begins with, without decoding them.
 pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> {
     let mut fields = Fields::new(message);
-    // Labels come first in practice. Any that follow are found among the samples.
+    // Labels come first in practice. `read_samples` reports labels that follow later.
     while let [LABEL, ..] = fields.rest() {
         fields.next()?;
     }
@@ -42,7 +42,7 @@ pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> 
 /// Kinds of fields found among the samples.
 #[derive(Default)]
 pub(super) struct OtherFields {
-    /// Labels, which belong to the series like those before the samples.
+    /// Labels. They belong to the series, like the labels before the samples.
     pub(super) labels: bool,
     /// Native histograms.
     pub(super) histograms: bool,
@@ -54,7 +54,7 @@ pub(super) fn read_samples(
     samples: &mut Vec<Sample>,
 ) -> Result<OtherFields, Truncated> {
     const SAMPLE: u8 = 2 << 3 | 2;
-    // The usual form, without decoding keys: samples shorter than 128 bytes and nothing else.
+    // This loop reads the usual form without decoding keys: samples shorter than 128 bytes.
     let mut others = OtherFields::default();
     let mut rest = message;
     while let [SAMPLE, length @ ..0x80, after @ ..] = rest

@@ -3,9 +3,9 @@
 //! [`write()`] receives requests, and [`Forwarder`] sends them. Exemplars are ignored.
 //!
 //! A sender encodes the labels of a series in the same bytes every time. A database remembers the
-//! series of up to 65,536 such encodings in at most 20 MiB, plus a few hundred bytes of each series
-//! that has ended since. [`Stats`](crate::Stats) does not count this memory. When there are more
-//! encodings, the database forgets all of them and starts over.
+//! series of up to 65,536 such encodings. This takes at most 20 MiB, plus a few hundred bytes for
+//! each remembered series that has ended. [`Stats`](crate::Stats) does not count this memory. When
+//! there are more encodings, the database forgets all of them and starts over.
 
 mod encode;
 mod forwarder;

@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
                 self.array::<4>()?;
                 Value::Fixed32
             }
-            // Groups, which nothing sends any more, and unknown types.
+            // Groups, which no sender uses any more, or an unknown type.
             _ => return Err(Truncated),
         };
         Ok(Some((key >> 3, value)))

@@ -65,8 +65,8 @@ pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     })
     .map_err(|Truncated| Malformed::Message)?;
     if has_metadata {
-        // Read again now that the whole request is known to be valid. Collecting the parts in a
-        // list could take many times the memory of the message.
+        // The request is read again, now that all of it is known to be valid. A list of its parts
+        // could take many times the memory of the message.
         read_request(&message, |part| {
             if let Part::Metadata(part) = part {
                 receiver.metadata(db, &read_metadata(part)?);
@@ -94,7 +94,7 @@ struct NamedSeries<'m> {
     bytes: &'m [u8],
     /// Its index in the batch.
     batch_index: u32,
-    /// The series that the bytes are an alias of, if they are one.
+    /// The series of which the bytes are already an alias, if there is one.
     known: Option<SeriesId>,
 }
 
@@ -182,7 +182,7 @@ impl<'m> Receiver<'m> {
                 }));
             }
             Err(error) => {
-                // Once for each sample, because indexes count samples.
+                // Refuses each sample, because indexes count samples.
                 let refuse = |_| self.points.refuse(error.clone().into());
                 self.samples.iter().for_each(refuse);
             }
@@ -213,8 +213,8 @@ impl<'m> Receiver<'m> {
     }
 }
 
-/// Decompresses a body. Rejects a claimed size that a body of this length cannot expand to before
-/// it allocates memory.
+/// Decompresses a body. Before it allocates memory, it rejects a claimed size that a body of this
+/// length cannot expand to.
 fn decompress(body: &[u8]) -> Result<Vec<u8>, Malformed> {
     let actual = snap::raw::decompress_len(body).map_err(|_| Malformed::Compression)?;
     if actual > MAX_DECODED_BYTES {
