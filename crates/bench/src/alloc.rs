@@ -24,19 +24,19 @@ static OPEN: AtomicBool = AtomicBool::new(false);
 /// The system allocator, counting the allocations of all threads while an [`AllocationScope`] is
 /// open.
 ///
-/// Without an open scope a call costs one relaxed load, so the timing pass is not slowed. With an open
-/// scope it costs four atomic additions on shared cache lines, so allocations are counted in a separate
-/// pass. The allocator does not see memory that C code allocates, such as SQLite's.
+/// Without an open scope a call costs one relaxed load, so the timing pass is not slowed. With an
+/// open scope it costs four atomic additions on shared cache lines, so allocations are counted in a
+/// separate pass. The allocator does not see memory that C code allocates, such as SQLite's.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-// SAFETY: every method passes its arguments to `System` unchanged and returns the result of `System`,
-// so the contract between the caller and `System` holds. The counters are atomics and never allocate,
-// so no method re-enters the allocator.
+// SAFETY: every method passes its arguments to `System` unchanged and returns the result of
+// `System`, so the contract between the caller and `System` holds. The counters are atomics and
+// never allocate, so no method re-enters the allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_new(layout.size());
-        // SAFETY: the caller keeps `alloc`'s contract, which is `System::alloc`'s.
+        // SAFETY: `alloc` and `System::alloc` have the same contract, and the caller keeps it.
         unsafe { System.alloc(layout) }
     }
 
@@ -65,8 +65,8 @@ fn count_new(size: usize) {
     if COUNTING.load(Relaxed) {
         ALLOCATIONS.fetch_add(1, Relaxed);
         BYTES.fetch_add(size as u64, Relaxed);
-        // Relaxed is enough: the scope is closed before anybody reads the counters, and the threads
-        // that counted have been joined or have answered by then.
+        // Relaxed is enough: the counters are read after the scope is closed, and by then the
+        // threads that counted have been joined or have reported their results.
         let live = LIVE.fetch_add(size as i64, Relaxed) + size as i64;
         PEAK.fetch_max(live, Relaxed);
     }
@@ -85,7 +85,8 @@ pub struct Allocated {
     pub allocations: u64,
     /// Bytes requested by those calls.
     pub bytes: u64,
-    /// Bytes allocated less bytes freed; negative where older memory was freed.
+    /// Bytes allocated minus bytes freed. Negative if the scope freed more memory than it
+    /// allocated.
     pub live_bytes: i64,
     /// The maximum of `live_bytes`; never negative.
     pub peak_bytes: i64,
@@ -103,8 +104,8 @@ impl Allocated {
 
 /// Counts from [`start`](Self::start) to [`finish`](Self::finish).
 ///
-/// One scope is open at a time; a second one spins until the first is closed. A scope may end on
-/// another thread than it began on, because tasks move between threads.
+/// Only one scope can be open: a second call of [`start`](Self::start) spins until the first scope
+/// is closed. A scope may end on a different thread, because tasks move between threads.
 #[derive(Debug)]
 pub struct AllocationScope {
     _private: (),

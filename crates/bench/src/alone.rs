@@ -20,8 +20,8 @@ impl Alone {
         std::env::temp_dir().join("registrar-bench.lock")
     }
 
-    /// Waits until no other run holds `file`, and prints the other run's name. No Ctrl-C handler is
-    /// installed before the first row, so Ctrl-C ends the wait.
+    /// Locks `file`. If another run holds it, prints the name of that run and waits. Ctrl-C ends
+    /// the wait, because its handler is only installed later.
     pub(crate) fn wait(file: &Path, holder: &str) -> Result<Self, Error> {
         let failed = || Error::file(file);
         let mut options = OpenOptions::new();
@@ -42,7 +42,8 @@ impl Alone {
             }
             std::thread::sleep(RETRY_AFTER);
         }
-        // The name is for the message of a waiting run. It may be stale if a holder was killed.
+        // A run that waits prints this name. The name is stale between locking and writing, so a
+        // waiting run may print the previous holder.
         let named = locked
             .set_len(0)
             .and_then(|()| locked.rewind())

@@ -1,7 +1,8 @@
-//! Targets: each declares rows, then they are measured, saved and published.
+//! Targets: each target declares rows, which are then measured, saved and published.
 //!
-//! A target is a group of rows, such as `append`; a run saves one file per target. One bench program
-//! holds several targets, so that they share slow set-up: the build, servers, loaded datasets.
+//! A target is a group of rows, such as `append`; a run saves one file per target. One bench
+//! program holds several targets, so that they share slow set-up: the build, servers, loaded
+//! datasets.
 
 mod running;
 mod settings;
@@ -37,10 +38,10 @@ pub fn target(name: &str, declare: impl Fn(&mut Target) -> Result<(), BoxError>)
 /// The `main` of a bench program: for each target in turn, runs its declaration, measures the
 /// declared rows, saves them with the run and renders each page that the run now completes.
 ///
-/// `program` is the program's name in Cargo.toml. A target none of whose rows pass the filter
-/// saves nothing. A declaration should only declare rows. Servers and data belong in the set-up of a
-/// row, which runs only if the row is measured. The exit code is 0, 130 after Ctrl-C, and 1 with the error
-/// on standard error otherwise.
+/// `program` is the program's name in Cargo.toml. A target saves nothing if the filter leaves out
+/// all its rows. A declaration should only declare rows. Servers and data belong in the set-up of a
+/// row, which runs only if the row is measured. The exit code is 0, 130 after Ctrl-C, and 1 with
+/// the error on standard error otherwise.
 pub fn targets(program: &str, targets: &[(&str, &Declare<'_>)]) -> ExitCode {
     match measure_each(program, targets) {
         Ok(()) => ExitCode::SUCCESS,
@@ -152,7 +153,8 @@ impl Target {
         Ok(target)
     }
 
-    /// Adds a row. All rows are measured in this order once the declaration is done.
+    /// Adds a row. Once the declaration is done, the rows are measured in the order in which they
+    /// were added.
     pub fn row(&mut self, row: Row, op: &Op) {
         self.entries.push(Entry::Measure(row, op.clone()));
     }
@@ -228,7 +230,7 @@ fn verify_floors(id: &str, row: &Row, op: &Op) -> Result<(), Error> {
             floor: floor.name.to_string(),
         });
     }
-    // A goal refers to a floor by name, so a typo would only show up in the page.
+    // A goal refers to a floor by name. Without this check, a typo would only show up on the page.
     let is_floor = |name: &str| row.floors.iter().any(|floor: &Floor| &*floor.name == name);
     for goal in &row.declared.goals {
         if let Bound::TimesFloor { floor, .. }

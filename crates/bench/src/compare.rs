@@ -1,7 +1,8 @@
 //! Two sets of measurements side by side, row by row.
 //!
-//! A row gets a verdict only if the 95 % interval of log(after / before) excludes zero. Two saved runs
-//! also differ by the state of the machine; revisions measured in turns, round by round, do not.
+//! A row gets a verdict only if the 95 % interval of log(after / before) excludes zero. The state
+//! of the machine also affects the difference between two saved runs. Revisions that take turns,
+//! round by round, find the machine in the same state.
 
 mod interval;
 mod revisions;
@@ -21,7 +22,7 @@ pub use revisions::{PROGRAMS, Revisions, measure_revisions};
 pub struct Comparison {
     /// The rows that both have.
     pub rows: Vec<Change>,
-    /// All rows together.
+    /// The mean change over all rows; `None` without rows.
     pub whole: Option<Change>,
     /// The rows that one side lacks.
     pub missing: Vec<String>,
@@ -64,7 +65,7 @@ impl Change {
         }
     }
 
-    /// The verdict on it.
+    /// The verdict on the change.
     pub fn verdict(&self) -> Verdict {
         if self.high < 1.0 {
             Verdict::Faster
@@ -115,7 +116,7 @@ impl Comparison {
                 }
             }
         }
-        // Every round lists the same rows again.
+        // Every round adds the same missing rows.
         missing.sort();
         missing.dedup();
         let ratios = ratios

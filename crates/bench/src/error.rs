@@ -3,8 +3,8 @@ use std::path::PathBuf;
 /// Any error of a measured operation or its set-up; ends the run.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// This machine lacks something that a row needs, such as a container engine. If a set-up returns this
-/// error, the row is shown as not measured, with the reason, and the run continues.
+/// This machine lacks something that a row needs, such as a container engine. If a set-up returns
+/// this error, the row is shown as not measured, with the reason, and the run continues.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct Unavailable {
@@ -22,7 +22,8 @@ pub enum Error {
         /// The id both have.
         id: String,
     },
-    /// A row is asynchronous and its floor is blocking, or vice versa. Write both in the same style.
+    /// A row is asynchronous and its floor is blocking, or vice versa. Write both in the same
+    /// style.
     #[error("row {id} and its floor {floor} are not both asynchronous or both blocking")]
     MixedKinds {
         /// The row.
@@ -91,7 +92,7 @@ pub enum Error {
         /// The operating system's answer.
         source: std::io::Error,
     },
-    /// A saved run has another format than this version writes. Measure again.
+    /// The format of a saved run is not the one that this version writes. Measure again.
     #[error("{}: not a saved run of version {known}: {reason}", path.display())]
     Unreadable {
         /// The file.
@@ -101,7 +102,7 @@ pub enum Error {
         /// The difference.
         reason: String,
     },
-    /// The run is not complete for a page. Make a complete run.
+    /// The run lacks results that the page needs. Make a complete run.
     #[error("{page} needs a complete run: {reason}")]
     Incomplete {
         /// The page.

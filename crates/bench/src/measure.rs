@@ -1,13 +1,13 @@
 //! Measures one row: a timing pass driven by Criterion, then an allocation pass.
 //!
-//! Criterion decides which rows run (filter, `--test`), for how long, and how many ops make a sample.
-//! It also prints and stores its own statistics. The reported figures are computed here from the same
-//! samples, because Criterion's `estimates.json` knows neither floors nor single calls, lies under a
-//! path derived from the row's name, and may be left over from an earlier run.
+//! Criterion decides which rows run (filter, `--test`), for how long, and how many ops make a
+//! sample. It also prints and stores its own statistics. The reported figures are computed here
+//! from the same samples, because Criterion's `estimates.json` knows neither floors nor single
+//! calls, lies under a path derived from the row's name, and may be left over from an earlier run.
 //!
-//! A floor is measured in turns with its row, in the same process and on the same kind of connection.
-//! A slower floor gets the same time as its row, with fewer ops. The tests in
-//! `tests/it/measuring.rs` fail without this. No test asserts a time: tests assert counts and orders.
+//! A floor is measured in turns with its row, in the same process and on the same kind of
+//! connection. A slower floor gets the same time as its row, with fewer ops. The tests in
+//! `tests/it/measuring.rs` check this. They assert counts and orders, never times.
 
 mod contest;
 mod figures;
@@ -35,7 +35,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) runtime: &'a Runtime,
     pub(crate) interrupt: &'a Interrupt,
-    /// The time that set-ups of rows have taken so far; loads are not in it.
+    /// The time that the set-ups of rows have taken so far, without those of loads.
     pub(crate) set_up_time: &'a Cell<Duration>,
 }
 
@@ -73,7 +73,8 @@ struct Passes<'a> {
     row: &'a Row,
     op: &'a Op,
     contest: Option<Contest>,
-    /// The last samples. Criterion takes the samples of its warm-up first, and they are pushed out.
+    /// The last samples. Criterion first takes the samples of its warm-up, which later samples push
+    /// out.
     samples: VecDeque<Sample>,
     failed: Option<BoxError>,
 }

@@ -21,8 +21,8 @@ type Start = dyn Fn(Shape) -> BoxFuture<'static, Result<Box<dyn Running>, BoxErr
 /// The number of a call within its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The op, counted from 0 through warm-up, timing and allocation pass, so that ids built from it
-    /// never repeat.
+    /// The op, counted from 0 through warm-up, timing and allocation pass, so that ids built from
+    /// it never repeat.
     pub op: u64,
     /// The caller within this op, counted from 0.
     pub worker: usize,
@@ -55,9 +55,10 @@ pub struct Op {
 }
 
 impl Op {
-    /// An asynchronous operation, which starts with its set-up. At concurrency C one op is one call by
-    /// each of C tasks. The tasks exist and wait before the op: it begins when they are released
-    /// together, and ends when the last call returns. At concurrency 1 no task is spawned.
+    /// An asynchronous operation, which starts with its set-up. At concurrency C one op is one call
+    /// by each of C tasks. The tasks are spawned and wait before the op. The op begins when they
+    /// are released together, and ends when the last call returns. At concurrency 1 no task is
+    /// spawned.
     pub fn setup<S, F, Fut>(setup: F) -> AsyncOp<S>
     where
         S: Send + Sync + 'static,
@@ -121,7 +122,8 @@ pub(crate) trait Running: Send {
         pass: Pass,
     ) -> BoxFuture<'_, Result<Observed, BoxError>>;
 
-    /// True if several ops may be timed as one block, because single ops can be too short for the clock.
+    /// True if several ops may be timed as one block, because single ops can be too short for the
+    /// clock.
     fn runs_in_blocks(&self) -> bool;
 }
 
@@ -130,7 +132,7 @@ pub(crate) trait Running: Send {
 pub(crate) struct Observed {
     pub(crate) ops: u64,
     pub(crate) elapsed: Duration,
-    /// One per call. If ops run in blocks: one per block, the mean of its ops.
+    /// One latency per call. If ops run in blocks, there is one per block: the mean of its ops.
     pub(crate) latencies_ns: Vec<u64>,
     pub(crate) successes: u64,
     pub(crate) refused: u64,

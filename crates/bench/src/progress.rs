@@ -23,7 +23,7 @@ impl Progress {
         }
     }
 
-    /// The clock of set-ups, which the rows advance.
+    /// The total time of the set-ups. Each row adds its own.
     pub(crate) fn set_up_time(&self) -> &Cell<Duration> {
         &self.set_up_time
     }

@@ -1,8 +1,8 @@
 //! Turns saved runs into pages. Everything is pure except the last step, which writes the files.
 //!
-//! A page comes from one complete run. A filtered, interrupted or smoke run writes none. All files of
-//! a page are written next to their places and then renamed. The tests in `tests/it/pages.rs` fail
-//! without this.
+//! A page comes from one complete run. A filtered, interrupted or smoke run writes none. All files
+//! of a page are first written under temporary names and then renamed. The tests in
+//! `tests/it/pages.rs` check this.
 
 mod chart;
 mod column;

@@ -24,7 +24,8 @@ pub struct TargetRun {
     pub target: String,
     /// The run that it belongs to.
     pub run: RunId,
-    /// The reason why it cannot fill a page; `None` if every row was measured as the profile demands.
+    /// The reason why it cannot fill a page; `None` if every row was measured as the profile
+    /// demands.
     pub partial: Option<String>,
     /// Machine and build.
     pub environment: Environment,
@@ -37,7 +38,7 @@ pub struct TargetRun {
 }
 
 impl TargetRun {
-    /// Saves it in `folder`, by a rename, and returns the file.
+    /// Saves the target in `folder`, by a rename, and returns the path of the file.
     ///
     /// # Errors
     /// [`Error::File`].

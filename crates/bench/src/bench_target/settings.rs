@@ -26,8 +26,8 @@ pub struct Settings {
     pub command: String,
     /// The reason why the run cannot fill pages; `None` if it can.
     pub partial: Option<String>,
-    /// The file to lock so that no other run measures at the same time; `None` for a smoke run, whose
-    /// figures are not kept.
+    /// The file to lock so that no other run measures at the same time; `None` for a smoke run,
+    /// whose figures are not kept.
     pub alone: Option<PathBuf>,
     /// The numbers of worker threads to measure all rows with, one after the other.
     pub workers: Vec<usize>,
@@ -38,16 +38,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of a program that `cargo bench` started: Criterion's arguments, `BENCH_PROFILE`,
-    /// `BENCH_CPUS`, the parent process as the run, the workspace's `reports` folder and
-    /// `target/registrar-bench`.
+    /// The settings of a program that `cargo bench` started: Criterion's arguments,
+    /// `BENCH_PROFILE`, `BENCH_CPUS`, the parent process as the run, the workspace's `reports`
+    /// folder and `target/registrar-bench`.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownWorkers`].
     pub fn from_process() -> Result<Self, Error> {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
-        // `cargo test --benches` passes no `--bench`. It must not take minutes.
+        // `cargo test --benches` passes no `--bench`, and a test run must not take minutes.
         let once = has("--test") || !has("--bench");
         let profile = if once {
             Profile::smoke()

@@ -1,5 +1,5 @@
-//! `compare <run> <run>` compares two saved runs; `compare --bench append <revision> <revision>` measures
-//! two revisions in turns.
+//! `compare <run> <run>` compares two saved runs; `compare --bench append <revision> <revision>`
+//! measures two revisions, which take turns.
 
 use bench::compare::{Comparison, Revisions, measure_revisions};
 use bench::{Error, TargetRun, runs_folder};

@@ -9,7 +9,7 @@ pub(super) struct LogRatio {
 }
 
 impl LogRatio {
-    /// From the samples of two independent runs (Welch).
+    /// Computed from the samples of two independent runs, as in Welch's t-test.
     pub(super) fn of_samples(before: &[f64], after: &[f64]) -> Self {
         let [before, after] = [before, after].map(|samples| {
             let logarithms: Vec<f64> = samples.iter().map(|sample| sample.ln()).collect();
@@ -25,14 +25,14 @@ impl LogRatio {
         }
     }
 
-    /// From the logarithms of ratios, one per round.
+    /// Computed from the logarithms of ratios, one per round.
     pub(super) fn of_pairs(ratios: &[f64]) -> Self {
         let count = ratios.len() as f64;
         let mean = ratios.iter().sum::<f64>() / count;
         let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
         Self {
             mean,
-            // One value gives 0 / 0: not a number, so that no verdict can follow from it.
+            // A single value gives 0 / 0, which is not a number, so the verdict is `NotKnown`.
             variance: squares / (count - 1.0) / count,
             freedom: count - 1.0,
         }
@@ -41,7 +41,8 @@ impl LogRatio {
     /// The mean over rows; `None` without rows.
     pub(super) fn of_all(rows: &[Self]) -> Option<Self> {
         let count = rows.len() as f64;
-        // The smallest number of degrees gives the widest interval, so the verdict is on the safe side.
+        // The smallest number of degrees of freedom gives the widest interval, so the verdict is
+        // cautious.
         let freedom = rows.iter().map(|row| row.freedom);
         Some(Self {
             mean: rows.iter().map(|row| row.mean).sum::<f64>() / count,
@@ -61,7 +62,7 @@ fn quantile(freedom: f64) -> f64 {
     const SMALL: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
     match SMALL.get(freedom.floor() as usize - usize::from(freedom >= 1.0)) {
         Some(quantile) => *quantile,
-        // An approximation that is exact to the second decimal above ten degrees.
+        // An approximation that is exact to the second decimal above ten degrees of freedom.
         None => 1.96 + 2.6 / freedom,
     }
 }

@@ -35,25 +35,26 @@ fn program_of(target: &str) -> Option<&'static str> {
     found.map(|(program, _)| *program)
 }
 
-/// Two revisions to measure in turns.
+/// Two revisions to measure, taking turns.
 #[derive(Debug, Clone)]
 pub struct Revisions {
-    /// The revision before, as git understands it.
+    /// The revision before the change, in any notation that git accepts.
     pub before: String,
-    /// The revision after, as git understands it.
+    /// The revision after the change, in any notation that git accepts.
     pub after: String,
-    /// A bench program, or one target of a program: only its rows are measured then.
+    /// A bench program, or one target of a program. Only the rows of this program or target are
+    /// measured.
     pub target: String,
-    /// Only rows whose name has this in it.
+    /// Measures only rows whose name matches this regular expression. `None` measures all rows.
     pub filter: Option<String>,
     /// The number of runs per revision. The first revision of a round alternates.
     pub rounds: usize,
 }
 
-/// Checks out both revisions in `folder`, builds both, and runs them in turns.
+/// Checks out both revisions in `folder`, builds both, and runs them in alternation.
 ///
-/// The work trees are removed afterwards. The builds share the target folder of this program. Only one
-/// comparison uses `folder` at a time; the next one waits.
+/// The work trees are removed afterwards. The builds share the target folder of this program. Only
+/// one comparison uses `folder` at a time; the next one waits.
 ///
 /// # Errors
 /// [`Error::Command`] if git, a build or a run fails; [`Error::NotComparable`]; errors of files.
@@ -91,7 +92,7 @@ impl Checkout {
     fn new(revision: &str, folder: &Path, side: &str) -> Result<Self, Error> {
         let tree = folder.join(side);
         if tree.exists() {
-            // An interrupted comparison left it.
+            // An interrupted comparison left this tree behind.
             fs::remove_dir_all(&tree).map_err(Error::file(&tree))?;
         }
         let commit = format!("{revision}^{{commit}}");
@@ -123,7 +124,8 @@ impl Checkout {
     /// The program to run in this tree, and the filter for its rows.
     fn program_and_filter(&self, revisions: &Revisions) -> (String, Option<String>) {
         let Revisions { target, filter, .. } = revisions;
-        // A program of this tree has precedence: in old revisions every target is a program.
+        // In old revisions every target is a separate program, so a program of this name comes
+        // first.
         let manifest = fs::read_to_string(self.tree.join("crates/bench/Cargo.toml"));
         let is_program = manifest.is_ok_and(|manifest| {
             let programs = manifest.split("[[bench]]").skip(1);
@@ -139,20 +141,23 @@ impl Checkout {
         }
     }
 
-    /// Runs the target once and reads its saved run. The folder's name ends with cargo's process id.
+    /// Runs the target once and reads its saved run. The folder's name ends with cargo's process
+    /// id.
     fn run(&self, revisions: &Revisions) -> Result<Vec<TargetRun>, Error> {
         let mut cargo = self.cargo();
         let (program, filter) = self.program_and_filter(revisions);
         cargo.args(["--bench", &program, "--"]).args(filter);
         let process = run(cargo)?;
         let runs = self.target.join("registrar-bench");
-        // The start time in the folder's name is not known here, the process id is.
+        // The folder's name has a start time, which is not known here, and ends with the process
+        // id.
         let suffix = format!("-{process}");
         let folders = fs::read_dir(&runs).map_err(Error::file(&runs))?.flatten();
         let newest = folders
             .map(|folder| folder.path())
             .filter(|folder| folder.to_string_lossy().ends_with(&suffix))
-            // Process ids repeat. Names start with the start time, so the maximum is the newest run.
+            // The system reuses process ids. The names start with the start time, so the maximum is
+            // the newest run.
             .max();
         let newest = newest.ok_or_else(|| Error::Command {
             command: "cargo bench".to_owned(),

@@ -8,7 +8,7 @@ pub trait Service: Send + Sync + 'static {
     /// The type of its callers.
     type Caller: Caller;
 
-    /// The caller with this number, connected.
+    /// Connects the caller with this number.
     fn caller(&self, number: usize) -> impl Future<Output = Result<Self::Caller, BoxError>> + Send;
 }
 
@@ -31,6 +31,7 @@ pub trait Caller: Send + 'static {
         asked: &mut Self::Asked,
     ) -> impl Future<Output = Result<Self::Answer, BoxError>> + Send;
 
-    /// Judges the answer: [`Outcome::Refused`] for an expected refusal. An error counts as a failed call.
+    /// Judges the answer: [`Outcome::Refused`] for an expected refusal. An error counts as a failed
+    /// call.
     fn judge(&self, asked: &Self::Asked, answer: Self::Answer) -> Result<Outcome, BoxError>;
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 pub struct LoadFigures {
     /// The schedule in words.
     pub schedule: String,
-    /// From the first call that counts to the answer of the last, in seconds.
+    /// The time from the end of the warm-up to the last answer, in seconds. For users, at least the
+    /// length of the ramp.
     pub elapsed_s: f64,
     /// All calls.
     pub calls: u64,
@@ -17,8 +18,8 @@ pub struct LoadFigures {
     pub failed: u64,
     /// The error of the first failed call.
     pub first_failure: Option<String>,
-    /// The rate of an open schedule, or the rate that the pauses of users would allow if answers took no
-    /// time. `None` if only the service limits the rate.
+    /// The rate of an open schedule, or the rate that the pauses of users would allow if answers
+    /// took no time. `None` if only the service limits the rate.
     pub allowed_per_second: Option<f64>,
     /// Time of a call from the moment it was made.
     pub service: Latencies,

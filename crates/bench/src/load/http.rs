@@ -67,7 +67,8 @@ impl Exchange {
         Self { pause, ..self }
     }
 
-    /// Sets the check of answers with status 200. Any other status is a failure without a check.
+    /// Sets the check of answers with status 200. With any other status the call fails without the
+    /// check.
     #[must_use]
     pub fn judge(
         self,
@@ -90,8 +91,8 @@ impl std::fmt::Debug for Exchange {
 
 type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
-/// An open connection. The task that sends a request also drives the connection, so that an answer wakes
-/// one task instead of two.
+/// An open connection. The task that sends a request also drives the connection, so that an answer
+/// wakes one task instead of two.
 pub struct HttpConnection {
     host: String,
     sender: SendRequest<Full<Bytes>>,
@@ -189,8 +190,8 @@ pub struct HttpService {
 }
 
 impl HttpService {
-    /// The server at this address. `exchanges` gets the number of a caller. `kept`, such as the server
-    /// itself, is dropped with the service.
+    /// The server at this address. `exchanges` gets the number of a caller. `kept`, such as the
+    /// server itself, is dropped with the service.
     pub fn new(
         address: SocketAddr,
         exchanges: impl Fn(usize) -> Exchanges + Send + Sync + 'static,

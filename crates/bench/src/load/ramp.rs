@@ -46,10 +46,10 @@ impl Ramp {
         Self::new(scaled.collect::<Vec<_>>())
     }
 
-    /// The spans during which a user, counted from 0, is active. The first user comes first and leaves
-    /// last. Half a user counts as one.
+    /// The spans during which a user, counted from 0, is active. The first user comes first and
+    /// leaves last. The ramp is rounded to whole users: half a user counts as one.
     pub fn spans(&self, user: usize) -> Vec<Range<Duration>> {
-        // The middle of a user: it is active while the ramp is above it.
+        // Rounds to whole users: a user is active while the ramp is above this level.
         let level = user as f64 + 0.5;
         let mut spans = Vec::new();
         let (mut at, mut users, mut came) = (Duration::ZERO, 0.0, None);
@@ -67,7 +67,7 @@ impl Ramp {
             at += stage.takes;
             users = to;
         }
-        // A ramp need not end at 0.
+        // A ramp need not end at 0. Then the last span ends with the ramp.
         spans.extend(came.map(|began| began..at));
         spans
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// The times at which callers make their calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Schedule {
-    /// Each caller makes its next call when the last one is answered. The service determines the rate.
+    /// Each caller makes its next call when the last one is answered. The service determines the
+    /// rate.
     Closed {
         /// Concurrent callers.
         callers: usize,
@@ -23,7 +24,8 @@ pub enum Schedule {
         /// The time during which calls fall due. Callers get the same time again for late calls.
         time: Duration,
     },
-    /// Users come and go. Each makes a call, waits for the answer, then pauses as its call demands.
+    /// Users come and go. Each makes a call, waits for the answer, then pauses for as long as the
+    /// call asks.
     Users(Ramp),
 }
 

@@ -6,16 +6,18 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Shorter ops are timed in blocks of at least this length, so that reading the clock costs less than a
-/// percent. Ops of several threads need longer blocks, because releasing the threads takes time.
+/// Shorter ops are timed in blocks of at least this length, so that reading the clock costs less
+/// than a percent. Ops of several threads need longer blocks, because releasing the threads takes
+/// time.
 const SHORTEST_TIMED_NS: f64 = 5_000.0;
 const SHORTEST_TIMED_NS_THREADS: f64 = 2_000_000.0;
-/// The minimum length of a side's turn, unless a sample is shorter. Within a turn a side finds the
-/// caches of the processor and the server as its own ops leave them, not as the other sides do.
+/// The minimum length of a side's turn, unless the whole sample is shorter. During a long turn the
+/// caches of the processor and the server hold the data of the side's own ops, not the data of the
+/// other sides.
 const SHORTEST_TURN_NS: f64 = 10_000_000.0;
 
-/// A row and its floors after their set-up. They take turns, so that a machine that slows down for a
-/// while slows down all of them.
+/// A row and its floors after their set-up. They take turns, so that a machine that slows down for
+/// a while slows down all of them.
 pub(super) struct Contest {
     /// The row, then its floors.
     sides: Vec<Side>,
@@ -101,7 +103,8 @@ impl Contest {
         })
     }
 
-    /// Runs `ops` ops of the row, and of each floor as many ops as take the same time.
+    /// Runs `ops` ops of the row. Each floor runs as many ops as take the same time, but at most
+    /// `ops`.
     pub(super) fn run(
         self,
         bench: &Bench<'_>,
@@ -151,19 +154,20 @@ impl Contest {
             side.share = (row_ns / seen.ns_per_op().max(0.1)).min(1.0);
         }
         let ops = |least_ns: f64| ((least_ns / row_ns).ceil() as u64).max(1);
-        // If one side must time single ops, all do: blocks would hide its clock overhead only for the
-        // others.
+        // If one side must time single ops, all sides do: otherwise only that side would pay for
+        // reading the clock at every op.
         if self.sides.iter().all(|side| side.running.runs_in_blocks()) {
             self.block = ops(self.shortest_timed_ns);
         }
-        // A block must not be cut by the end of a turn.
+        // A turn must not end in the middle of a block.
         self.turn = ops(SHORTEST_TURN_NS).max(self.block);
     }
 }
 
-/// The order of the sides in a round: rotated by one from round to round, and mirrored after each full
-/// rotation. The first op of a turn pays for the state that the previous turn left behind, so no side
-/// may always follow the same one. Of three sides, each follows each equally often.
+/// The order of the sides in a round: rotated by one from round to round, and mirrored after each
+/// full rotation. The first op of a turn pays for the state that the previous turn left behind, so
+/// no side may always follow the same other side. Among three sides, each side follows each of the
+/// others equally often.
 fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
     let is_mirrored = (round / sides) % 2 == 1;
     (0..sides).map(move |turn| {
@@ -172,9 +176,9 @@ fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Runs asynchronous work as one task on a worker thread, like in a server; on the main thread every
-/// wake-up would cross threads. Blocking work runs on the calling thread, because blocking stores must
-/// not be called inside a runtime.
+/// Runs asynchronous work as one task on a worker thread, like in a server; on the main thread
+/// every wake-up would cross threads. Blocking work runs on the calling thread, because blocking
+/// stores must not be called inside a runtime.
 fn drive<T: Send + 'static>(
     bench: &Bench<'_>,
     blocking: bool,

@@ -7,8 +7,8 @@ use criterion::Criterion;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl Bench<'_> {
-    /// Runs a load once and returns its figures; `None` if Criterion's filter leaves it out. Criterion
-    /// does not time it.
+    /// Runs a load once and returns its figures; `None` if Criterion's filter leaves it out.
+    /// Criterion does not time it.
     ///
     /// In a smoke run, which looks for faults, a failed call ends the run. Other runs report it.
     pub(crate) fn load(
@@ -31,7 +31,7 @@ impl Bench<'_> {
                 ran = &mut task => Ok(ran.map_err(BoxError::from).flatten()),
                 _ = self.interrupt.wait() => {
                     task.abort();
-                    // The task owns servers. They have stopped when it has ended.
+                    // The task owns servers. They have stopped once the task has ended.
                     let _ = task.await;
                     Err(Error::Interrupted)
                 }
@@ -49,8 +49,8 @@ impl Bench<'_> {
         }
     }
 
-    /// True if a row passes Criterion's filter. Criterion has no other way to ask than to start the
-    /// benchmark, and only unwinding keeps it from measuring then.
+    /// True if a row passes Criterion's filter. The only way to ask Criterion is to start the
+    /// benchmark. Once started, only unwinding keeps Criterion from measuring.
     fn is_chosen(&self, criterion: &mut Criterion, id: &str) -> bool {
         let mut chosen = false;
         let asked = catch_unwind(AssertUnwindSafe(|| {

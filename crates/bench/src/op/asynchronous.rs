@@ -29,8 +29,8 @@ impl<S: Send + Sync + 'static> AsyncOp<S> {
         }
     }
 
-    /// Adds a step before each op that is neither timed nor counted, such as emptying a table. It gets
-    /// the number of the op.
+    /// Adds a step before each op that is neither timed nor counted, such as emptying a table. The
+    /// step gets the number of the op.
     #[must_use]
     pub fn before<F, Fut>(mut self, step: F) -> Self
     where
@@ -41,8 +41,8 @@ impl<S: Send + Sync + 'static> AsyncOp<S> {
         self
     }
 
-    /// Adds a step at the start of each op that is part of the op. It runs once, before the calls. It
-    /// adds one allocation to the op.
+    /// Adds a first step to each op, which is timed and counted with the op. The step runs once,
+    /// before the calls, and costs one allocation.
     #[must_use]
     pub fn first<F, Fut>(mut self, step: F) -> Self
     where
@@ -109,7 +109,7 @@ where
             ops: 1,
             ..Observed::default()
         };
-        // A single caller runs in this task: a spawn would be most of a short op.
+        // A single caller runs in this task: a spawn would take longer than a short op.
         let returned = if self.shape.concurrency == 1 {
             let meter = Meter::start(pass);
             self.first(op).await?;
@@ -124,7 +124,7 @@ where
             self.first(op).await?;
             callers.call().await;
             meter.finish(&mut seen);
-            // Joining the tasks comes after the clock stopped.
+            // The clock has stopped, so joining the tasks is not part of the op.
             callers.outcomes().await?
         };
         for (outcome, latency_ns) in returned {

@@ -27,8 +27,9 @@ impl<S: Send + Sync + 'static> BlockingOp<S> {
         }
     }
 
-    /// Adds a step before each op that is neither timed nor counted. It gets the number of the op. With
-    /// such a step every op is timed alone, which is too coarse for ops under a microsecond.
+    /// Adds a step before each op that is neither timed nor counted. The step gets the number of
+    /// the op. With such a step every op is timed alone, and the clock is too coarse for ops under
+    /// a microsecond.
     #[must_use]
     pub fn before<F>(mut self, step: F) -> Self
     where
@@ -107,9 +108,9 @@ where
         Ok(seen)
     }
 
-    /// The threads wait at a barrier until all of them run, so that starting them is not part of the op.
-    /// Each thread takes its own times, because the thread that releases the barrier may be the last one
-    /// to continue.
+    /// The threads wait at a barrier until all of them run, so that starting them is not part of
+    /// the op. Each thread takes its own times, because the thread that releases the barrier may be
+    /// the last one to continue.
     fn on_threads(&self, first: u64, count: u64, pass: Pass) -> Result<Observed, BoxError> {
         let workers = self.shape.concurrency;
         let [ready, go, done] = [(); 3].map(|()| Barrier::new(workers + 1));
@@ -138,7 +139,7 @@ where
             seen.allocated = counting.map_or_else(Allocated::default, AllocationScope::finish);
             let mut span: Option<(Instant, Instant)> = None;
             for thread in threads {
-                // A caught panic of a call is an error of the thread here.
+                // A panic in a call was caught above and arrives here as the thread's error.
                 let ended = thread.join().and_then(|ended| ended);
                 let (outcomes, begun, ended) = ended.map_err(|_| "a measured call panicked")?;
                 seen.add(outcomes?);

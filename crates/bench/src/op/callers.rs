@@ -13,8 +13,8 @@ pub(super) struct Callers {
     tasks: Vec<JoinHandle<Result<Returned, BoxError>>>,
 }
 
-/// Each task adds a permit to `ready`, and takes one from `go` to start. The last call that ends wakes
-/// the waiting op, once; a wake-up per call would be part of the op.
+/// Each task adds a permit to `ready`, and takes one from `go` to start. Only the last call to end
+/// wakes the waiting op, because a wake-up per call would be part of the op.
 struct Gate {
     ready: Semaphore,
     go: Semaphore,
@@ -37,9 +37,9 @@ impl Drop for Ending<'_> {
 /// The outcome of a call, and its time in nanoseconds.
 pub(super) type Returned = (Outcome, u64);
 
-/// A call before it begins. Its type is erased, because tokio's code for a task is large and would be
-/// compiled again for every op. The box is made before the clock starts, and it keeps the task from
-/// moving the future when it starts.
+/// A call before it begins. Its type is erased, because tokio's code for a task is large and would
+/// be compiled again for every op. The box is made before the clock starts. Because of the box, the
+/// task does not move the future when the call begins.
 pub(super) type Call = BoxFuture<'static, Result<Returned, BoxError>>;
 
 impl Callers {

@@ -9,9 +9,9 @@ use crate::report::{
 };
 use crate::row::{Reading, TableId};
 
-/// Appends until their delivery.
+/// The time from an append to its delivery.
 pub const DELIVERY: TableId = TableId("subscriptions_delivery");
-/// Kept projections that catch up.
+/// The time in which kept projections catch up with the log.
 pub const CATCH_UP: TableId = TableId("subscriptions_catch_up");
 
 /// The page.

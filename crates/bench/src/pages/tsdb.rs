@@ -112,7 +112,7 @@ fn row<'a>(
         .find(|row| row.declared.operation == operation)
 }
 
-/// The mean time of that row in ns.
+/// The mean time of an operation's row, in ns.
 fn mean_ns(view: &View<'_>, table: TableId, reading: Reading, operation: &str) -> Option<f64> {
     let figures = row(view, table, reading, operation)?.figures()?;
     Some(figures.mean_ns.value)

@@ -9,9 +9,10 @@ const TOP: i32 = 64;
 const BAR: i32 = 14;
 const GAP: i32 = 10;
 const MARGIN: i32 = 16;
-/// Room for the value behind the longest bar.
+/// Room for the value to the right of the longest bar.
 const VALUE: i32 = 90;
-/// The width of a character in a label. Wider than in most fonts, so that labels never overlap bars.
+/// The width of a character in a label. Wider than in most fonts, so that labels never overlap
+/// bars.
 const CHARACTER: i32 = 7;
 
 /// Colours that also differ in lightness. The white background keeps them legible on dark pages.
@@ -62,7 +63,7 @@ impl Chart {
         Ok(svg)
     }
 
-    /// The left end of the bars, behind the longest label.
+    /// The left end of the bars, to the right of the longest label.
     fn left(&self) -> i32 {
         let labels = self.bars.iter().map(|bar| bar.label.chars().count());
         MARGIN + labels.max().unwrap_or(0) as i32 * CHARACTER + GAP
@@ -143,7 +144,7 @@ impl Chart {
         Ok(())
     }
 
-    /// Positive even if all bars are 0, because the scale divides by it.
+    /// The largest value. It is positive even if all bars are 0, because the scale divides by it.
     fn largest(&self) -> f64 {
         let values = self.bars.iter().flat_map(|bar| &bar.values);
         values.fold(f64::MIN_POSITIVE, |largest, value| largest.max(*value))

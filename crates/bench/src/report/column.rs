@@ -1,8 +1,8 @@
 use super::number::{bytes, duration, hundredths, significant, whole};
 use crate::result::{Figures, RowResult};
 
-/// A column of a table of measured rows. The first twelve have the headings of published pages; the
-/// others are ours.
+/// A column of a table of measured rows. The first thirteen have the headings of published tables;
+/// the others are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// The operation and the row's variant.
@@ -37,7 +37,7 @@ pub enum Column {
     EventsPerSecond,
     /// Ops per elapsed second, an op being one call of each caller.
     BarrierOps,
-    /// Half-width of the mean's 95 % interval, as a share of it.
+    /// Half-width of the mean's 95 % interval, as a share of the mean.
     Interval,
     /// Median time of a call.
     P50,

@@ -100,7 +100,7 @@ fn verdict(figures: &Figures, bound: &Bound) -> Option<(String, bool)> {
     Some((text, reached))
 }
 
-/// The same for a load.
+/// The same as [`verdict`], for a load.
 fn load_verdict(figures: &LoadFigures, bound: &Bound) -> Option<(String, bool)> {
     Some(match bound {
         Bound::CallsPerSecond { at_least } => {

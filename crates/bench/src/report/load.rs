@@ -7,12 +7,12 @@ use crate::load::{Latencies, LoadFigures};
 use crate::result::{Measured, RowResult};
 use crate::row::TableId;
 
-/// The variant of a row that makes the calls of another row without HTTP, straight to the store. Its
-/// figures are in that row's line.
+/// The variant of rows that call the store directly, with the same calls as a row over HTTP. Their
+/// figures appear in the line of the HTTP row.
 pub const LIBRARY: &str = "library";
 
-/// A table of loads: one line per load over HTTP, with the library's figures for the same work at the
-/// end.
+/// A table of loads: one line per load over HTTP, with the library's figures for the same work at
+/// the end of the line.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadTable {
     /// The name under which rows fill it.
@@ -30,7 +30,7 @@ struct Entry<'a> {
     published: Option<String>,
 }
 
-/// A column: its heading, its alignment, and the function of its cells.
+/// A column: its heading, its alignment, and the function that makes its cells.
 struct Column {
     heading: &'static str,
     is_number: bool,
@@ -54,7 +54,7 @@ impl LoadTable {
         for column in columns {
             let cells: Vec<Option<String>> =
                 entries.iter().map(|entry| column.cell(entry)).collect();
-            // For example "from intended" in a table without open schedules.
+            // The column is empty, such as "from intended" in a table without open schedules.
             if cells.iter().all(Option::is_none) {
                 continue;
             }

@@ -22,7 +22,7 @@ pub struct Page {
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Section {
-    /// A heading of a level.
+    /// A heading: its level and its text.
     Heading(usize, String),
     /// Paragraphs or lists, as Markdown.
     Text(String),

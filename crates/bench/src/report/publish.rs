@@ -4,7 +4,8 @@ use crate::run::{TargetRun, temporary_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Renders the pages of the target `ended`, as far as the run in `folder` is complete for them.
+/// Renders each page that shows the target `ended`, if the run in `folder` is complete for the
+/// page.
 ///
 /// # Errors
 /// Errors of files, and [`Error::Chart`].
@@ -18,8 +19,8 @@ pub fn publish_complete(
     publish_each(pages.iter().filter(concerned), folder, reports).map(|_| ())
 }
 
-/// Renders each of `pages` if the run in `folder` is complete for it. Prints the reason for the others,
-/// and returns the number of written pages.
+/// Renders each of `pages` if the run in `folder` is complete for it. Prints the reason for the
+/// others, and returns the number of written pages.
 ///
 /// # Errors
 /// Errors of files, and [`Error::Chart`].
@@ -48,8 +49,8 @@ pub fn publish_each<'a>(
 /// temporary names, then renamed.
 ///
 /// # Errors
-/// [`Error::Incomplete`] if the run lacks a target of the page, has a part of one, or mixes runs or
-/// builds; errors of files; [`Error::Chart`].
+/// [`Error::Incomplete`] if the run lacks a target of the page, has measured only a part of it, or
+/// has files of different runs or builds; errors of files; [`Error::Chart`].
 pub fn publish(page: &Page, folder: &Path, reports: &Path) -> Result<(), Error> {
     let targets = complete_targets(page, folder)?;
     let rendered = render(page, &targets)?;
@@ -116,7 +117,8 @@ fn write_all(page: &Page, rendered: &Rendered, reports: &Path) -> Result<(), Err
         }
         fs::write(&temporary, content).map_err(Error::file(temporary))?;
     }
-    // All files exist now, so an error while writing has not touched the page.
+    // All temporary files exist now. An error while writing them has returned above, before the old
+    // page was touched.
     for (file, _) in &files {
         fs::rename(temporary_of(file), file).map_err(Error::file(file))?;
     }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 /// The start time of a process is computed from the system clock. When the clock is adjusted, two
-/// programs of one run see start times of their parent that differ by up to this.
+/// programs of one run see start times of their parent that differ by up to this many seconds.
 const CLOCK_SLACK_S: u64 = 3;
 
 /// The identity of a run: the `cargo` process that starts its programs.
@@ -31,8 +31,8 @@ impl RunId {
         })
     }
 
-    /// The identity under which an earlier program of the same run has saved in `runs`; this identity if
-    /// there is none.
+    /// The identity that an earlier program of the same run used for its folder in `runs`. Without
+    /// such a folder, this identity.
     pub fn joined(self, runs: &Path) -> Self {
         let folders = std::fs::read_dir(runs).into_iter().flatten().flatten();
         folders

@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 
 /// The calls of an open schedule, handed out as they fall due.
 ///
-/// A separate thread keeps the time. The timers of the runtime have a resolution of a millisecond,
-/// which would be part of every latency.
+/// A separate thread keeps the time. The runtime's timers are only accurate to a millisecond, and
+/// this error would be part of every latency.
 pub(super) struct Arrivals {
     begun: Instant,
     per_second: f64,

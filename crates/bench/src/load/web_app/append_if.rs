@@ -44,7 +44,8 @@ pub(super) fn make(kind: usize, random: &mut Random) -> Drawn {
     }
 }
 
-/// One event, under the condition that none of its type has a fresh tag.
+/// Appends one event, under the condition that no event of its type has a tag that is new in this
+/// request. The condition always holds.
 fn alone(
     event_type: &'static str,
     prefixes: &[&str],

@@ -1,8 +1,8 @@
-//! The load scripts of the published event store's web application: its four runs, their requests, and
-//! the ramp of their users.
+//! The load scripts of the published event store's web application: its four runs, their requests,
+//! and the ramp of their users.
 //!
-//! A user draws one of the run's requests at random, sends it and pauses. Every request has new ids:
-//! `prefix-<ms>-<random>`.
+//! A user draws one of the run's requests at random, sends it and pauses. Every request has new
+//! ids: `prefix-<ms>-<random>`.
 
 mod append;
 mod append_if;
@@ -71,7 +71,7 @@ impl Scenario {
         }
     }
 
-    /// The request that prepares the log for the run.
+    /// The request that prepares the log for the run; `None` if the run needs no preparation.
     pub fn needs(self) -> Option<Request> {
         (self == Self::Append).then(append::conflicting_event)
     }

@@ -2,14 +2,15 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The random draws of a user. A seed repeats the draws; the ids are unique.
+/// The random draws of a user. The same seed repeats the draws. Ids also contain the time, so they
+/// differ from run to run.
 #[derive(Debug)]
 pub struct Random {
     draws: StdRng,
 }
 
 impl Random {
-    /// Users of different seeds draw differently.
+    /// Users with different seeds draw different requests.
     pub fn new(seed: u64) -> Self {
         Self {
             draws: StdRng::seed_from_u64(seed),

@@ -1,5 +1,5 @@
-//! The published figures as printed, in the order of the page: first the tables in ns and bytes, then
-//! the tables in ms and KB.
+//! The published figures as printed, in the order of the page: first the tables in ns and bytes,
+//! then the tables in ms and KB.
 
 mod first_group;
 mod second_group;
@@ -14,7 +14,8 @@ pub(crate) use second_group::{
 /// The machine of all these figures.
 pub(super) const MACHINE: &str = "Apple M1 Pro, PostgreSQL 16, September 16, 2025";
 
-/// Operation, dataset, callers, events of a call; then ops/sec, latency, memory, allocations.
+/// A row with its operation, dataset, callers and events of a call, then its ops/sec, latency,
+/// memory and allocations.
 pub(super) const fn row(
     operation: &'static str,
     dataset: &'static str,

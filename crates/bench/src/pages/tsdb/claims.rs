@@ -54,7 +54,7 @@ pub(super) fn comparison(view: &View<'_>) -> Vec<Section> {
     ]
 }
 
-/// The announced effects of the published page next to the measured ones.
+/// The effects of optimizations that the published page announces, next to the measured ones.
 pub(super) fn optimizations(view: &View<'_>) -> Vec<Section> {
     let seed = Reading::AsInTheSeed;
     let allocations = |operation| {
@@ -116,7 +116,7 @@ fn batch_ns(view: &View<'_>, table: crate::row::TableId, operation: &str) -> Opt
     mean_ns(view, table, Reading::OnTheDataset, operation)
 }
 
-/// Compared with 16 bytes for time and value.
+/// The saving of compression compared with 16 bytes for time and value, and the time of a write.
 fn compression(view: &View<'_>) -> Option<String> {
     let facts = view.facts();
     let size = facts

@@ -185,7 +185,8 @@ pub(crate) const PROJECTION_MS: PublishedTable = PublishedTable {
     ],
 };
 
-/// Query and QueryStream, second group; memory and allocations are those of PROJECTION_MS.
+/// Query and QueryStream, second group; its memory and allocations are copied from
+/// [`PROJECTION_MS`].
 pub(crate) const READ_MS: PublishedTable = PublishedTable {
     machine: MACHINE,
     units: Units::MillisecondsAndKilobytes,
