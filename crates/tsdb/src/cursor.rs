@@ -13,12 +13,12 @@ pub struct Cursor {
     columns: Columns,
 }
 
-/// A [`Cursor`] without a buffer: it decodes into a buffer of the caller. Thousands can be open at
-/// once and share one.
+/// A [`Cursor`] without a buffer: it decodes into a buffer of the caller. Thousands of readers can
+/// be open at once and share one buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotReader {
     snapshot: Snapshot,
-    /// The block to read from next; the number of blocks at the end.
+    /// The index of the block to read next. At the end it is the number of blocks.
     block: usize,
     /// The position in that block; `None` at its start.
     frame: Option<FramePosition>,
@@ -68,8 +68,8 @@ impl Cursor {
         Some(Piece::Block(&reader.snapshot.blocks[reader.block - 1]))
     }
 
-    /// Returns an upper bound for the number of samples in the range, read or not, and the
-    /// timestamps between which they lie.
+    /// Returns an upper bound for the number of samples in the range, read or not, and a range of
+    /// timestamps that contains them all.
     pub(crate) fn most_samples(&self) -> (usize, RangeInclusive<i64>) {
         self.reader.snapshot.most_samples()
     }
@@ -132,7 +132,7 @@ impl SnapshotReader {
         };
         let (first, last) = (frame.timestamps.first, frame.timestamps.last);
         if last < *from_ms || first > *to_ms {
-            // The frame's header is enough to skip it.
+            // The header shows that the frame is outside the range, so don't decode the frame.
             return None;
         }
         frame.decode(columns).expect(INTACT);

@@ -110,8 +110,8 @@ pub enum Error {
     /// it. Don't repeat the write: the log keeps it, and retries until it is durable.
     #[error("written, but not durable yet")]
     NotDurable(#[source] StorageFailure),
-    /// A file was damaged after it was written. Restore it from a backup; the engine does not open
-    /// a part of a database.
+    /// A file was damaged or removed after it was written. Restore the database from a backup; the
+    /// engine does not open a part of a database.
     #[error("{file} is damaged at byte {offset}: {reason}")]
     Corrupt {
         /// The file's name.

@@ -7,7 +7,8 @@ use foldhash::quality::RandomState;
 
 use crate::{Error, LabelsBuilder, METRIC_NAME};
 
-/// Seeded randomly per process, so that an attacker can't choose labels that collide.
+/// Hashes labels. The seed is random in each process, so that an attacker can't choose labels that
+/// collide.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// One label.
@@ -21,13 +22,13 @@ pub struct Label<'a> {
 
 /// A set of labels, sorted by name. It identifies a series.
 ///
-/// Clones share the text. The hash is computed once, at build time, so comparing two different sets
-/// is one integer comparison.
+/// Clones share the text. The hash is computed once, when the set is built. So two different sets
+/// almost always differ in one comparison of integers.
 #[derive(Clone)]
 pub struct Labels {
     hash: u64,
     /// For each label: the length of the name as one `char`, the name, the length of the value as
-    /// one `char`, the value. Equal sets have equal texts, so one string comparison decides.
+    /// one `char`, the value. Equal sets have equal texts, so one string comparison is enough.
     text: Arc<str>,
 }
 

@@ -10,7 +10,7 @@ pub struct LabelsBuilder {
     text: String,
     /// The start and end of the last name in `text`.
     last_name: (usize, usize),
-    /// All labels, from the first one on that arrives out of order.
+    /// All labels, once one of them has arrived out of order or is too long.
     unsorted: String,
     spans: Vec<Span>,
     built: String,
@@ -74,10 +74,10 @@ impl LabelsBuilder {
         self.build_ref().map(LabelsRef::to_labels)
     }
 
-    /// [`build`](Self::build) without an allocation.
+    /// Does the same as [`build`](Self::build), without an allocation.
     pub(crate) fn build_ref(&mut self) -> Result<LabelsRef<'_>, Error> {
         let result = self.encode();
-        // Swapped and cleared even after an error, so that both buffers keep their capacity.
+        // Swap and clear the buffers even after an error, so that both keep their capacity.
         std::mem::swap(&mut self.text, &mut self.built);
         self.clear();
         result?;

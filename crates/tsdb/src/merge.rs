@@ -15,8 +15,8 @@ use crate::data::Snapshot;
 #[derive(Debug)]
 pub(crate) struct Merge {
     sources: Vec<Source>,
-    /// The timestamp of the next sample and the index, for each source that has more samples,
-    /// except `last`.
+    /// For each source that has more samples, except `last`: the timestamp of its next sample, and
+    /// its index.
     queue: BinaryHeap<Reverse<(i64, usize)>>,
     /// The source that was read last.
     last: Option<usize>,
@@ -61,7 +61,7 @@ impl Merge {
     /// Returns the next samples of one source, at least one and at most `max`, and the index of the
     /// source; `None` at the end.
     pub(crate) fn next_run(&mut self, max: usize) -> Option<(usize, &[Sample])> {
-        // Not earlier: decoding overwrites the samples that the last call returned.
+        // Decode only now: this overwrites the samples that the last call returned.
         if let Some(last) = self.last.take()
             && let Some(next_ms) = self.sources[last].next_time(&mut self.columns)
         {

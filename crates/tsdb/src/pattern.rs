@@ -89,7 +89,7 @@ impl Machine {
     }
 
     fn is_match(&self, value: &str) -> bool {
-        // `earliest`: only whether the value matches counts, not where.
+        // The search may stop early: only whether the value matches counts, not where.
         let input = Input::new(value).anchored(Anchored::Yes).earliest(true);
         match self {
             Self::Dense(dense) => matches!(dense.try_search_fwd(&input), Ok(Some(_))),
@@ -98,7 +98,8 @@ impl Machine {
     }
 }
 
-/// Builds a dense DFA: the fastest to run, but possibly huge, so `None` beyond [`DENSE_BYTES`].
+/// Builds a dense DFA, which is the fastest to run but can be huge. Returns `None` beyond
+/// [`DENSE_BYTES`].
 fn dense(hir: &Hir) -> Option<dense::DFA<Vec<u32>>> {
     let nfa = thompson::Compiler::new().build_from_hir(hir).ok()?;
     let config = dense::Config::new()

@@ -5,8 +5,8 @@ use crate::db::Db;
 use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
-/// A write handle to one series. The cheapest way to write: no lookup, and contention only with
-/// users of the same series.
+/// A write handle to one series. This is the cheapest way to write: it needs no lookup, and contends
+/// only with users of the same series.
 ///
 /// A series ends when its last sample is deleted or outlives retention. The next write through the
 /// handle begins it again. Clones are cheap, so give each thread its own.

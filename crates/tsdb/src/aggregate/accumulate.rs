@@ -95,7 +95,7 @@ impl Extremes {
     }
 
     fn all_nan(&self) -> bool {
-        // Still the initial infinities: no comparison with a value was true.
+        // The initial infinities are unchanged, so no comparison with a value was true.
         self.least > self.greatest
     }
 }
@@ -116,7 +116,7 @@ impl Accumulate for Extremes {
     fn samples(&mut self, _: &[i64], values: &[f64]) {
         for &value in values {
             self.any |= !is_stale(value);
-            // Not `f64::min`: its handling of NaN costs more than this select.
+            // Don't use `f64::min`: its handling of NaN costs more than this selection.
             self.least = if value < self.least {
                 value
             } else {
@@ -175,7 +175,8 @@ impl Accumulate for Ends {
         let first = values.iter().position(|value| !is_stale(*value));
         let last = values.iter().rposition(|value| !is_stale(*value));
         if let (Some(first), Some(last)) = (first, last) {
-            // Stale markers between the two are counted too. Only zero, one or more matters.
+            // The count includes stale markers between the two. It need only tell zero, one and
+            // more apart.
             self.add(1 + (last - first) as u64, values[first], values[last]);
         }
     }
@@ -215,7 +216,8 @@ impl Changes {
 }
 
 impl Accumulate for Changes {
-    /// The statistics have no timestamps. Those of the block are right only if it has no stale marker.
+    /// The statistics have no timestamps, so this uses those of the block. They are right only if
+    /// the block has no stale marker.
     fn takes(block: &Block) -> bool {
         block.stats.count == block.count as u64
     }

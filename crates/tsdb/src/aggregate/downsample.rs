@@ -8,11 +8,11 @@ use crate::cursor::Piece;
 use crate::{Cursor, Sample, SelectedSeries};
 
 impl SelectedSeries<'_> {
-    /// Divides time into spans of `step_ms` and aggregates each. Returns one sample per span, at the
-    /// start of the span. Spans without enough samples are left out.
+    /// Divides time into spans of `step_ms` and aggregates each. Returns one sample per span, at
+    /// the start of the span. Spans without enough samples are left out.
     ///
-    /// Spans begin at multiples of `step_ms` since the Unix epoch. The first and the last span include
-    /// only samples within the range.
+    /// Spans begin at multiples of `step_ms` since the Unix epoch. The first and the last span
+    /// include only samples within the range.
     ///
     /// ```
     /// use std::num::NonZeroU64;
@@ -46,7 +46,7 @@ struct Span {
 
 impl Span {
     fn containing(timestamp_ms: i64, step_ms: NonZeroU64) -> Self {
-        // 128 bits, because a span may begin before the first timestamp or end after the last.
+        // Use 128 bits, because a span may begin before `i64::MIN` or end after `i64::MAX`.
         let step = i128::from(step_ms.get());
         let start = i128::from(timestamp_ms).div_euclid(step) * step;
         let clamp = |time: i128| time.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
@@ -89,7 +89,7 @@ fn spans<A: Accumulate>(
     let mut size = 1;
     loop {
         let span = current.span;
-        // The statistics of a block can't be divided, so all of it must lie in one span.
+        // The statistics of a block can't be divided, so the whole block must lie in one span.
         let fits = |first_ms, last_ms| {
             let span = match span.holds(first_ms) {
                 true => span,
@@ -110,7 +110,7 @@ fn spans<A: Accumulate>(
                 while let Some(first) = times.first() {
                     let begins = current.enter(*first, step_ms, &mut out, &finish);
                     let count = split(times, current.span, size);
-                    // The frame boundary may have cut other spans short; those are no guide.
+                    // Don't learn from other spans: the end of a frame may have cut them short.
                     if begins && count < times.len() {
                         size = count;
                     }
@@ -140,8 +140,8 @@ fn max_spans(cursor: &Cursor, step_ms: NonZeroU64) -> usize {
     usize::try_from(spans).map_or(samples, |spans| spans.min(samples))
 }
 
-/// Returns how many timestamps from the start are in the span. Tries `guess` first, the number of
-/// samples in the last span, so a series with a steady step needs no search.
+/// Returns how many timestamps from the start are in the span. Tries `guess` first, so a series
+/// with a steady step needs no search.
 #[inline]
 fn split(times: &[i64], span: Span, guess: usize) -> usize {
     if guess <= times.len() && span.holds(times[guess - 1]) {
@@ -161,7 +161,7 @@ struct Current<A> {
 }
 
 impl<A: Accumulate> Current<A> {
-    /// Moves to the span of `timestamp_ms`. Returns `true` if that is another span than before.
+    /// Moves to the span of `timestamp_ms`. Returns `true` if the span changes.
     #[inline]
     fn enter(
         &mut self,
@@ -174,8 +174,9 @@ impl<A: Accumulate> Current<A> {
             return false;
         }
         self.leave(out, finish);
-        // Usually the next span is right, and saves the division. `i64::MIN` marks the initial span,
-        // and is no multiple of the step to count on from.
+        // Try the next span first: it is usually right, and needs no division. The initial span,
+        // marked by `i64::MIN`, has no next span, because it does not begin at a multiple of the
+        // step.
         let next = self.span.next(step_ms);
         self.span = match next.holds(timestamp_ms) && self.span.start_ms != i64::MIN {
             true => next,
@@ -198,7 +199,7 @@ impl<A: Accumulate> Current<A> {
         finish: &impl Fn(&A) -> Option<f64>,
     ) -> usize {
         let mut taken = 0;
-        // One timestamp more than the span has, to see that the span ends before it.
+        // Look at one timestamp more than `size`, to see that the span ends before it.
         while let Some([of_span @ .., beyond]) = times.get(taken..=taken + size)
             && let ([first, ..], [.., last]) = (of_span, of_span)
         {

@@ -16,8 +16,8 @@ pub struct Group<'a> {
 }
 
 impl Selection {
-    /// Groups the series by the values of the labels `names`. The groups are sorted by these values.
-    /// Without names, all series form one group.
+    /// Groups the series by the values of the labels `names`. The groups are sorted by these
+    /// values. Without names, all series form one group.
     ///
     /// ```
     /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};

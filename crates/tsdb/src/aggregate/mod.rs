@@ -15,8 +15,8 @@ use crate::{Cursor, SelectedSeries};
 
 pub use group::Group;
 
-/// A function from the samples of a series in a span of time to one number. Stale markers are left
-/// out.
+/// A function that turns the samples of a series in a span of time into one number. It ignores
+/// stale markers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Aggregate {
@@ -48,8 +48,8 @@ pub enum Aggregate {
     Quantile(f64),
 }
 
-/// Calls `$run` with the accumulator of `$aggregate` and the function that returns its result. A
-/// macro, because each accumulator has another type.
+/// Calls `$run` with the accumulator of `$aggregate` and the function that returns its result. This
+/// is a macro, because each accumulator has another type.
 macro_rules! with_accumulator {
     ($aggregate:expr, $run:expr) => {
         match $aggregate {
@@ -75,8 +75,9 @@ use with_accumulator;
 impl SelectedSeries<'_> {
     /// Aggregates all samples in the range; `None` if there are none, or too few for the aggregate.
     ///
-    /// Blocks that the range covers are not decoded: their statistics are enough, except for
-    /// [`Aggregate::StdDev`] and [`Aggregate::Quantile`].
+    /// Blocks that the range covers are not decoded: their statistics are enough. The exceptions
+    /// are [`Aggregate::StdDev`] and [`Aggregate::Quantile`], and blocks with stale markers for
+    /// [`Aggregate::Increase`] and [`Aggregate::Rate`].
     ///
     /// ```
     /// use tsdb::{Aggregate, Db, DbOptions, Labels, Matcher, Sample};

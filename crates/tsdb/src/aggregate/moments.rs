@@ -2,7 +2,7 @@ use super::accumulate::Accumulate;
 use crate::is_stale;
 
 /// For the standard deviation: the mean and the squared distance from it, combined part by part
-/// (Chan, Golub, LeVeque 1979). Unlike a sum of squares this does not cancel for large values.
+/// (Chan, Golub, LeVeque 1979). Unlike a sum of squares, this keeps its precision for large values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Moments {
     count: f64,

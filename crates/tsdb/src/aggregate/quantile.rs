@@ -19,7 +19,7 @@ impl Values {
         if share > 1.0 {
             return Some(f64::INFINITY);
         }
-        // A copy, because the selection reorders the values.
+        // Copy the values, because the selection reorders them.
         let mut values = self.0.clone();
         let rank = share * (values.len() - 1) as f64;
         let (_, lower, rest) = values.select_nth_unstable_by(rank as usize, order);

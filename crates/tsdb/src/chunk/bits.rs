@@ -1,8 +1,8 @@
 //! Bit-packing of unsigned integers: each takes the number of bits that the greatest needs.
 //!
 //! Eight integers of `width` bits fill `width` bytes. A width above [`WIDEST`] is rounded up to 64.
-//! Up to 57 bits, an integer lies within the 8 bytes that begin at its first byte, so one unaligned
-//! load reads it.
+//! An integer of up to 57 bits lies within the 8 bytes that begin at its first byte, so one
+//! unaligned load reads it.
 
 use super::{FRAME, Malformed, SLACK};
 
@@ -22,7 +22,7 @@ pub(crate) fn packed_len(count: usize, width: u8) -> usize {
     count.div_ceil(8) * width as usize
 }
 
-/// Appends `count` values, each below 2^width. The last group of eight may include values after
+/// Appends `count` values, each below 2^width. Fills the last group of eight with the values after
 /// `count`.
 pub(crate) fn pack(values: &[u64; FRAME], count: usize, width: u8, out: &mut Vec<u8>) {
     if width == 0 {
@@ -37,7 +37,7 @@ pub(crate) fn pack(values: &[u64; FRAME], count: usize, width: u8, out: &mut Vec
         if filled >= 64 {
             out.extend_from_slice(&word.to_le_bytes());
             filled -= 64;
-            // A shift by 64 overflows: then nothing of the value is left over.
+            // A shift by 64 overflows. Then no bits of the value are left over.
             word = value.checked_shr(bits - filled).unwrap_or(0);
         }
     }
@@ -46,8 +46,9 @@ pub(crate) fn pack(values: &[u64; FRAME], count: usize, width: u8, out: &mut Vec
     out.truncate(end);
 }
 
-/// Reads `count` integers of `width` bits from the start of `bytes`, and adds `base` to each. `bytes`
-/// must continue for [`SLACK`] bytes after them. The content of `values` after `count` is unspecified.
+/// Reads `count` integers of `width` bits from the start of `bytes`, and adds `base` to each.
+/// `bytes` must continue for [`SLACK`] bytes after them. The content of `values` after `count` is
+/// unspecified.
 pub(crate) fn unpack(
     bytes: &[u8],
     count: usize,

@@ -62,7 +62,7 @@ impl Block {
         }
     }
 
-    /// Returns the bytes of the frames.
+    /// Returns the number of bytes that the frames occupy.
     pub(crate) fn payload_bytes(&self) -> usize {
         self.payload.capacity()
     }
@@ -124,7 +124,7 @@ impl OpenBlock {
         block.last_ms = last_ms;
         block.count += columns.count;
         block.stats.extend(&columns.values[..columns.count]);
-        // Encoded apart, because the payload reserves its exact size below.
+        // Encode into a separate buffer, because the payload reserves the exact size of the frame.
         let mut frame = Vec::with_capacity(2 * FRAME);
         frame::encode(
             &columns,
@@ -136,7 +136,8 @@ impl OpenBlock {
         block
             .payload
             .truncate(block.payload.len().saturating_sub(SLACK));
-        // Exactly: a block grows a few times only, and then stays in memory for long.
+        // Reserve no more: a block grows only a few times, and then stays in memory for a long
+        // time.
         block.payload.reserve_exact(frame.len() + SLACK);
         block.payload.extend_from_slice(&frame);
         block.payload.extend_from_slice(&[0; SLACK]);

@@ -1,9 +1,10 @@
 //! Stores doubles that were decimal numbers as the integers of their digits (ALP: Afroozeh, Kuffó,
 //! Boncz, "ALP: Adaptive Lossless floating-Point Compression", SIGMOD 2024).
 //!
-//! With the exponent (14, 12), `12.34` becomes the integer `1234`: it is multiplied by 10^14, then by
-//! 10^-12, then rounded. The detour over a large power makes both directions exact for nearly all
-//! decimals. The encoder decodes each value again; one that differs in any bit is an exception.
+//! With the exponent (14, 12), `12.34` becomes the integer `1234`: it is multiplied by 10^14, then
+//! by 10^-12, then rounded. The detour over a large power makes encoding and decoding exact for
+//! nearly all decimals. The encoder decodes each value again. A value that differs in any bit is an
+//! exception.
 
 use super::FRAME;
 
@@ -73,7 +74,7 @@ impl Exponent {
 }
 
 impl Factors {
-    /// Returns the digits of `value`; for a value that is not a short decimal, any number.
+    /// Returns the digits of `value`. The result is arbitrary if `value` is not a short decimal.
     #[inline(always)]
     pub(crate) fn digits(self, value: f64) -> i64 {
         let rounded = value * self.up * self.down + ROUNDER;
@@ -110,16 +111,16 @@ impl Factors {
 /// The number of values that a search samples.
 const PROBES: usize = 32;
 
-/// Searches for the exponent with the fewest exceptions among a sample of `values`. Returns `None` if
-/// the values are not decimals.
+/// Searches for the exponent with the fewest exceptions among a sample of `values`. Returns `None`
+/// if the values are not decimals.
 pub(crate) fn search(values: &[f64]) -> Option<Exponent> {
     let mut probes = [0.0; PROBES];
     let stride = (values.len() / PROBES).max(1);
     let found = values.iter().step_by(stride).zip(&mut probes);
     let count = found.map(|(value, probe)| *probe = *value).count();
     let probes = &probes[..count];
-    // A plain division finds the number of decimals. Then only the exponents with that difference are
-    // tried, instead of all 190.
+    // Find the number of decimals with a plain division. Then try only the exponents (e, f) in
+    // which e - f is this number, instead of all 190.
     let decimals = (0..POWERS.len()).find(|decimals| has_decimals(probes, *decimals))?;
     let pairs = (decimals..=MAX_E).map(|e| Exponent::new(e, e - decimals));
     pairs.min_by_key(|pair| {

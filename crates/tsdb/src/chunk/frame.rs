@@ -51,7 +51,7 @@ pub(crate) fn encode(
     cache: &mut ExponentCache,
     out: &mut Vec<u8>,
 ) {
-    // A placeholder: the kind byte is known only after the codecs have been chosen.
+    // Push a placeholder: the kind byte is known only after the codecs have been chosen.
     let kind_offset = out.len();
     out.push(0);
     let count = columns.count;

@@ -1,13 +1,14 @@
-//! The integers of a frame, packed as offsets from the least: either the integers themselves, or the
-//! steps between them.
+//! The integers of a frame, packed as offsets from the least: either the integers themselves, or
+//! the steps between them.
 //!
 //! ```text
 //! plain:  least (zigzag) · width (u8) · packed (integer - least)
 //! delta:  first (zigzag) · least step (zigzag) · width (u8) · packed (step - least step)
 //! ```
 //!
-//! All arithmetic wraps, so every sequence of 64-bit integers decodes unchanged. The delta form packs
-//! `count` steps although there is one less. The first packed step is a dummy with offset zero.
+//! All arithmetic wraps, so every sequence of 64-bit integers decodes unchanged. The delta form
+//! packs `count` steps, although there are only `count - 1`. The first packed step is a dummy with
+//! offset zero.
 
 use super::bits::{pack, packed_len, unpack, width};
 use super::reader::{Reader, put_zigzag};
@@ -117,7 +118,7 @@ impl<'a> Packed<'a> {
     pub(crate) fn decode(&self, integers: &mut [i64; FRAME]) -> Result<(), Malformed> {
         unpack(self.bytes, self.count, self.width, self.least, integers)?;
         if self.delta {
-            // Cancels the dummy step, so that the first sum is the first integer.
+            // Subtract the dummy step, so that the first sum is the first integer.
             let mut sum = self.first.wrapping_sub(integers[0]);
             for integer in integers {
                 sum = sum.wrapping_add(*integer);

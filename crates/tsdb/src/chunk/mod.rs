@@ -1,7 +1,8 @@
 //! Compression of samples, as pure functions over bytes.
 //!
-//! Invariant: each value comes back bit for bit. An encoder uses a codec only for values that it has
-//! seen the codec return unchanged. `tests/it/codecs.rs` fails without it.
+//! Invariant: each value comes back bit for bit. The encoder decodes every decimal again, and
+//! stores a value that differs in any bit without conversion. `tests/it/codecs.rs` fails without
+//! this check.
 //!
 //! A block is a sequence of frames of up to 128 samples. A frame:
 //!
@@ -14,9 +15,9 @@
 //!       bit 5 "has exceptions", bit 6 "short: the count follows"
 //! ```
 //!
-//! Numbers in headers are LEB128 varints, zigzag-encoded if signed. Packed integers come in groups of
-//! eight: `width` bytes per group, lowest bit first. [`SLACK`] zero bytes follow the last frame of a
-//! block, so that the decoder can read whole words.
+//! Numbers in headers are LEB128 varints, zigzag-encoded if signed. Packed integers come in groups
+//! of eight: `width` bytes per group, lowest bit first. [`SLACK`] zero bytes follow the last frame
+//! of a block, so that the decoder can read whole words.
 
 pub(crate) mod bits;
 pub(crate) mod block;

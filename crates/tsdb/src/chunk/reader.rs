@@ -1,4 +1,4 @@
-//! A bounds-checked reader for headers, and the writers of its numbers.
+//! A bounds-checked reader for headers, and functions that write the numbers in them.
 
 use super::Malformed;
 

@@ -1,4 +1,4 @@
-//! Statistics of a block, from which aggregates can answer without decoding it.
+//! Statistics of a block. Aggregates can use them without decoding the block.
 
 use crate::is_stale;
 
@@ -75,8 +75,8 @@ impl Stats {
     }
 }
 
-/// The number of sums kept in parallel. In a single sum each addition waits for the previous one, and
-/// the compiler must not reorder floating-point additions.
+/// The number of sums kept in parallel. In a single sum each addition waits for the previous one,
+/// and the compiler must not reorder floating-point additions.
 const LANES: usize = 8;
 
 pub(crate) fn sum(values: &[f64]) -> f64 {

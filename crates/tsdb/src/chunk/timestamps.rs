@@ -71,14 +71,14 @@ pub(crate) fn encode(
     TimestampCodec::Fixed
 }
 
-/// Returns the step between the timestamps if it is constant. A single timestamp fits any step, so it
-/// uses `current`.
+/// Returns the step between the timestamps if it is constant. A single timestamp fits any step, so
+/// it uses `current`.
 fn fixed_step(timestamps: &[i64], current: Option<u64>) -> Option<u64> {
     let [first, second, ..] = timestamps else {
         return Some(current.unwrap_or(0));
     };
     let step = second.wrapping_sub(*first);
-    // A fold over all pairs, because it vectorizes, unlike a search that stops early.
+    // Fold over all pairs, because this vectorizes, unlike a search that stops early.
     let uneven = timestamps
         .array_windows()
         .fold(0, |uneven, [a, b]| uneven | (b.wrapping_sub(*a) ^ step));
@@ -120,7 +120,8 @@ impl<'a> EncodedTimestamps<'a> {
         match self.steps {
             Steps::Packed(packed) => packed.decode(timestamps),
             Steps::Fixed(step) => {
-                // Eight at a time, by additions: most vector units can't multiply 64-bit integers.
+                // Compute eight at a time, with additions: most vector units can't multiply 64-bit
+                // integers.
                 let mut next: [i64; 8] = std::array::from_fn(|index| {
                     self.first
                         .wrapping_add_unsigned(step.wrapping_mul(index as u64))

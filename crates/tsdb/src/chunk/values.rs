@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Values that are not short decimals are stored by their bits as integers. Trailing zero bits that
-//! all values share are shifted out. The bits are mapped so that the integers sort like the doubles:
-//! values close together become integers close together, and the offsets from the least drop the
-//! common upper bits, as XOR would. Random mantissas cost their own size and no more.
+//! all values share are shifted out. The bits are mapped so that the integers sort like the
+//! doubles, and values close together become integers close together. Their offsets from the least
+//! integer do not repeat the upper bits that all share. Random mantissas take their own size and no
+//! more.
 
 use super::decimal::{Exponent, search};
 use super::integers::{Packed, Packing};
@@ -29,7 +30,7 @@ pub(crate) enum ValueCodec {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExponentCache {
     current: Option<Exponent>,
-    /// The number of frames that skip the search, after searches that found nothing.
+    /// How many of the next frames skip the search, because earlier searches found nothing.
     pause: u8,
     next_pause: u8,
 }
@@ -37,7 +38,8 @@ pub(crate) struct ExponentCache {
 /// Maximum pause, in frames.
 const MAX_PAUSE: u8 = 64;
 
-/// A frame may have one exception in this number of values. More trigger a search, or another codec.
+/// A frame may have at most one exception per this number of values. With more, the encoder
+/// searches for another exponent, or uses another codec.
 const EXCEPTION_SHARE: usize = 16;
 
 impl ExponentCache {
@@ -61,8 +63,8 @@ impl ExponentCache {
             self.current = Some(exponent);
             self.next_pause = 0;
         } else {
-            // A search is expensive, and a series of random doubles would fail it in every frame. So
-            // each failure doubles the pause.
+            // A search is expensive, and a series of random doubles would fail it in every frame.
+            // So each failure doubles the pause.
             self.next_pause = (self.next_pause * 2 + 1).min(MAX_PAUSE);
             self.pause = self.next_pause;
         }
@@ -125,8 +127,9 @@ fn encode_decimal(
     }
 }
 
-/// Returns the indexes of values that the digits don't decode to. Replaces their digits by a
-/// neighbour's: they are packed too, and an arbitrary number would widen the whole frame.
+/// Returns the indexes of the exceptions: values that their digits don't decode to. Replaces the
+/// digits of each with those of a neighbour. These digits are packed too, and arbitrary ones would
+/// widen the whole frame.
 fn take_exceptions(values: &[f64], exponent: Exponent, digits: &mut [i64; FRAME]) -> Vec<u8> {
     let Some(factors) = exponent.factors() else {
         return Vec::new();
@@ -147,7 +150,7 @@ fn take_exceptions(values: &[f64], exponent: Exponent, digits: &mut [i64; FRAME]
 
 fn encode_bits(values: &[f64], out: &mut Vec<u8>) -> ValueCodec {
     let all = values.iter().fold(0, |all, value| all | value.to_bits());
-    // 64 zeros would overflow the shift. They need all values to be 0.0, which is `Constant` above.
+    // A shift by 64 would overflow. It would need all values to be 0.0, but those are `Constant`.
     let shift = all.trailing_zeros().min(63);
     let mut integers = [0; FRAME];
     for (integer, value) in integers.iter_mut().zip(values) {

@@ -36,7 +36,8 @@ impl Index {
     pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
         let ordinal = cell.key.ordinal();
         for label in &cell.labels {
-            // `get_mut` before `entry`: `entry` would allocate the name, which is usually there.
+            // Try `get_mut` before `entry`: the name is usually there, and `entry` would allocate
+            // it.
             let values = match self.names.get_mut(label.name) {
                 Some(values) => values,
                 None => self.names.entry(label.name.into()).or_default(),
@@ -73,7 +74,7 @@ impl Index {
         }
         self.all.remove(ordinal);
         self.series[ordinal as usize] = None;
-        // Ordinals are reused from the free list of a shard, so the end may become free.
+        // Free the unused ordinals at the end. Those in the middle stay, for later series.
         while let Some(None) = self.series.last() {
             self.series.pop();
         }

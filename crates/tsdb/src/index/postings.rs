@@ -1,7 +1,8 @@
 use roaring::RoaringBitmap;
 
-/// The ordinals of the series that have a label; at least one. Most labels of a large index occur in
-/// a single series, and a bitmap for each would dominate its memory.
+/// The ordinals of the series that have a label; at least one. Most labels of a large index occur
+/// in a single series. Bitmaps for those would take most of the memory of the index, so they use
+/// `One`.
 #[derive(Clone, Debug)]
 pub(super) enum Postings {
     One(u32),
@@ -37,8 +38,8 @@ impl Postings {
     }
 }
 
-/// The union of many postings. Single ordinals go into a plain bitmap: ordinals are dense, so that is
-/// cheaper than sorting them.
+/// The union of many postings. Single ordinals go into a plain bitmap: ordinals are dense, so this
+/// is cheaper than sorting them.
 #[derive(Debug, Default)]
 pub(super) struct Union {
     single: Vec<u8>,
@@ -50,7 +51,7 @@ impl Union {
         match postings {
             Postings::One(one) => {
                 let byte = *one as usize / 8;
-                // Grow in large steps: the postings come in no order.
+                // The postings come in no order, so grow in large steps.
                 if self.single.len() <= byte {
                     self.single.resize((byte + 1).next_multiple_of(1024), 0);
                 }

@@ -12,8 +12,8 @@ use crate::pattern::Pattern;
 use crate::series_cell::SeriesCell;
 use crate::{Labels, Matcher};
 
-/// Up to this number of candidates, checking each against all matchers is cheaper than intersecting
-/// bitmaps.
+/// With at most this many candidates, checking each against all matchers is cheaper than
+/// intersecting bitmaps.
 const FEW: u64 = 8;
 
 /// The series that match one condition.
@@ -21,7 +21,8 @@ enum Matched<'a> {
     Nothing,
     Postings(&'a Postings),
     Ordinals(RoaringBitmap),
-    /// All except these. The condition also matches series without the label, which have no postings.
+    /// All series except these. Used if the condition also matches series without the label,
+    /// because those have no postings.
     AllExcept(RoaringBitmap),
 }
 
@@ -55,7 +56,7 @@ impl Index {
         }
     }
 
-    /// Returns the candidates, if one condition leaves at most [`FEW`].
+    /// Returns the candidates if a condition with `=` leaves at most [`FEW`].
     fn few_candidates(&self, matchers: &[Matcher]) -> Option<impl Iterator<Item = u32>> {
         let equal = matchers
             .iter()
@@ -117,7 +118,7 @@ impl Index {
             }
         }
         many.extend(&owned);
-        // The smallest first keeps the intermediate results small.
+        // Starting with the smallest set keeps the intermediate results small.
         many.sort_by_key(|ordinals| ordinals.len());
         for ordinals in many {
             only = Some(only.map_or_else(|| ordinals.clone(), |only| only & ordinals));
@@ -153,7 +154,7 @@ fn prefixed(values: &Values, pattern: &Pattern) -> RoaringBitmap {
 
 /// Returns the least text greater than every text with `prefix`, if there is one.
 fn successor(prefix: &str) -> Option<String> {
-    // `char::MAX` has no successor, so increment the last character before it.
+    // `char::MAX` has no successor, so increment the last character that is less.
     let (offset, last) = prefix.char_indices().rfind(|(_, last)| *last < char::MAX)?;
     let mut text = prefix[..offset].to_owned();
     text.extend((last..=char::MAX).nth(1));
