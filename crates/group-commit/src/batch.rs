@@ -37,7 +37,7 @@ impl<C: Commit> Batch<C> {
         }
     }
 
-    /// Splits off the later half. `None` for a single request.
+    /// Splits off the second half. `None` for a single request.
     pub(crate) fn split_off_half(&mut self) -> Option<Self> {
         match self {
             Self::Many(requests, callers) if requests.len() > 1 => {
@@ -51,8 +51,9 @@ impl<C: Commit> Batch<C> {
         }
     }
 
-    /// The callers, and the requests of a batch with several. Dropping many requests is slow, so the
-    /// caller of this function drops them after it has woken the callers.
+    /// Splits the batch into its requests and its callers. A single request is dropped here.
+    /// Dropping many requests is slow, so they are returned, to be dropped after the callers are
+    /// woken.
     fn into_parts(self) -> (Vec<C::Request>, impl Iterator<Item = CallerOf<C>>) {
         let (requests, one, many) = match self {
             Self::Alone(_, caller) => (Vec::new(), Some(caller), Vec::new()),
@@ -91,7 +92,8 @@ pub(crate) struct Settled<C: Commit> {
 }
 
 impl<C: Commit> Settled<C> {
-    /// Gives each caller its outcome and wakes it. Returns the requests, which the caller may drop later.
+    /// Gives each caller its outcome and wakes it. Returns the requests, so that they can be
+    /// dropped later.
     pub(crate) fn deliver(self) -> Vec<C::Request> {
         self.decide(Waker::wake)
     }

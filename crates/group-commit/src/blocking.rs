@@ -21,9 +21,9 @@ type BlockingOutcome<C> =
 /// The commit queue for threads.
 ///
 /// A caller that finds the writer free commits its request on its own thread. Callers that arrive
-/// during a commit park. When the commit ends, the longest-waiting caller wakes and commits the next
-/// batch; then the callers of the last batch get their outcomes. A thread commits only the batch that
-/// holds its own request.
+/// during a commit park. When the commit ends, the longest-waiting caller wakes and commits the
+/// next batch; then the callers of the last batch get their outcomes. A thread commits only the
+/// batch that holds its own request.
 pub struct BlockingQueue<C: CommitBlocking> {
     shared: Arc<Shared<OnCallersThread<C>>>,
 }
@@ -41,8 +41,8 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         }
     }
 
-    /// Commits `request`. Blocks while the queue is full, while the request is queued, and until it has an
-    /// outcome.
+    /// Commits `request`. Blocks until the request has an outcome, including the time that it waits
+    /// for space in a full queue.
     pub fn submit(&self, request: C::Request) -> BlockingOutcome<C> {
         self.run(request, WhenFull::Wait)
     }
@@ -138,7 +138,7 @@ impl Wake for Unpark {
 
 /// Polls on this thread until the result is ready.
 fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn()) -> T {
-    // The first poll uses a no-op waker, so that a caller that does not wait allocates none.
+    // The first poll uses a no-op waker, so that a caller that need not wait allocates no waker.
     if let Poll::Ready(output) = poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
@@ -148,8 +148,8 @@ fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn
         if let Poll::Ready(output) = poll(&mut cx) {
             return output;
         }
-        // A leader that lets its batch fill has unparked itself, so `pause` returns at once. Let other
-        // threads run first.
+        // A leader that lets its batch fill has unparked itself, so `pause` returns at once. Let
+        // other threads run first.
         yield_now();
         pause();
     }

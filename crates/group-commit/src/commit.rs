@@ -17,10 +17,11 @@ pub trait Commit: Send + Sync + 'static {
     /// The batch is never empty, and its requests are in order of arrival. The queue makes one call
     /// at a time.
     ///
-    /// Leave the requests unchanged when you return [`CommitError::Refused`]: the queue submits them
-    /// again in smaller batches. In every other case you may take the requests apart.
+    /// Leave the requests unchanged when you return [`CommitError::Refused`]: the queue submits
+    /// them again in smaller batches. In every other case you may move data out of the requests.
     ///
-    /// A panic reaches only the callers of this batch. A wrong number of verdicts counts as a panic.
+    /// A panic reaches only the callers of this batch. A wrong number of verdicts counts as a
+    /// panic.
     ///
     /// # Errors
     /// [`CommitError`] says whether the batch may have been written.
@@ -56,12 +57,13 @@ pub trait CommitBlocking: Send + Sync + 'static {
 /// Why a batch has no verdicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitError<E> {
-    /// Nothing was written, because at least one request is invalid. The queue commits the halves of
-    /// the batch separately until it has isolated the invalid request; only its caller gets the error.
-    /// A batch of `n` requests with one invalid request costs at most `2 * log2(n) + 1` commits, the
-    /// logarithm rounded up.
+    /// Nothing was written, because at least one request is invalid. The queue commits the halves
+    /// of the batch separately until it has isolated the invalid request; only its caller gets the
+    /// error. A batch of `n` requests with one invalid request costs at most `2 * log2(n) + 1`
+    /// commits, with the logarithm rounded up.
     Refused(E),
-    /// Nothing was written, for a reason outside the requests. Every caller of the batch gets the error.
+    /// Nothing was written, for a reason outside the requests. Every caller of the batch gets the
+    /// error.
     Failed(E),
     /// The batch may have been written. Every caller of the batch gets the error.
     Unknown(E),

@@ -1,8 +1,8 @@
 //! The leader: the task that holds the right to commit.
 //!
-//! One rule decides how long a leader waits before it commits: it yields to other tasks only if callers
-//! have recently arrived together, and only until the callers of the last batch are back. A lone caller
-//! never yields, because one yield costs it about 10 us.
+//! Before a leader commits, it may yield to other tasks, so that more callers can join its batch.
+//! It yields only if callers have recently arrived together, and stops once the callers of the last
+//! batch have submitted again. A lone caller never yields, because one yield costs it about 10 us.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,18 +14,20 @@ use crate::commit::Commit;
 use crate::settle::settle;
 use crate::shared::{Handover, Shared};
 
-/// Steps in one poll. A commit that is always ready must not block other tasks on its thread, nor delay
-/// the leader's own outcome.
+/// Maximum number of steps in one poll. Without it, a commit that is always ready would block the
+/// other tasks on its thread and delay the leader's own outcome.
 const STEPS_PER_POLL: usize = 8;
 
-/// Commits batch after batch until no request waits. The leader polls it first; it moves to a spawned
-/// task when the leader has its outcome or is dropped.
+/// Commits batch after batch until no request waits. The leader polls this future first. When the
+/// leader has its outcome or is dropped, the future moves to a spawned task.
 pub(crate) struct Drive<C: Commit> {
     shared: Arc<Shared<C>>,
     stage: Stage<C>,
-    /// The batch before the one in flight. Its callers are woken once the next commit has started.
+    /// The batch before the one in flight, until its callers are woken. That happens after the
+    /// commit in flight has started.
     settled: Option<Box<Settled<C>>>,
-    /// The requests of that batch. Dropping them is slow, so they go once the next commit has started.
+    /// The requests of the last batch whose callers were woken. Dropping many requests is slow, so
+    /// they are dropped after the next commit has started.
     spent: Vec<C::Request>,
 }
 
@@ -42,10 +44,11 @@ enum Stage<C: Commit> {
 struct FillWait {
     /// How many more times it yields.
     yields_left: u32,
-    /// It stops once this many requests wait. `None`: the leader expects no particular number.
+    /// The leader stops yielding once this many requests wait. `None` if it expects no particular
+    /// number.
     expected: Option<usize>,
     /// The most requests seen waiting. A larger number restores `yields_left`, because more callers
-    /// may be on their way. `None`: arrivals restore nothing.
+    /// may be on their way. `None` if arrivals do not restore it.
     seen: Option<usize>,
 }
 
@@ -61,7 +64,8 @@ impl FillWait {
         }
     }
 
-    /// The wait that is left when `waiting` requests wait. `None` ends the wait.
+    /// The remaining wait when `waiting` requests are queued. `None` if the leader must stop
+    /// yielding.
     fn after(self, waiting: usize, yields: u32) -> Option<Self> {
         if self.expected.is_some_and(|expected| waiting >= expected) {
             return None;
@@ -79,27 +83,27 @@ impl FillWait {
     }
 }
 
-/// Only the commit is pinned, and that is boxed.
+/// A drive pins only its commit, which is boxed.
 impl<C: Commit> Unpin for Drive<C> {}
 
 impl<C: Commit> Drive<C> {
-    /// For a caller that found the writer free. It yields to callers that are about to arrive if recent
-    /// batches had several callers.
+    /// A drive for a caller that found the writer free. If recent batches had several callers, the
+    /// drive first yields to callers that may be about to arrive.
     pub(crate) fn lead(shared: &Arc<Shared<C>>) -> Self {
         let wait = match shared.handover {
             Handover::Spawn(_) if shared.callers_arrive_together() => FillWait {
-                // Its own request waits already.
+                // The caller's own request is in the queue already.
                 seen: Some(1),
                 ..FillWait::yields(shared.fill_yields)
             },
-            // Threads run in parallel and queue up during the commit, so yielding to them would only
-            // delay it.
+            // Threads run in parallel and queue up during the commit, so yielding to them would
+            // only delay it.
             Handover::Spawn(_) | Handover::NextCaller => FillWait::NONE,
         };
         Self::filling(shared, wait)
     }
 
-    /// For a caller that was promoted: the last leader passed it the right to commit.
+    /// A drive for a promoted caller, which got the right to commit from the last leader.
     pub(crate) fn promoted(shared: &Arc<Shared<C>>) -> Self {
         shared.accept();
         Self::filling(shared, FillWait::yields(shared.fill_yields))
@@ -114,8 +118,8 @@ impl<C: Commit> Drive<C> {
         }
     }
 
-    /// Continues in a spawned task if there is more to do. Without spawned tasks, it ends here and
-    /// passes on the right to commit.
+    /// Moves the drive to a spawned task if there is more to do. A queue without spawned tasks
+    /// drops the drive instead, which passes on the right to commit.
     pub(crate) fn detach(self) {
         if matches!(self.stage, Stage::Done) {
             return;
@@ -142,8 +146,8 @@ impl<C: Commit> Drive<C> {
     }
 
     /// Yields to other tasks, and on the last yield to other threads too. The kernel often places a
-    /// woken thread on the processor of the thread that woke it; without the yield, that thread and its
-    /// callers would wait until this one blocks.
+    /// woken thread on the processor of the thread that woke it. Without the yield, the woken
+    /// thread and its callers would wait until this thread blocks.
     fn yield_to_others(&self, left: FillWait, waker: &Waker) {
         if left.yields_left == 0 && matches!(self.shared.handover, Handover::Spawn(_)) {
             std::thread::yield_now();
@@ -151,14 +155,17 @@ impl<C: Commit> Drive<C> {
         (self.shared.defer)(waker);
     }
 
-    /// Ends one commit. The leader releases the right to commit only after it has delivered the
-    /// outcomes, but passes it to a waiting caller first: the next commit need not wait for the
-    /// deliveries.
+    /// Ends one commit.
+    ///
+    /// Without spawned tasks, the leader passes the right to commit to a waiting caller before it
+    /// delivers the outcomes, so the next commit need not wait for the deliveries. If no caller
+    /// waits, the leader delivers first and then releases the right, because `close` returns once
+    /// the right is free.
     fn finish(&mut self, settled: Settled<C>) {
         self.stage = match self.shared.handover {
             Handover::NextCaller if self.shared.promise() => {
-                // The right to commit belongs to the promoted caller now. Set the stage first: a waker
-                // that panics below must not make `drop` release it a second time.
+                // The right to commit belongs to the promoted caller now. Set the stage first: a
+                // waker that panics below must not make `drop` release it a second time.
                 self.stage = Stage::Done;
                 drop(settled.deliver());
                 Stage::Done
@@ -172,12 +179,14 @@ impl<C: Commit> Drive<C> {
                 let seen = self.shared.filling().unwrap_or_default();
                 let answered = settled.batch.len();
                 self.spent = settled.deliver_together(self.shared.defer);
-                // A lone caller with an empty queue behind it: yielding would only cost it time.
+                // The batch had a lone caller and the queue is empty, so yielding would only cost
+                // time.
                 Stage::Fill(if answered == 1 && seen == 0 {
                     FillWait::NONE
                 } else {
                     FillWait {
-                        // One more, because the deferred wake-ups run after the first yield.
+                        // One extra yield, because the deferred wake-ups run only after the first
+                        // yield.
                         yields_left: self.shared.fill_yields.saturating_add(1),
                         expected: Some(answered + seen),
                         seen: Some(seen),
@@ -241,8 +250,8 @@ impl<C: Commit> Future for Drive<C> {
 }
 
 impl<C: Commit> Drop for Drive<C> {
-    /// With a commit in flight, the commit is dropped before the right to commit is released: the next
-    /// leader must find it ended.
+    /// Drops a commit in flight before it releases the right to commit, so that two commits never
+    /// overlap.
     fn drop(&mut self) {
         self.deliver_settled();
         if !matches!(std::mem::replace(&mut self.stage, Stage::Done), Stage::Done) {

@@ -1,33 +1,35 @@
 /// The bounds of a queue and of its batches.
 ///
-/// A bound of zero counts as one. A single request above a byte bound is still accepted: alone in the
-/// queue, and alone in its batch.
+/// A bound of zero requests counts as one. A request above a byte bound is still accepted, alone in
+/// the queue and alone in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of requests in one batch. 512 by default: a larger batch gains little and makes its
-    /// callers wait.
+    /// Maximum number of requests in one batch. 512 by default: a larger batch gains little and
+    /// makes its callers wait.
     pub max_batch_requests: usize,
     /// Maximum number of bytes in one batch, by the committer's sizes. 1 MiB by default.
     pub max_batch_bytes: usize,
-    /// Maximum number of queued requests, without those in flight. 8,192 by default: 16 full batches.
-    /// When the queue is full, `submit` waits for space and `try_submit` fails.
+    /// Maximum number of queued requests, without those in flight. 8,192 by default: 16 full
+    /// batches. When the queue is full, `submit` waits for space and `try_submit` fails.
     pub max_queued_requests: usize,
     /// Maximum number of queued bytes, without those in flight. 16 MiB by default.
     pub max_queued_bytes: usize,
-    /// How often in a row the leader yields to other tasks before it takes a batch, if no caller
-    /// arrives. 1 by default.
+    /// How many times in a row the leader yields to other tasks without a new arrival before it
+    /// takes a batch. 1 by default.
     ///
     /// The yields let the callers of the last batch join the next one, even if they run on several
     /// threads. The first caller of a batch yields too if recent batches had several callers. The
-    /// leader stops yielding once as many requests wait as it has just answered, or once a batch is
-    /// full. A lone caller never yields, because one yield costs about 10 us.
+    /// leader stops yielding once as many new requests have arrived as it has just answered, or
+    /// once a batch is full. A lone caller never yields, because one yield costs about 10 us.
     ///
-    /// A leader that expects no particular callers, such as in a
-    /// [`BlockingQueue`](crate::BlockingQueue), yields at most this often, and its first caller never.
+    /// A caller that takes over from another leader, as in a
+    /// [`BlockingQueue`](crate::BlockingQueue), yields at most this many times. In a
+    /// `BlockingQueue`, a caller that finds the writer free never yields.
     ///
-    /// With 0 the next commit starts before the callers of the last one are answered, so their work
-    /// overlaps it. This suits independent callers. Callers that submit again as soon as they have
-    /// their outcome split into two groups that take turns, with twice the number of commits.
+    /// With 0, the next commit starts before the callers of the last one are answered, so their
+    /// work overlaps the commit. This suits independent callers. Callers that submit again as soon
+    /// as they have their outcome split into two groups that take turns, with twice the number of
+    /// commits.
     pub fill_yields: u32,
 }
 

@@ -17,17 +17,17 @@ use crate::submit::Submit;
 
 /// The async commit queue.
 ///
-/// A caller that finds the writer free commits its request in its own task. That costs two allocations
-/// and wakes no other thread. Under contention a spawned task commits batch after batch until no
-/// request waits; [`Limits::fill_yields`] decides when it answers the callers of a batch and when it
-/// takes the next one.
+/// A caller that finds the writer free commits its request in its own task. That costs two
+/// allocations and wakes no other thread. Under contention a spawned task commits batch after batch
+/// until no request waits; [`Limits::fill_yields`] decides whether the task answers the callers of
+/// a batch before or after it starts the next one.
 ///
-/// A request arrives when its `submit` future is first polled, and requests are committed in order of
-/// arrival. After the first poll, poll the future to its end or drop it: it may drive the commit for
-/// all callers.
+/// A request arrives when its `submit` future is first polled, and requests are committed in order
+/// of arrival. After the first poll, poll the future to its end or drop it: it may drive the commit
+/// for all callers.
 ///
-/// Dropping a submit future withdraws a request that is still queued. A request in flight is committed
-/// nevertheless, in a spawned task if its caller was driving the commit.
+/// Dropping a submit future withdraws a request that is still queued. A request in flight is
+/// committed nevertheless, in a spawned task if its caller was driving the commit.
 pub struct Queue<C: Commit> {
     shared: Arc<Shared<C>>,
 }
@@ -50,9 +50,9 @@ impl<C: Commit> Queue<C> {
         Self::on_runtime(committer, limits, spawn, defer_on_tokio)
     }
 
-    /// A queue on any runtime. `spawn` runs a future to its end in the background. If it drops a future
-    /// early, the callers of the batch in flight get [`SubmitError::OutcomeUnknown`] and the queue
-    /// continues with the next waiting caller.
+    /// A queue on any runtime. `spawn` runs a future to its end in the background. If it drops a
+    /// future early, the callers of the batch in flight get [`SubmitError::OutcomeUnknown`] and the
+    /// queue continues with the next waiting caller.
     pub fn with_spawner<S>(committer: C, limits: Limits, spawn: S) -> Self
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
@@ -70,7 +70,7 @@ impl<C: Commit> Queue<C> {
         }
     }
 
-    /// Commits `request`. Waits while the queue is full, and until the request has an outcome.
+    /// Commits `request`. Waits for space if the queue is full, and then for the request's outcome.
     pub async fn submit(&self, request: C::Request) -> Outcome<C> {
         Submit::new(&self.shared, request, WhenFull::Wait).await
     }
@@ -88,8 +88,8 @@ impl<C: Commit> Queue<C> {
         let mut deadline = pin!(deadline);
         let mut submit = Submit::new(&self.shared, request, WhenFull::Wait);
         poll_fn(|cx| {
-            // A request past its deadline must not arrive. This poll also registers the task with the
-            // deadline, so the timer wakes it.
+            // A request past its deadline must not arrive. This poll also registers the task with
+            // the deadline, so that the deadline wakes the task.
             let is_first = !submit.has_arrived();
             if is_first && deadline.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(SubmitError::TimedOut));
@@ -109,7 +109,8 @@ impl<C: Commit> Queue<C> {
     }
 
     /// Refuses new requests from the first poll on, and returns when all waiting requests have an
-    /// outcome. Calling it again waits in the same way. Dropping the future leaves the queue closed.
+    /// outcome. Calling it again waits in the same way. Dropping the future leaves the queue
+    /// closed.
     pub async fn close(&self) {
         self.shared.close();
         poll_fn(|cx| self.shared.poll_idle(cx)).await;
@@ -133,9 +134,9 @@ impl<C: Commit> Queue<C> {
 
 /// Wakes `waker` through tokio's list of deferred tasks.
 ///
-/// If many tasks are woken one by one, the first wake-up notifies another worker thread, which finds
-/// little to do, sleeps again, and is notified by the next wake-up. tokio wakes deferred tasks when it
-/// polls for I/O, and then notifies another worker once, after all of them are ready.
+/// If many tasks are woken one by one, the first wake-up notifies another worker thread, which
+/// finds little to do, sleeps again, and is notified by the next wake-up. tokio wakes deferred
+/// tasks when it polls for I/O, and then notifies another worker once, after all of them are ready.
 #[cfg(feature = "tokio")]
 fn defer_on_tokio(waker: &Waker) {
     let polled = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(waker));

@@ -1,4 +1,4 @@
-//! Commits one batch: runs the committer, catches its panics, and bisects a batch that it refused.
+//! Commits one batch: runs the committer, catches its panics, and bisects a refused batch.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +9,9 @@ use crate::batch::{Answer, Batch, Settled};
 use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
 
-/// Commits `batch`. After a bisection, the callers of each part get their outcome as soon as it is known.
-/// The last part goes to the leader, which may start the next commit before it delivers.
+/// Commits `batch`. If the batch is bisected, the callers of each part get their outcomes as soon
+/// as that part is settled. The last part is returned to the leader, which may start the next
+/// commit before it delivers the outcomes.
 pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Settled<C> {
     let mut later = Vec::new();
     loop {
@@ -64,8 +65,8 @@ async fn commit<C: Commit>(
 
 /// The output of `future`, or `None` if it panicked.
 ///
-/// The unwind cannot expose broken state: the future is not polled again, and the batch that it borrowed
-/// is discarded.
+/// The unwind cannot expose broken state: the future is not polled again, and the batch that it
+/// borrowed is discarded.
 async fn catch_panic<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(

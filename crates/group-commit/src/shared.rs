@@ -15,8 +15,8 @@ use crate::wait_queue::Ticket;
 
 /// How a leader passes on its work once its own request has an outcome.
 pub(crate) enum Handover {
-    /// To a spawned task, which commits until no request waits. It also finishes the commit of a leader
-    /// that is dropped.
+    /// To a spawned task, which commits until no request waits. It also finishes the commit of a
+    /// leader that is dropped.
     Spawn(Box<Spawn>),
     /// To the longest-waiting caller.
     NextCaller,
@@ -28,7 +28,7 @@ pub(crate) struct Shared<C: Commit> {
     pub(crate) committer: C,
     pub(crate) handover: Handover,
     pub(crate) fill_yields: u32,
-    /// Wakes a waker later: on tokio, after the tasks that are ready now have run.
+    /// Wakes a waker. On tokio, it does so later, after the tasks that are ready now have run.
     pub(crate) defer: fn(&Waker),
     state: Mutex<State<C>>,
 }
@@ -99,7 +99,8 @@ impl<C: Commit> Shared<C> {
         self.state().callers_arrive_together()
     }
 
-    /// Passes the right to commit to the first waiting caller. False if there is none; the right stays.
+    /// Passes the right to commit to the first waiting caller. False if no caller waits; then this
+    /// leader keeps the right.
     pub(crate) fn promise(&self) -> bool {
         let promised = self.state().promise();
         if let Some(slot) = &promised {

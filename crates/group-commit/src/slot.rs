@@ -6,12 +6,12 @@ use std::task::{Context, Poll, Waker};
 use crate::error::SubmitError;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The caller's side.
+/// The caller's side of a slot.
 pub(crate) struct Slot<V, E>(Mutex<Phase<V, E>>);
 
 enum Phase<V, E> {
     Waiting(Option<Waker>),
-    /// The caller is to commit the next batch itself.
+    /// The caller must commit the next batch itself.
     Promoted,
     Decided(Result<V, SubmitError<E>>),
     Collected,
@@ -24,8 +24,8 @@ pub(crate) enum Notice<V, E> {
     Outcome(Result<V, SubmitError<E>>),
 }
 
-/// The committing side. If it is dropped without an outcome, the caller gets `OutcomeUnknown`, so a commit
-/// that is dropped half-way leaves no caller waiting.
+/// The committing side of a slot. Dropping it without an outcome gives the caller `OutcomeUnknown`,
+/// so a commit that is dropped half-way leaves no caller waiting.
 pub(crate) struct Caller<V, E>(Option<Arc<Slot<V, E>>>);
 
 /// Both sides of a new slot.
@@ -35,7 +35,8 @@ pub(crate) fn slot<V, E>() -> (Caller<V, E>, Arc<Slot<V, E>>) {
 }
 
 impl<V, E> Slot<V, E> {
-    /// Takes the notice if there is one; otherwise the task of `cx` is woken when one arrives.
+    /// Takes the notice, if there is one. Otherwise registers the task of `cx`, and the next notice
+    /// wakes it.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Notice<V, E>> {
         let mut phase = self.lock();
         match &mut *phase {

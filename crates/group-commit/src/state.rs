@@ -1,7 +1,8 @@
-//! The state machine of a queue: the right to commit, the waiting requests, and whether it is closed.
+//! The state machine of a queue: the right to commit, the waiting requests, and whether it is
+//! closed.
 //!
-//! It does no I/O, takes no lock and wakes no task. Each step returns the wakers to wake after the lock is
-//! released, so that a waker never runs under the lock.
+//! It does no I/O, takes no lock and wakes no task. Each step returns the wakers to wake after the
+//! lock is released, so that a waker never runs under the lock.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -13,14 +14,15 @@ use crate::slot;
 use crate::stats::Stats;
 use crate::wait_queue::{Ticket, WaitQueue};
 
-/// The holder of the right to commit. `Free` only while no request waits.
+/// The holder of the right to commit. The writer is `Free` only while no request waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     /// The next caller commits at once.
     Free,
-    /// A leader holds the right until it releases it.
+    /// A leader holds the right.
     Busy,
-    /// The first waiting caller, which has been promoted or is about to be.
+    /// The first waiting caller holds the right. It has been promoted, or is promoted as soon as
+    /// the lock is released.
     Promised(Ticket),
 }
 
@@ -55,7 +57,7 @@ pub(crate) struct State<C: Commit> {
     writer: Writer,
     closed: bool,
     until_idle: Vec<Waker>,
-    /// Batches with a single caller since the last batch with several.
+    /// Number of batches with a single caller since the last batch with several callers.
     lone_batches: u32,
     batches: u64,
     requests: u64,
@@ -71,7 +73,7 @@ impl<C: Commit> State<C> {
             writer: Writer::Free,
             closed: false,
             until_idle: Vec::new(),
-            // No batch had several callers yet.
+            // No batch has had several callers yet.
             lone_batches: u32::MAX,
             batches: 0,
             requests: 0,
@@ -103,8 +105,8 @@ impl<C: Commit> State<C> {
         Arrival::Wait(ticket, slot)
     }
 
-    /// Removes a waiting request, and passes on the right to commit if this caller was promised it.
-    /// `None` if the request is in a batch already.
+    /// Removes a waiting request, and passes on the right to commit if it was promised to this
+    /// caller. `None` if the request is in a batch already.
     pub(crate) fn withdraw(&mut self, ticket: Ticket) -> Option<(Pending<C>, Option<Release<C>>)> {
         let pending = self.waiting.withdraw(ticket, &self.limits)?;
         self.withdrawn += 1;
@@ -112,13 +114,14 @@ impl<C: Commit> State<C> {
         Some((pending, release))
     }
 
-    /// The promoted caller takes the right to commit, and keeps it even if its request is withdrawn.
+    /// The promoted caller takes the right to commit, and keeps it even if its request is
+    /// withdrawn.
     pub(crate) fn accept(&mut self) {
         self.writer = Writer::Busy;
     }
 
-    /// The next batch, if any request waits. Only the holder of the right to commit may call this; it
-    /// keeps the right.
+    /// The next batch, if any request waits. Only the holder of the right to commit may call this;
+    /// it keeps the right.
     pub(crate) fn take_batch(&mut self) -> Option<Batch<C>> {
         if self.waiting.is_empty() {
             return None;
@@ -133,8 +136,8 @@ impl<C: Commit> State<C> {
         (!self.waiting.fills_a_batch(&self.limits)).then(|| self.waiting.queued())
     }
 
-    /// Promises the right to commit to the first waiting caller. `None` if no request waits; then nothing
-    /// changes.
+    /// Promises the right to commit to the first waiting caller. `None` if no request waits; then
+    /// nothing changes.
     pub(crate) fn promise(&mut self) -> Option<Arc<SlotOf<C>>> {
         let (ticket, front) = self.waiting.front()?;
         let slot = front.caller.slot()?;
@@ -151,8 +154,8 @@ impl<C: Commit> State<C> {
         Release::Idle(std::mem::take(&mut self.until_idle))
     }
 
-    /// Whether one of the last two batches had several callers. Two, because a caller may miss the others
-    /// once.
+    /// Whether one of the last two batches had several callers. One batch is not enough, because a
+    /// caller may once arrive too late for the batch of the others.
     pub(crate) fn callers_arrive_together(&self) -> bool {
         self.lone_batches < 2
     }

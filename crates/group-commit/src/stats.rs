@@ -7,7 +7,8 @@ pub struct Stats {
     pub requests: u64,
     /// Requests in the largest of those batches.
     pub largest_batch: usize,
-    /// Requests withdrawn so far, because their caller was dropped or timed out while they were queued.
+    /// Requests withdrawn so far, because their caller was dropped or timed out while they were
+    /// queued.
     pub withdrawn: u64,
     /// Requests in the queue now, without those in flight.
     pub queued: usize,

@@ -15,8 +15,8 @@ use crate::slot::Notice;
 use crate::state::{Arrival, WhenFull};
 use crate::wait_queue::Ticket;
 
-/// Dropping it while its request is queued withdraws the request. Dropping it in flight lets the commit go
-/// on.
+/// The future of one submitted request. Dropping it withdraws a request that is still queued. The
+/// commit of a request in flight goes on.
 pub(crate) struct Submit<'q, C: Commit> {
     shared: &'q Arc<Shared<C>>,
     when_full: WhenFull,
@@ -33,7 +33,7 @@ enum Role<C: Commit> {
     Leading(Drive<C>, Ticket, Arc<SlotOf<C>>),
 }
 
-/// Only the commit of a drive is pinned, and that is boxed.
+/// A submission pins only the commit of its drive, which is boxed.
 impl<C: Commit> Unpin for Submit<'_, C> {}
 
 impl<'q, C: Commit> Submit<'q, C> {
@@ -63,7 +63,8 @@ impl<'q, C: Commit> Submit<'q, C> {
             Role::Waiting(_, slot) => outcome_so_far::<C>(&slot),
             Role::Leading(drive, ticket, slot) => {
                 if self.shared.withdraw(ticket) {
-                    // The commit has not begun. Dropping the drive promotes the next waiting caller.
+                    // The commit has not begun. Dropping the drive promotes the next waiting
+                    // caller.
                     drop(drive);
                     return Err(SubmitError::TimedOut);
                 }
@@ -107,8 +108,8 @@ impl<'q, C: Commit> Submit<'q, C> {
         let Role::Leading(drive, _, slot) = &mut self.role else {
             return Poll::Pending;
         };
-        // Whether the drive is finished does not matter here, only this caller's own outcome. A drive with
-        // more to do is detached below.
+        // Ignore whether the drive is finished: only this caller's own outcome matters here. A
+        // drive with more to do is detached below.
         let _ = Pin::new(drive).poll(cx);
         let Some(outcome) = slot.take() else {
             return Poll::Pending;

@@ -1,7 +1,7 @@
 //! The parts of `std` that the queue uses for locks, threads and time.
 //!
 //! The model tests replace this module with one on which shuttle explores interleavings. Therefore
-//! the other modules take locks, threads and the clock from here. Two use `std` directly:
+//! the other modules take locks, threads and the clock from here. Two modules use `std` directly:
 //! `wake_all` for its list of wakers, and `drive` for its yield to other threads.
 
 use std::time::Instant;

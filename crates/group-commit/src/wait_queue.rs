@@ -1,4 +1,5 @@
-//! The requests that wait, in order of arrival. The bounds decide how many of them are in the queue.
+//! The requests that wait, in order of arrival. The bounds decide how many of them are in the
+//! queue.
 
 use std::collections::VecDeque;
 
@@ -8,8 +9,8 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
-/// Waiting items in order of arrival. Items at the front are in the queue, up to its bounds. The others
-/// wait for space and move up without being woken.
+/// Waiting items in order of arrival. Items at the front are in the queue, up to its bounds. The
+/// others wait for space and move up without being woken.
 #[derive(Debug)]
 pub(crate) struct WaitQueue<T> {
     entries: VecDeque<Entry<T>>,
@@ -75,7 +76,7 @@ impl<T> WaitQueue<T> {
         ticket
     }
 
-    /// Removes one item. Costs O(log n) to find it, and a move of the shorter side.
+    /// Removes one item. Finding it takes O(log n); then the items on the shorter side of it move.
     pub(crate) fn withdraw(&mut self, ticket: Ticket, limits: &Limits) -> Option<T> {
         let index = self
             .entries
@@ -121,7 +122,7 @@ impl<T> WaitQueue<T> {
             .enumerate()
             .take_while(|(index, entry)| {
                 bytes = bytes.saturating_add(entry.bytes);
-                // The first item always goes, even above the byte bound.
+                // A batch always takes the first item, even one above the byte bound.
                 *index == 0 || bytes <= limits.max_batch_bytes
             })
             .count()

@@ -6,8 +6,8 @@ use std::task::{Wake, Waker};
 
 struct WakeAll(Mutex<Vec<Waker>>);
 
-/// A waker that wakes all of `wakers`, once. If it is dropped without being woken, it wakes them too:
-/// a runtime that shuts down must not leave callers on another runtime waiting.
+/// A waker that wakes all of `wakers`, once. If it is dropped without being woken, it wakes them
+/// too: a runtime that shuts down must not leave callers on another runtime waiting.
 pub(crate) fn waker_for(wakers: Vec<Waker>) -> Waker {
     Waker::from(Arc::new(WakeAll(Mutex::new(wakers))))
 }
