@@ -49,7 +49,7 @@ impl Log {
         }
     }
 
-    /// The positions of the events, if earlier appends stored all of them.
+    /// Returns the positions of the events if the log already has all of them.
     fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
         let mut found = Vec::new();
         let (mut first_stored, mut first_different) = (None, None);
@@ -64,7 +64,8 @@ impl Log {
             }
             found.push(stored.position());
         }
-        // If only some of the events are stored, their ids are duplicates even with equal content.
+        // If the log has only some of the events, the append is not a repeat, so even an event with
+        // equal content is a duplicate.
         let duplicate = if found.len() < events.len() {
             first_stored
         } else {
@@ -155,7 +156,7 @@ fn is_in_range(position: Position, options: ReadOptions) -> bool {
     }
 }
 
-/// Backends store times with this precision, and the conformance suite checks it.
+/// Rounds down to microseconds, the precision that the conformance suite requires.
 fn whole_microseconds(time: SystemTime) -> SystemTime {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     UNIX_EPOCH + Duration::from_micros(since_epoch.as_micros() as u64)
@@ -172,7 +173,7 @@ impl EventStore for ToyStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        // Under one lock, so that the head belongs to the snapshot of the events.
+        // Hold the lock for the whole read, so that the events and the head are from one snapshot.
         let log = self.log();
         let mut events = log.events.clone();
         if options.backwards {

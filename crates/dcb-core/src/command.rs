@@ -18,7 +18,7 @@ use crate::{Error, Event, EventBuilder, Position};
 /// the events that it caused. A refused append stores no command.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Command {
-    // An event without tags: both have the same fields, limits and stored form.
+    // A command has the same fields, limits and stored form as an event without tags.
     content: Event,
 }
 
@@ -63,7 +63,8 @@ impl Command {
         self.content.size_bytes()
     }
 
-    /// The command as stored in the log; its first event is at `position`. For stores.
+    /// The command as stored in the log; its first event is at `position`. Only implementations of
+    /// stores need this.
     pub fn into_recorded(
         self,
         position: Position,
@@ -145,7 +146,8 @@ impl CommandBuilder {
         }
     }
 
-    /// Checks the fields and returns the command. Like an event's, the type has 1 to 64 characters.
+    /// Checks the fields and returns the command. The type must have 1 to 64 characters, like the
+    /// type of an event.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first invalid field: `type`, `metadata` or `data`.
@@ -176,7 +178,7 @@ impl RecordedCommand {
         std::iter::successors(Some(self.position), |position| Some(position.next())).take(events)
     }
 
-    /// The commit time, the same as that of its events.
+    /// The commit time of the command and its events.
     pub fn recorded_at(&self) -> SystemTime {
         self.recorded_at
     }

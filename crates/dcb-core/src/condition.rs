@@ -5,10 +5,10 @@ use crate::{Error, Position, Query};
 /// A condition under which an append fails: the consistency boundary of a decision.
 ///
 /// The append fails, with nothing written, if any event at a position greater than `after` matches
-/// `fail_if_events_match`. Without `after`, any matching event makes it fail. `after` is usually the
-/// last position of the log when the decision read it, also if the decision read a lagging replica.
-/// It may be any position up to the head of the log. The store refuses a position beyond the head
-/// with [`Error::AfterBeyondHead`].
+/// `fail_if_events_match`. Without `after`, any matching event makes it fail. `after` is usually
+/// the head that the decision's read returned. The head of a lagging replica is fine, because
+/// `after` may be any position up to the head of the log. The store refuses a position beyond the
+/// head with [`Error::AfterBeyondHead`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendCondition {
     /// The events that the decision depends on.

@@ -88,7 +88,7 @@ impl<S> Projected<S> {
     }
 }
 
-/// The attempts at one decision.
+/// Counts and limits the attempts at one decision.
 pub(crate) struct Attempts {
     made: u32,
     max: u32,
@@ -126,7 +126,8 @@ impl Attempts {
                 Err(Error::RetriesExhausted { attempts, position })
             }
             Err(Error::Conflict { .. }) => Ok(None),
-            // Includes `OutcomeUnknown`: a new decision may have new ids, so both could be committed.
+            // Never retry `OutcomeUnknown`: a new decision may generate new ids, so the log could
+            // get the events of both attempts.
             Err(error) => Err(error),
         }
     }

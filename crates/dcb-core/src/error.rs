@@ -122,7 +122,7 @@ pub enum Error {
         /// One line for each object that is missing or differs.
         differences: Vec<String>,
     },
-    /// A newer version of this library installed the schema. Update this one.
+    /// A newer version of this library installed the schema. Update the library in this program.
     #[error("schema {schema} has version {found}, this library supports up to {supported}")]
     SchemaTooNew {
         /// The log's schema.
@@ -205,7 +205,8 @@ impl Error {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
-            // Not `OutcomeUnknown`, because it is only safe to repeat the same ids.
+            // `OutcomeUnknown` is not transient: an append without ids would get new ids when
+            // repeated, and could be stored twice.
             Self::Unavailable { .. } | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..

@@ -146,7 +146,7 @@ impl Event {
         self
     }
 
-    /// The event as stored in the log. For stores.
+    /// The event as stored in the log. Only implementations of stores need this.
     pub fn into_sequenced(
         self,
         position: Position,
@@ -215,7 +215,7 @@ impl SequencedEvent {
         self.id
     }
 
-    /// The same event with other data of this version.
+    /// The same event, with its data and version replaced.
     pub(crate) fn with_data(&self, data: &[u8], version: u32) -> Result<Self, Error> {
         let version = version.to_string();
         let others = self.metadata().filter(|(key, _)| *key != Event::VERSION);
@@ -264,7 +264,7 @@ impl fmt::Debug for SequencedEvent {
 pub struct EventBuilder {
     id: Option<Uuid>,
     event_type: String,
-    /// All tags concatenated; `tag_ends` has the end of each. Two buffers instead of one per tag.
+    /// All tags in one buffer, with the end of each in `tag_ends`. This avoids an allocation per tag.
     tags: String,
     tag_ends: Vec<usize>,
     metadata: Vec<(String, String)>,
@@ -384,7 +384,7 @@ impl EventBuilder {
     }
 
     fn check_metadata(&self) -> Result<(), Error> {
-        // Quadratic, but events have few metadata entries.
+        // The search for duplicate keys is quadratic, but events have few metadata entries.
         for (index, (key, value)) in self.metadata.iter().enumerate() {
             check(key, Tag::MAX_CHARS).map_err(invalid("metadata"))?;
             check_content(value, usize::MAX).map_err(invalid("metadata"))?;

@@ -34,7 +34,7 @@ use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, Sequen
 pub async fn given(events: impl IntoIterator<Item = Event>) -> Given {
     let store = MemoryStore::new();
     for event in events {
-        // One at a time, because the limit on events per append must not apply.
+        // Append each event alone, so that the limit on events per append does not apply.
         let appended = store.append(event).await;
         appended.expect("the given events should be valid");
     }

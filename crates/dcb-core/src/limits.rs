@@ -27,7 +27,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Runs all checks of an append that don't need the log. For stores.
+    /// Runs all checks of an append that don't need the log. Only implementations of stores need this.
     ///
     /// # Errors
     /// The first of these:
@@ -40,7 +40,7 @@ impl Limits {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
         let mut append_bytes = 0;
-        // Each event before their sum, so that the error names the event if it can.
+        // Check each event before the total size, so that the error can name the event.
         for (index, event) in append.events.iter().enumerate() {
             let event_bytes = event.size_bytes();
             check_size(event_bytes, self.max_event_bytes)

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// The position of an event in its log. Positions are dense from 1 and in commit order.
+/// The position of an event in its log. Positions are dense (they start at 1 and have no gaps), and
+/// they are in commit order.
 ///
 /// A failed append uses no position, so the events up to a position never change: a reader that has
 /// read up to a position has missed nothing. There is no position 0; `Option<Position>` uses `None`

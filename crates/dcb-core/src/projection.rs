@@ -82,7 +82,7 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
     }
 
     fn apply(&self, state: &mut S, event: &SequencedEvent) {
-        // The read may cover the union of several queries.
+        // Projections that share a read also get the events of each other's queries.
         if self.query.matches(event) {
             (self.apply)(state, event);
         }
@@ -159,7 +159,7 @@ pub struct ProjectionStream<'p, P: Projection> {
     state: P::State,
     /// The error that ended the stream early.
     failed: Option<Error>,
-    // Only held for its drop.
+    // Dropping it releases the permit.
     _permit: ProjectionPermit,
 }
 
@@ -192,7 +192,8 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
                 Some(Ok((&self.state, event)))
             }
             Err(error) => {
-                // A stream that failed looks finished, and `finish` must not return a partial state.
+                // After an error the stream ends, so remember the error. Otherwise `finish` would
+                // return a partial state.
                 self.failed = Some(error.clone());
                 Some(Err(error))
             }

@@ -11,7 +11,7 @@ use crate::{Error, Position, SequencedEvent};
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Start after this position, in the direction of the read. A forward read refuses a position
-    /// beyond the head as [`Error::AfterBeyondHead`].
+    /// beyond the head with [`Error::AfterBeyondHead`].
     pub after: Option<Position>,
     /// Start at this position, in the direction of the read. A forward read from beyond the head
     /// returns no events. If `after` is set too, both apply.
@@ -78,7 +78,8 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// Creates a stream of the events of a snapshot whose last position is `head`. For stores.
+    /// Creates a stream of the events of a snapshot whose last position is `head`. Only
+    /// implementations of stores need this.
     pub fn new(
         head: Option<Position>,
         events: impl Stream<Item = Result<SequencedEvent, Error>> + Send + 'static,
@@ -113,7 +114,7 @@ impl Stream for EventStream {
             return Poll::Ready(None);
         };
         let next = ready!(events.as_mut().poll_next(context));
-        // Backends need not be fused: never poll the inner stream again after its end or an error.
+        // A backend's stream may not be safe to poll after its end or an error, so drop it then.
         if !matches!(next, Some(Ok(_))) {
             self.events = None;
         }

@@ -1,9 +1,9 @@
 //! Stored projections: state in the caller's database, updated together with a checkpoint.
 //!
 //! State and checkpoint move in one transaction, and only if the stored checkpoint is the one that
-//! the runner expects. So a commit whose answer was lost shows up as a moved checkpoint, and the
-//! runner continues after it instead of applying the batch twice. `tests/it/runner/killed.rs` and
-//! `tests/it/runner/sqlite.rs` fail without this.
+//! the runner expects. If a batch was committed but the answer was lost, the runner finds that the
+//! checkpoint has moved. It then continues from the new checkpoint and does not apply the batch
+//! twice. `tests/it/runner/killed.rs` and `tests/it/runner/sqlite.rs` fail without this.
 
 mod read_model;
 
@@ -96,7 +96,7 @@ where
         let head = self.head().await?;
         match head {
             Some(head) => self.apply_through(Some(head)).await?,
-            // An empty log: only load the checkpoint, to compare it with the head below.
+            // The log is empty. Load the checkpoint only to compare it with the head below.
             None => drop(self.load_checkpoint().await?),
         }
         let position = self.progress.position();
@@ -128,7 +128,8 @@ where
                 return Ok(());
             }
             match self.apply_from(stored, goal).await {
-                // Another runner was faster, or an earlier commit succeeded unseen: reload.
+                // Another runner was faster, or an earlier commit succeeded but its answer was lost.
+                // Load the checkpoint again.
                 Err(Error::CheckpointMoved { .. }) => {}
                 done => return done,
             }
@@ -149,7 +150,8 @@ where
         );
         let mut batch = next_batch(&mut events).await?;
         while goal.is_none_or(|goal| batch.through < goal) {
-            // One task is enough for the overlap: both sides mostly wait for their servers.
+            // Apply and read at the same time. One task can do both, because both mostly wait for a
+            // server.
             let applying = self.apply_if_due(&batch, stored);
             (stored, batch) = try_join(applying, next_batch(&mut events)).await?;
         }
@@ -217,8 +219,9 @@ where
 
     /// Refuses a state that is ahead of the log.
     ///
-    /// A state ahead of the head that the runner saw last is no proof, because another runner may
-    /// have moved on since. So a read after `position` lets the store decide.
+    /// The head that the runner saw last may be too old to compare with, because another runner may
+    /// have applied newer events since. So ask the store for a read after `position`, which it
+    /// refuses if the position is beyond the head.
     async fn check_within_log(&self, position: Option<Position>) -> Result<(), Error> {
         // The limit of 0 makes the read check `after` without reading events.
         let nothing = ReadOptions::new().after(position).limit(0);

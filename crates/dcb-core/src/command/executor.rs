@@ -69,7 +69,7 @@ impl<S: EventStore> CommandExecutor<S> {
     {
         let mut attempts = Attempts::at_most(self.max_attempts);
         loop {
-            // The handler owns its copy, and a retry needs another one.
+            // The handler and the append get copies, so that a retry still has the command.
             let append = handle(command.clone()).await?.command(command.clone());
             if let Some(decided) = attempts.submit(&self.store, append).await? {
                 return Ok(decided);

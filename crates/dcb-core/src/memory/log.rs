@@ -34,7 +34,7 @@ impl Log {
 
     /// Runs the checks that need the log, in the order that all backends share, then appends.
     pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
-        // Ids before the condition: a repeated append would conflict with its own events.
+        // Check the ids before the condition: a repeated append would conflict with its own events.
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
@@ -49,7 +49,7 @@ impl Log {
         Ok(self.push(append))
     }
 
-    /// The positions of the events, if earlier appends stored all of them.
+    /// Returns the positions of the events if the log already has all of them.
     fn appended_before(&self, events: &[Event]) -> Result<Option<Appended>, Error> {
         let stored: Vec<Option<&SequencedEvent>> = events
             .iter()
@@ -157,7 +157,7 @@ impl Log {
         query: &Query,
         options: ReadOptions,
     ) -> Result<Vec<SequencedEvent>, Error> {
-        // Backwards, `after` only bounds the read from above, so any position is valid.
+        // In a backward read, `after` is only an upper bound, so any position is valid.
         if !options.backwards {
             self.check_after(options.after)?;
         }

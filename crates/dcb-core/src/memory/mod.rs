@@ -53,7 +53,7 @@ impl EventStore for MemoryStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         self.limits.check(&append)?;
         let appended = self.log().submit(append)?;
-        // After the lock is released, so that woken readers don't wait for it.
+        // Announce after the lock is released, so that the woken readers don't wait for it.
         self.signal.announce();
         Ok(appended)
     }
@@ -63,7 +63,7 @@ impl EventStore for MemoryStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        // Under one lock, so that the head belongs to the snapshot of the events.
+        // Hold the lock for both reads, so that the events and the head are from one snapshot.
         let log = self.log();
         let events = log.read(query, options)?;
         let events = futures_util::stream::iter(events.into_iter().map(Ok));
