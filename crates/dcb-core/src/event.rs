@@ -264,7 +264,7 @@ impl fmt::Debug for SequencedEvent {
 pub struct EventBuilder {
     id: Option<Uuid>,
     event_type: String,
-    /// All tags in one buffer, with the end of each in `tag_ends`. This avoids an allocation per tag.
+    /// All tags in one buffer; `tag_ends` has the end of each. This avoids an allocation per tag.
     tags: String,
     tag_ends: Vec<usize>,
     metadata: Vec<(String, String)>,

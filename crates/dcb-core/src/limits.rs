@@ -27,7 +27,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Runs all checks of an append that don't need the log. Only implementations of stores need this.
+    /// Runs all checks of an append that don't need the log. Only implementations of stores need
+    /// this.
     ///
     /// # Errors
     /// The first of these:

@@ -128,8 +128,8 @@ where
                 return Ok(());
             }
             match self.apply_from(stored, goal).await {
-                // Another runner was faster, or an earlier commit succeeded but its answer was lost.
-                // Load the checkpoint again.
+                // Another runner was faster, or an earlier commit succeeded but its answer was
+                // lost. Load the checkpoint again.
                 Err(Error::CheckpointMoved { .. }) => {}
                 done => return done,
             }

@@ -1,9 +1,9 @@
 //! The events that a query and read options select, implemented from their definition.
 //!
-//! This module shares no matching code with the other backends, so that a mistake in one does not
-//! hide the same mistake in the other. In particular it does not use [`Query::matches`]. The
-//! conformance suite runs random histories on every backend and compares the results with those of
-//! the memory store. `tests/it/broken_stores/mod.rs` shows that this finds wrong matches.
+//! This module shares no matching code with the other backends, so that they don't share mistakes
+//! either. In particular it does not use [`Query::matches`]. The conformance suite runs random
+//! histories on every backend and compares the results with those of the memory store.
+//! `tests/it/broken_stores/mod.rs` shows that this finds wrong matches.
 
 use crate::{Position, Query, QueryItem, ReadOptions, SequencedEvent};
 
@@ -22,8 +22,8 @@ pub(super) fn is_in_range(options: ReadOptions, position: Position) -> bool {
             .is_none_or(|from| from == position || is_past(from))
 }
 
-/// Whether the event matches any item. It matches an item if its type is one of the item's types and
-/// it carries all of the item's tags.
+/// Whether the event matches any item. It matches an item if its type is one of the item's types
+/// and it carries all of the item's tags.
 pub(super) fn matches(query: &Query, event: &SequencedEvent) -> bool {
     query.is_all() || query.items().iter().any(|item| matches_item(item, event))
 }

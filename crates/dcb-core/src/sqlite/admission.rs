@@ -10,10 +10,10 @@ use super::snapshot::Snapshot;
 use super::statements::{BY_ID, TRACKED};
 use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking};
 
-/// The verdict on a request that must not be written; `None` if it should be.
+/// Returns the verdict on a request that must not be written, or `None` if it has to be written.
 pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Option<Verdict>> {
     let connection = snapshot.connection;
-    // Ids before the condition: a repeated append would conflict with its own events.
+    // Check the ids before the condition: a repeated append would conflict with its own events.
     if let Some(verdict) = stored(connection, request)? {
         return Ok(Some(verdict));
     }

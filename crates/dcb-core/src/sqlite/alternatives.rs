@@ -4,8 +4,8 @@ use super::keys::{EVERY_EVENT, tag_bits, type_bits};
 use crate::extent::Span;
 use crate::{EventType, Query, ReadOptions, Tag};
 
-/// Events of one type (`None` for any) that carry all of the tags. A query is a list of alternatives.
-/// Callers handle [`Query::all`], which has none, separately.
+/// Events of one type (`None` for any) that carry all of the tags. A query is a list of
+/// alternatives. [`Query::all`] has none, so callers handle it separately.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alternative<'q> {
     pub(super) event_type: Option<&'q EventType>,
@@ -26,7 +26,8 @@ pub(super) fn alternatives(query: &Query) -> impl Iterator<Item = Alternative<'_
     })
 }
 
-/// Index keys that an event must have all of: one for each tag, all with the same type.
+/// A set of index keys that selects the events that have all of them. It has one key for each tag,
+/// all with the same type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conjunction<'q> {
     tags: &'q [Tag],
@@ -34,12 +35,13 @@ pub(super) struct Conjunction<'q> {
 }
 
 impl<'q> Conjunction<'q> {
-    /// Selects events with these tags, or any tags if empty, and a type with these bits.
+    /// Selects the events whose type has these bits and that carry all of `tags`, which may be
+    /// empty.
     pub(super) fn new(tags: &'q [Tag], type_bits: i64) -> Self {
         Self { tags, type_bits }
     }
 
-    /// Selects events with these tags, or any tags if empty, and this type.
+    /// Selects the events of this type that carry all of `tags`, which may be empty.
     pub(super) fn typed(tags: &'q [Tag], event_type: &EventType) -> Self {
         Self::new(tags, type_bits(event_type.as_str()))
     }
@@ -99,7 +101,7 @@ impl Bounds {
 
     /// Whether the range contains no position.
     pub(super) fn is_empty(self) -> bool {
-        // Both ends may be i64::MAX.
+        // Saturating, because both ends may be i64::MAX.
         self.above.saturating_add(1) >= self.below
     }
 

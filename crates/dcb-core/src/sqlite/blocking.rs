@@ -309,10 +309,12 @@ impl SqliteStore {
     /// Deletes all events, tracked positions and commands. The next event gets position 1. Use it in
     /// tests and demonstrations.
     ///
-    /// Each append of any process comes entirely before or after it. A read that has started may still
-    /// return deleted events. A later call with an old `after` fails with [`Error::AfterBeyondHead`].
-    /// Checkpoints of stored projections stay, because their tables do. A projection fails with the
-    /// same error and has to be rebuilt.
+    /// Every append of any process is committed either before or after the log is cleared. A read
+    /// that has started may still return deleted events. A later call with an old `after` fails
+    /// with [`Error::AfterBeyondHead`] until the new log has grown to that position.
+    ///
+    /// The tables and checkpoints of stored projections stay, so rebuild all projections. Until the
+    /// log has grown to its checkpoint, a projection that is not rebuilt fails with the same error.
     ///
     /// # Errors
     /// [`Error::Timeout`] if another process holds the write lock for too long;

@@ -23,7 +23,7 @@ use super::{Config, schema, session};
 use crate::{Event, Position, Query, ReadOptions};
 
 const EVENTS: i64 = 1_000_000;
-/// A tag of every tenth event, of all three types.
+/// A tag of every tenth event. These events have all three types.
 const HOT: &str = "hot";
 /// A tag of ten events without [`HOT`].
 const COLD: &str = "cold:7";
@@ -50,7 +50,7 @@ fn load() -> Connection {
     let mut insert_tag = connection.prepare(INSERT_TAG).unwrap();
     for number in 1..=EVENTS {
         let event = Event::builder(format!("Type{}", number % 3))
-            // A prime factor, so that events with the same tag are far apart.
+            // The factor shuffles the values. It is prime, so each value still occurs ten times.
             .tag_pair("cold", number * 7919 % 100_000)
             .tags((number % 10 == 0).then_some(HOT));
         let event = event.build().unwrap();
@@ -112,7 +112,7 @@ fn cost(connection: &Connection, condition: &Condition) -> i32 {
 }
 
 fn conditions() -> Vec<Condition> {
-    // `after` close to the end of the log, close to its start, and none.
+    // Values of `after`: close to the end of the log, close to its start, and 0 for no `after`.
     let (near, far, none) = (EVENTS - 1000, 1000, 0);
     let condition = |name, (types, tags): (&[&str], &[&str]), after, conflicts| Condition {
         name,
@@ -144,8 +144,8 @@ fn conditions() -> Vec<Condition> {
     ]
 }
 
-/// A search for two cold tags visits at most ten events. No other condition may take more than twice
-/// its steps.
+/// The measure is a search for two cold tags, which visits at most ten events. No other condition
+/// may take more than twice as many steps.
 #[test]
 fn condition_on_hot_tag_costs_no_more_than_on_cold_tag() {
     let million = million();
@@ -220,8 +220,8 @@ fn read(connection: &Connection, query: &Query, options: ReadOptions, limit: usi
 #[test]
 fn limited_read_stops_at_its_limit() {
     const LIMIT: usize = 10;
-    /// 70 steps for each event, and 6 for each of the 4 positions that are fetched ahead for each of
-    /// three types.
+    /// 70 steps for each event, and 6 steps for each position that is fetched ahead: 4 positions
+    /// for each of the three types.
     const STEPS: i32 = 70 * LIMIT as i32 + 3 * 4 * 6;
     let million = million();
     let middle = Position::new(EVENTS.unsigned_abs() / 2);

@@ -29,7 +29,8 @@ pub(super) fn leaves_commit_unknown(error: &Sqlite) -> bool {
     )
 }
 
-/// The error of a statement without effect. Don't use it for a COMMIT with an unknown outcome.
+/// The store's error for a statement that had no effect. Don't use it for a COMMIT whose outcome is
+/// unknown.
 pub(super) fn error(error: &Sqlite) -> Error {
     let cannot_be_reached = matches!(
         error.sqlite_error_code(),

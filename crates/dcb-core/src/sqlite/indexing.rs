@@ -14,12 +14,13 @@ use super::snapshot::Snapshot;
 use super::statements::{INSERT_TAG, SET_INDEX_END};
 use super::unindexed_keys::Generation;
 
-/// The number of keys that a batch moves for each key that it adds. So while a run is in progress, at
-/// most a quarter as many new keys accumulate as it moves.
+/// The number of keys that a batch moves for each key that it adds. So the number of new keys that
+/// accumulate during a run is at most a quarter of the number of keys that it moves.
 const MOVED_PER_NEW_KEY: usize = 4;
 
-/// A run in progress: it moves all keys of a generation up to a position. If the index or the log
-/// changes in between, there is a new generation, and the run is abandoned.
+/// A run in progress. It moves all keys of a generation up to a position. If another process
+/// advances the index or the log is emptied, a new generation replaces this one, and the run is
+/// abandoned.
 #[derive(Clone, Debug)]
 pub(super) struct IndexingRun {
     generation: Arc<Generation>,
@@ -28,7 +29,8 @@ pub(super) struct IndexingRun {
     next: (i64, i64),
 }
 
-/// Moves a slice in the snapshot's transaction, and returns the run to continue with the next batch.
+/// Moves a slice in the snapshot's transaction. Returns the run that the next batch has to
+/// continue, if any.
 ///
 /// A run starts when more than `limit` keys are in memory.
 pub(super) fn move_slice(
@@ -50,7 +52,7 @@ pub(super) fn move_slice(
     for pair in &pairs {
         insert.execute(*pair)?;
     }
-    // A full slice may not be the last one.
+    // After a full slice, there may be more keys to move.
     if let Some(&(key, position)) = pairs.last()
         && pairs.len() == count
     {
@@ -75,7 +77,8 @@ fn start(generation: &Arc<Generation>, limit: usize) -> Option<IndexingRun> {
 }
 
 impl IndexingRun {
-    /// The next pairs, at most `count`. Keys of events after the start of the run wait for the next.
+    /// The next pairs, at most `count`. Keys of events that were appended after the start of this
+    /// run wait for the next run.
     fn slice(&self, count: usize) -> Vec<(i64, i64)> {
         let committed = self.generation.read();
         let rest = committed.keys.from(self.next);

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A mask for the bits of the type. The other bits belong to the tag.
 pub(super) const TYPE_BITS: i64 = (1 << 24) - 1;
 
-/// A tag under which the index has every event, to search by type alone. It can't clash with a real
-/// tag, which is never empty.
+/// The index has every event under this tag too, for searches by type alone. It differs from every
+/// real tag, because a real tag is never empty.
 pub(super) const EVERY_EVENT: &str = "";
 
 /// The smallest key of a tag. Its largest key is `tag_bits(tag) | TYPE_BITS`.

@@ -35,7 +35,7 @@ impl Log {
         // Readers open the path later, when the working directory may have changed.
         config.path = config.path.as_deref().map(absolute).transpose()?;
         let writer = Writer::open(&config)?;
-        // Before any reader opens the file, because readers can't create tables.
+        // Create the tables before any reader opens the file, because readers can't create them.
         schema::ensure(writer.connection(), &config)?;
         Ok(Self {
             counters: Counters::default(),
@@ -58,7 +58,7 @@ impl Log {
             Some(writer) => writer.commit(batch, &self.unindexed_keys, &self.counters)?,
             None => return Err(CommitError::Failed(Error::Closed)),
         };
-        // After the lock is released: readers of a log in memory take the same lock.
+        // Announce after the lock is released: readers of a log in memory take the same lock.
         self.signal.announce();
         Ok(verdicts)
     }
@@ -73,7 +73,7 @@ impl Log {
         Ok(())
     }
 
-    /// Calls `work` with a reader's connection, or with the only one of a log in memory.
+    /// Calls `work` with a reader's connection. A log in memory has only one connection.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
@@ -96,7 +96,7 @@ impl Log {
     }
 
     pub(super) fn health(&self) -> Result<Health, Error> {
-        // A read first, to test a reader's connection too.
+        // Read first, to test a reader's connection too.
         self.read(|connection| super::read::head(connection).map_err(|failed| error(&failed)))?;
         self.with_writer(|connection| {
             let mode: rusqlite::Result<String> =

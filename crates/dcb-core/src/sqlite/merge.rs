@@ -130,7 +130,7 @@ impl<'q> Cursor<'q> {
         while self.buffer.front().is_some_and(is_passed) {
             self.buffer.pop_front();
         }
-        // With a filled buffer, `remaining` already starts after its last position.
+        // If the buffer is not empty, `remaining` already starts after its last position.
         if self.buffer.is_empty() {
             self.remaining = self.remaining.past(position);
         }
@@ -154,7 +154,7 @@ impl<'q> Cursor<'q> {
             self.exhausted = self.buffer.len() < self.chunk_size;
             self.chunk_size = (self.chunk_size * CHUNK_GROWTH).min(LAST_CHUNK);
         } else {
-            // An intersection is found one position at a time.
+            // The search for common positions of several keys finds one position at a time.
             let next = index.first_common_position(self.conjunction, self.remaining)?;
             self.buffer.extend(next);
             self.exhausted = self.buffer.is_empty();

@@ -2,9 +2,9 @@
 //!
 //! The log up to a position never changes, so a position identifies a snapshot: every page ends at
 //! the head that the first page saw, and no transaction stays open between pages. The exception is
-//! `clear`, which empties the log; a later page then fails with [`Error::AfterBeyondHead`]. The
-//! conformance cases in `src/conformance/stream.rs` and `tests/it/backends/clearing.rs` fail without
-//! this.
+//! `clear`, which empties the log; a later page then fails with [`Error::AfterBeyondHead`] if the
+//! log is still shorter than the snapshot. The conformance cases in `src/conformance/stream.rs` and
+//! `tests/it/backends/clearing.rs` fail without this.
 
 use std::ops::ControlFlow;
 
@@ -111,8 +111,8 @@ impl Pages {
         Ok(page.events)
     }
 
-    /// Checks the head that a page saw. The first page's is the head of the snapshot. A smaller one
-    /// later means that the log was emptied or replaced by an older copy.
+    /// Checks the head that a page saw. The head of the first page is the head of the snapshot. If
+    /// a later page sees a smaller head, the log was emptied or replaced by an older copy.
     fn check_head(&mut self, head: Option<Position>) -> Result<(), Error> {
         match self.snapshot_head {
             None => {

@@ -57,8 +57,8 @@ struct State<H> {
 }
 
 impl<H: Handler> SqliteReadModel<H> {
-    /// Creates the read model `name`, 1 to 255 characters, with tables and checkpoint in the file of
-    /// `config`.
+    /// Creates the read model `name`, whose tables and checkpoint are in the file of `config`. A
+    /// name has 1 to 255 characters.
     ///
     /// It uses only [`Config::path`], [`Config::synchronous`] and [`Config::query_timeout`], which
     /// limits the wait for other writers of the file.
@@ -116,7 +116,7 @@ impl<H: Handler> State<H> {
             none => none.insert(open(&self.config).map_err(|failed| error(&failed))?),
         };
         let transaction = connection
-            // IMMEDIATE, because a transaction that reads first may fail to get the write lock
+            // Take the write lock now, because a transaction that reads first may fail to get it
             // later.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|failed| error(&failed))?;

@@ -36,7 +36,8 @@ impl Readers {
         config: &Config,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // `Lent` before the open: if opening fails or panics, its drop releases the slot.
+        // Create `Lent` before opening a connection: if that fails or panics, dropping it releases
+        // the slot.
         let mut lent = Lent {
             connection: self.take(config)?,
             readers: self,
@@ -60,7 +61,7 @@ impl Readers {
             if let Some(connection) = state.idle.pop() {
                 return Ok(Some(connection));
             }
-            // At least one, or reads would wait forever.
+            // Allow at least one connection, or reads would wait forever.
             if state.open < config.read_connections.max(1) {
                 state.open += 1;
                 return Ok(None);
@@ -101,7 +102,8 @@ impl Readers {
     }
 }
 
-/// A lent connection, or the slot of one that is still to be opened. Returned on drop.
+/// A lent connection, or a slot for a connection that is not open yet. Dropping it returns it to
+/// the pool.
 struct Lent<'r> {
     readers: &'r Readers,
     connection: Option<Connection>,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::{Append, Appended, Error};
 
-/// A queued append. Every event has an id.
+/// A queued append, with an id for every event.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) append: Append,
