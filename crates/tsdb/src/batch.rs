@@ -111,7 +111,8 @@ impl Batch {
         Self::default()
     }
 
-    /// Creates an empty batch for `db`. The caller may add series with known cells of `db`.
+    /// Creates an empty batch for `db`. The caller may add series together with their cells in
+    /// `db`.
     pub(crate) fn for_db(db: &Arc<Inner>) -> Self {
         Self {
             db: Arc::downgrade(db),

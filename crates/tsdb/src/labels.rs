@@ -22,8 +22,8 @@ pub struct Label<'a> {
 
 /// A set of labels, sorted by name. It identifies a series.
 ///
-/// Clones share the text. The hash is computed once, when the set is built. So two different sets
-/// almost always differ in one comparison of integers.
+/// Clones share the text. The hash is computed once, when the set is built. So one comparison of
+/// integers almost always tells two different sets apart.
 #[derive(Clone)]
 pub struct Labels {
     hash: u64,

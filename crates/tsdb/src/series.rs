@@ -5,8 +5,8 @@ use crate::db::Db;
 use crate::series_cell::SeriesCell;
 use crate::{Error, Labels, Sample};
 
-/// A write handle to one series. This is the cheapest way to write: it needs no lookup, and contends
-/// only with users of the same series.
+/// A write handle to one series. This is the cheapest way to write: it usually needs no lookup, and
+/// no lock that other series share, except the brief one of a log buffer.
 ///
 /// A series ends when its last sample is deleted or outlives retention. The next write through the
 /// handle begins it again. Clones are cheap, so give each thread its own.
@@ -65,10 +65,10 @@ impl Series {
         self.append_batch(std::slice::from_ref(&sample))
     }
 
-    /// Writes samples, all or none.
+    /// Writes either all of the samples or none.
     ///
     /// # Errors
-    /// If the options refuse samples, the error of the first one refused: [`Error::OutOfOrder`],
+    /// If the options refuse samples, the error of the first refused sample: [`Error::OutOfOrder`],
     /// [`Error::BeyondRetention`] or [`Error::DuplicateTimestamp`]. Otherwise
     /// [`Error::MemoryFull`], [`Error::TooManySeries`], [`Error::DiskFull`], [`Error::Storage`],
     /// [`Error::NotDurable`] or [`Error::Closed`], as in [`Series::append`].

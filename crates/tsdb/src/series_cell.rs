@@ -8,9 +8,9 @@ use crate::sync::Mutex;
 /// A series, shared by its shard, the index, write handles and readers: an immutable key and
 /// labels, and the samples behind a lock.
 ///
-/// A writer with a handle takes only this lock, so it never contends with writers of other series.
-/// That matters: a shard lock that two threads take alternately costs each of them as much as the
-/// rest of the write.
+/// A writer with a handle takes this lock, but not that of the shard, which writers of other series
+/// share. That matters: a shard lock that two threads take alternately costs each of them as much
+/// as the rest of the write.
 #[derive(Debug)]
 pub(crate) struct SeriesCell {
     pub(crate) key: Key,

@@ -19,7 +19,7 @@ pub(super) trait Accumulate: Default {
     fn is_empty(&self) -> bool;
 }
 
-/// For sum, mean and count.
+/// The state for sum, mean and count.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) count: u64,
@@ -63,7 +63,7 @@ impl Accumulate for Sums {
     }
 }
 
-/// For minimum and maximum.
+/// The state for minimum and maximum.
 pub(super) struct Extremes {
     /// Whether there was a value, NaN included.
     any: bool,
@@ -135,7 +135,7 @@ impl Accumulate for Extremes {
     }
 }
 
-/// For first, last and delta.
+/// The state for first, last and delta.
 #[derive(Default)]
 pub(super) struct Ends {
     count: u64,
@@ -175,8 +175,8 @@ impl Accumulate for Ends {
         let first = values.iter().position(|value| !is_stale(*value));
         let last = values.iter().rposition(|value| !is_stale(*value));
         if let (Some(first), Some(last)) = (first, last) {
-            // The count includes stale markers between the two. It need only tell zero, one and
-            // more apart.
+            // The count includes stale markers between the two. That does no harm, because only
+            // zero, one or more matters.
             self.add(1 + (last - first) as u64, values[first], values[last]);
         }
     }
@@ -186,7 +186,7 @@ impl Accumulate for Ends {
     }
 }
 
-/// For increase and rate: the growth of a counter, and its time span.
+/// The state for increase and rate: the growth of a counter, and its time span.
 #[derive(Default)]
 pub(super) struct Changes {
     increase: f64,

@@ -64,8 +64,8 @@ impl Span {
         }
     }
 
-    /// Returns `true` if a timestamp not before the start is in the span. The span that ends at
-    /// `i64::MAX` includes it, because no other span can.
+    /// Returns `true` if the span contains `timestamp_ms`, which must not be before its start. A
+    /// span that ends at `i64::MAX` includes its end, because no other span can.
     fn holds(self, timestamp_ms: i64) -> bool {
         timestamp_ms < self.end_ms || self.end_ms == i64::MAX
     }
@@ -110,7 +110,7 @@ fn spans<A: Accumulate>(
                 while let Some(first) = times.first() {
                     let begins = current.enter(*first, step_ms, &mut out, &finish);
                     let count = split(times, current.span, size);
-                    // Don't learn from other spans: the end of a frame may have cut them short.
+                    // Take no guess from other spans: the end of a frame may have cut them short.
                     if begins && count < times.len() {
                         size = count;
                     }

@@ -1,8 +1,9 @@
 use super::accumulate::Accumulate;
 use crate::is_stale;
 
-/// For the standard deviation: the mean and the squared distance from it, combined part by part
-/// (Chan, Golub, LeVeque 1979). Unlike a sum of squares, this keeps its precision for large values.
+/// The state for the standard deviation: the mean, and the sum of the squared distances from it.
+/// The parts are combined with the formula of Chan, Golub and LeVeque (1979). Unlike a sum of the
+/// squared values, this keeps its precision for large values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Moments {
     count: f64,

@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use super::accumulate::Accumulate;
 use crate::is_stale;
 
-/// For quantiles: all values.
+/// The state for quantiles: all values.
 #[derive(Default)]
 pub(super) struct Values(Vec<f64>);
 

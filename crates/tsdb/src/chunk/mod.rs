@@ -1,8 +1,7 @@
 //! Compression of samples, as pure functions over bytes.
 //!
-//! Invariant: each value comes back bit for bit. The encoder decodes every decimal again, and
-//! stores a value that differs in any bit without conversion. `tests/it/codecs.rs` fails without
-//! this check.
+//! Invariant: each value comes back bit for bit. The encoder decodes every decimal again. If a bit
+//! differs, it stores the bits of the value instead. `tests/it/codecs.rs` fails without this check.
 //!
 //! A block is a sequence of frames of up to 128 samples. A frame:
 //!

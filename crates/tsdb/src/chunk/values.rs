@@ -53,7 +53,7 @@ impl ExponentCache {
             return Some(found);
         }
         if self.pause > 0 {
-            // The frame is stored by its bits, without a search.
+            // Store the bits of the values, without a search.
             self.pause -= 1;
             return None;
         }

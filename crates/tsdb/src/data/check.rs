@@ -46,8 +46,8 @@ impl SeriesData {
     }
 
     fn contains(&self, timestamp_ms: i64) -> bool {
-        // `DuplicatePolicy::Reject`, the only caller's policy, merges late samples at once. So no
-        // late sample is pending.
+        // Called only with `DuplicatePolicy::Reject`, which merges late samples at once. So no late
+        // sample is pending.
         let found = self.snapshot_merged(timestamp_ms, timestamp_ms);
         Cursor::new(found).next_block().is_some()
     }

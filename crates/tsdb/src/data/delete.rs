@@ -14,7 +14,7 @@ impl SeriesData {
         }
         self.merge_late();
         let before = self.count();
-        // Backwards, because replacing a block may change the number of blocks after it.
+        // Go backwards, because a replacement may shift the indexes of the blocks after it.
         for index in (0..self.blocks.len()).rev() {
             if let Some(kept) = kept(&self.blocks[index], &range) {
                 self.replace_block(index, &kept);

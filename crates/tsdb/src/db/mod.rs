@@ -1,7 +1,7 @@
 //! The database: a table of series in shards, an index over their labels, and optionally a log.
 //!
 //! Invariant: locks are taken in the order shard, series, index. A write to a series that a handle
-//! or a batch knows takes the lock of the series alone. Only a snapshot of the log holds several
+//! or a batch knows takes only the second of these. Only a snapshot of the log holds several
 //! series locks at once, all in one shard that it has locked. `tests/model` deadlocks with another
 //! order.
 //!
@@ -43,8 +43,8 @@ use usage::Usage;
 /// A time-series database in memory.
 ///
 /// Clones share the same data, and every method may be called from any thread. Writers of different
-/// series never wait for each other if they use handles ([`Series`]), and rarely otherwise. Readers
-/// share or copy compressed blocks under a short lock, and decode without one.
+/// series rarely wait for each other, most rarely with handles ([`Series`]). Readers share or copy
+/// compressed blocks under a short lock, and decode without one.
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
@@ -92,7 +92,7 @@ impl Db {
         }
     }
 
-    /// Creates an empty batch for this database. The caller may add series with known cells to it.
+    /// Creates an empty batch for this database. The caller may add series with their cells.
     pub(crate) fn batch(&self) -> Batch {
         Batch::for_db(&self.inner)
     }

@@ -47,7 +47,7 @@ impl Clock {
     }
 
     /// Returns the last result of [`oldest_ms`](Self::oldest_ms), without a system call. A write
-    /// that allocates renews it, so it is at most some writes old.
+    /// that allocates memory reads the clock again, so the result is at most some writes old.
     #[inline]
     pub(super) fn recent_oldest_ms(&self) -> i64 {
         self.oldest_ms.load(Ordering::Relaxed)
@@ -168,7 +168,7 @@ impl Inner {
     fn prune(&self, mut dead: impl FnMut(i64, usize) -> bool, deleted: &mut Deleted) {
         for index in 0..SHARDS {
             let mut shard = self.lock_shard(index);
-            // A copy, because ending a series changes the shard's table.
+            // Copy the list, because ending a series changes the shard's table.
             let all: Vec<_> = shard.series().cloned().collect();
             for cell in all {
                 let mut data = cell.data.lock();

@@ -68,7 +68,7 @@ impl Usage {
     /// Counts a change of the bytes of a series' samples.
     pub(super) fn resize(&self, before: usize, after: usize) {
         if before != after {
-            // Wrapping, so that one addition serves growth and shrinkage.
+            // Let the sum wrap, so that one addition serves both growth and shrinkage.
             self.sample_bytes
                 .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         }

@@ -36,8 +36,7 @@ impl Index {
     pub(crate) fn insert(&mut self, cell: Arc<SeriesCell>) {
         let ordinal = cell.key.ordinal();
         for label in &cell.labels {
-            // Try `get_mut` before `entry`: the name is usually there, and `entry` would allocate
-            // it.
+            // Try `get_mut` before `entry`: `entry` would copy the name, which is usually there.
             let values = match self.names.get_mut(label.name) {
                 Some(values) => values,
                 None => self.names.entry(label.name.into()).or_default(),

@@ -1,8 +1,8 @@
 use roaring::RoaringBitmap;
 
 /// The ordinals of the series that have a label; at least one. Most labels of a large index occur
-/// in a single series. Bitmaps for those would take most of the memory of the index, so they use
-/// `One`.
+/// in a single series. A bitmap for each of these would take most of the index's memory, so `One`
+/// stores the single ordinal.
 #[derive(Clone, Debug)]
 pub(super) enum Postings {
     One(u32),

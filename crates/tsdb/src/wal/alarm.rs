@@ -34,7 +34,7 @@ impl Alarm {
     /// stopped.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut signal = self.signal.lock();
-        // No loop: a spurious wake-up only makes the thread look for work early.
+        // This needs no loop: a spurious wake-up only makes the thread look for work early.
         if !signal.due && !signal.stopped {
             match timeout {
                 Some(timeout) => drop(self.changed.wait_for(&mut signal, timeout)),

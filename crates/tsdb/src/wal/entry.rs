@@ -1,4 +1,4 @@
-//! The entries of a frame: changes of the database.
+//! The entries of a frame: changes to the database.
 
 use super::run::{self, MAX_RUN};
 use super::varint::{self, take as take_varint, unzigzag, zigzag};
@@ -26,7 +26,7 @@ const METRIC_KINDS: [MetricKind; 5] = [
     MetricKind::Summary,
 ];
 
-/// One change of the database.
+/// One change to the database.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
     /// A series begins.

@@ -43,12 +43,12 @@ const UNSYNCED_INTERVAL: Duration = Duration::from_secs(1);
 /// The states of the log.
 mod state {
     pub(super) const WORKING: u8 = 0;
-    /// The last flush failed. The log refuses writes until one succeeds.
+    /// The last flush failed. The log refuses writes until a flush succeeds.
     pub(super) const FAILING: u8 = 1;
     pub(super) const CLOSED: u8 = 2;
 }
 
-/// The demands, in ascending order.
+/// The demands on a writer, in ascending order.
 mod demand {
     use super::FlushDemand;
 
@@ -223,7 +223,7 @@ impl Log {
     /// Flushes at the interval of the durability mode, until [`Log::stop`].
     pub(crate) fn run_flushes(&self) {
         while self.core.flushes.wait(self.core.interval()) {
-            // `flush` has recorded a failure in the state. It makes the next wait a retry interval.
+            // Ignore a failure: `flush` records it in the state, and then the next wait is `RETRY`.
             let _ = self.core.flush();
         }
     }
@@ -296,7 +296,7 @@ impl Core {
                 (state::WORKING, state::FAILING)
             }
         };
-        // Compare before the change, because `CLOSED` must stay.
+        // Use `compare_exchange`, because `CLOSED` must stay.
         let changed = self
             .state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);

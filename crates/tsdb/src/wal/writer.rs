@@ -72,7 +72,7 @@ impl Writer {
             storage,
             segment: Some(segment),
             next_number: start.number + 1,
-            // Set when the first segment ends.
+            // This is set when the first segment ends.
             previous_end: 0,
             syncs: options.durability != Durability::Unsynced,
             segment_bytes: options.segment_bytes,
@@ -153,12 +153,13 @@ impl Writer {
 
     fn begin_segment(&mut self) -> Result<Segment, StorageFailure> {
         let segment = Segment::begin(&*self.storage, self.next_number, self.previous_end)?;
-        // Count only after success: the numbers must have no gap, and a retry replaces the file.
+        // Increment only after success: the numbers must have no gap, and a retry replaces the
+        // file.
         self.next_number += 1;
         Ok(segment)
     }
 
-    /// Ends a segment durably.
+    /// Makes a segment durable and ends it.
     fn retire(&mut self, mut segment: Segment) -> Result<(), StorageFailure> {
         // The next header declares these bytes valid, so a crash must not lose them.
         self.confirm(&mut segment)?;
