@@ -1,7 +1,7 @@
 //! Single connections, and the facts that a server reports about itself.
 //!
-//! There is no pool: a connection belongs to the runtime that opened it, and the tests that share a server
-//! each have their own runtime.
+//! There is no pool: a connection belongs to the runtime that opened it, and the tests that share a
+//! server each have their own runtime.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn connect(url: &str) -> Result<PgConnection, Refusal> {
     }
 }
 
-/// Runs one statement on a new connection. `sql` holds no text from outside this crate.
+/// Runs one statement on a new connection. `sql` must not contain text from outside this crate.
 pub(crate) async fn execute(url: &str, sql: String) -> Result<(), Refusal> {
     let mut connection = connect(url).await?;
     sqlx::raw_sql(AssertSqlSafe(sql))
@@ -97,8 +97,8 @@ impl Facts {
         Ok(Self { version, settings })
     }
 
-    /// Durable if no setting that protects a commit is off. `synchronous_commit` has stronger values than
-    /// `on`, and `local` still waits for the local disk.
+    /// Durable unless one of the settings that protect a commit is `off`. Every other value of
+    /// `synchronous_commit`, even `local`, waits at least for the local disk.
     pub(crate) fn durability(&self) -> Durability {
         if self.settings.iter().any(|(_, value)| value == "off") {
             Durability::Relaxed

@@ -15,11 +15,11 @@ use crate::{Error, LocalPostgres, connection, url};
 const LONGEST_NAME: usize = 63;
 const OBJECT_IN_USE: &str = "55006";
 
-/// A database that is dropped with its value. The drop closes all connections to it and blocks its thread
-/// for about 20 ms.
+/// A database on a server. Dropping the value drops the database: this closes all connections to it
+/// and blocks the thread for about 20 ms.
 ///
-/// A process that is killed leaves its databases on a server behind `DATABASE_URL`. Their names begin with
-/// `local_postgres_`.
+/// If a process is killed, its databases stay on a server behind `DATABASE_URL`. Their names begin
+/// with `local_postgres_`.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -98,8 +98,8 @@ impl Drop for Database {
     }
 }
 
-/// A name of lower-case letters, digits and `_`, which needs no quotes. A process id and a time in
-/// nanoseconds make it unique among the processes and hosts that share a server.
+/// A name of lower-case letters, digits and `_`, which needs no quotes. The process id, a counter
+/// and the time in nanoseconds make it unique among the processes and hosts that share a server.
 fn unique_name(hint: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Errors, and what the caller does next.
+//! The errors of this crate, with what the caller can do next.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::Source;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// `POSTGRES_SOURCE` is not one of the four sources: correct or unset it.
+    /// `POSTGRES_SOURCE` names none of the four sources: correct or unset the variable.
     #[error(
         "POSTGRES_SOURCE is {value:?}: set it to url, installed, container or download, or unset it"
     )]
@@ -16,8 +16,8 @@ pub enum Error {
         /// The value found.
         value: String,
     },
-    /// A setting of [`Options::settings`](crate::Options::settings) cannot be written to postgresql.conf:
-    /// correct it.
+    /// A setting of [`Options::settings`](crate::Options::settings) cannot be written to
+    /// postgresql.conf: correct the setting.
     #[error("setting {name:?} cannot be written to postgresql.conf: {reason}")]
     BadSetting {
         /// The setting as given.
@@ -25,8 +25,8 @@ pub enum Error {
         /// What is wrong with its name or value.
         reason: &'static str,
     },
-    /// The source that was forced by [`Options::source`](crate::Options::source), `POSTGRES_SOURCE` or
-    /// `DATABASE_URL` gives no server: repair it or choose another one.
+    /// The source that was forced by [`Options::source`](crate::Options::source), `POSTGRES_SOURCE`
+    /// or `DATABASE_URL` gives no server: repair that source or choose another one.
     #[error("no PostgreSQL: {0}")]
     Unavailable(Missing),
     /// All four sources failed: provide any one of them.
@@ -36,7 +36,7 @@ pub enum Error {
         missing: Vec<Missing>,
     },
     /// This crate did not start the server, so it neither kills nor restarts it. Set
-    /// `POSTGRES_SOURCE=installed` or `download` for tests that need this.
+    /// `POSTGRES_SOURCE=installed` or `download` for tests that need a kill or a restart.
     #[error("a server from {from} can neither be killed nor restarted; use installed or download")]
     NotOurs {
         /// The server's source.
@@ -78,7 +78,7 @@ pub struct Missing {
     pub from: Source,
     /// The reason, in words.
     pub reason: String,
-    /// True if the source exists and its server did not start, false if there is nothing to start.
+    /// True if the source exists but its server did not start; false if there is nothing to start.
     pub failed: bool,
 }
 

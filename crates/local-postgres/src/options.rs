@@ -1,4 +1,4 @@
-//! Options of a caller.
+//! The options of a server.
 
 use std::{env, fmt};
 
@@ -7,14 +7,15 @@ use crate::Error;
 /// The server that a caller wants. The default is durable, from the first source that works.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The only source to try. With `None`, `POSTGRES_SOURCE` decides; without it, the sources are tried in
+    /// The only source to try. If it is `None`, `POSTGRES_SOURCE` names the only source. If that is
+    /// not set either, a set `DATABASE_URL` is the only source; otherwise the sources are tried in
     /// the order of [`Source`].
     pub source: Option<Source>,
-    /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own settings;
-    /// [`LocalPostgres::durability`](crate::LocalPostgres::durability) returns them.
+    /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own
+    /// settings; [`LocalPostgres::durability`](crate::LocalPostgres::durability) returns them.
     pub durability: Durability,
-    /// Further lines for postgresql.conf, such as `("max_connections", "500")`. They override the lines that
-    /// this crate writes. A server behind `DATABASE_URL` does not get them.
+    /// Further lines for postgresql.conf, such as `("max_connections", "500")`. They override the
+    /// lines that this crate writes. A server behind `DATABASE_URL` does not get them.
     pub settings: Vec<(String, String)>,
 }
 
@@ -83,8 +84,8 @@ impl fmt::Display for Source {
 }
 
 impl Options {
-    /// The lines for postgresql.conf: enough connections for a hundred callers on several pools, the
-    /// settings of the durability, then the caller's settings. The last line of a name wins.
+    /// The lines for postgresql.conf: enough connections for a hundred callers on several pools,
+    /// the durability settings, then the caller's settings. The last line for a name wins.
     pub(crate) fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
         let mut lines = vec![("max_connections".to_owned(), "300".to_owned())];
         if self.durability == Durability::Relaxed {
@@ -98,7 +99,7 @@ impl Options {
     }
 }
 
-/// The settings without which an acknowledged commit can be lost or torn.
+/// The settings that keep an acknowledged commit from being lost or torn.
 pub(crate) const DURABILITY_SETTINGS: [&str; 3] =
     ["fsync", "synchronous_commit", "full_page_writes"];
 

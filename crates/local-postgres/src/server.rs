@@ -1,4 +1,4 @@
-//! A PostgreSQL server that lives as long as its value.
+//! A PostgreSQL server that ends when its value is dropped.
 
 use std::{
     fmt,
@@ -12,14 +12,15 @@ use crate::{
     source::{self, Found, Server},
 };
 
-/// A PostgreSQL server. Dropping it ends the server and removes everything it wrote. The same happens if the
-/// process ends without dropping it, by Ctrl-C, a panic or kill -9. A server behind `DATABASE_URL` keeps
-/// running.
+/// A PostgreSQL server. Dropping it ends the server and removes everything it wrote. The same
+/// happens if the process ends without dropping it, by Ctrl-C, a panic or kill -9. A server behind
+/// `DATABASE_URL` keeps running.
 ///
-/// Other users of this machine can connect to the server: it listens on the loopback interface and asks for
-/// no password. Put no secrets into it.
+/// Other users of this machine can connect to the server: it listens on the loopback interface and
+/// asks for no password. A container has a fixed, well-known password, and its port may be open to
+/// other hosts. Put no secrets into the server.
 ///
-/// The drop blocks its thread for about 50 ms; a container's drop takes about a second.
+/// Dropping the value blocks the thread for about 50 ms; a container's drop takes about a second.
 pub struct LocalPostgres {
     source: Source,
     url: String,
@@ -30,12 +31,13 @@ pub struct LocalPostgres {
 }
 
 impl LocalPostgres {
-    /// Finds or starts a server, and prints one line about it on standard error. Takes about 0.6 s with
-    /// installed binaries; the first download or image takes as long as the network needs.
+    /// Finds or starts a server, and prints one line about it on standard error. Takes about 0.6 s
+    /// with installed binaries; the first download or image takes as long as the network needs.
     ///
     /// # Errors
-    /// [`Error::NoneAvailable`] lists why each source failed, [`Error::Unavailable`] why the forced source
-    /// did. [`Error::UnknownSource`] and [`Error::BadSetting`] report mistakes in the options.
+    /// [`Error::NoneAvailable`] lists why each source failed. [`Error::Unavailable`] says why the
+    /// forced source failed, or why the server that was found did not answer.
+    /// [`Error::UnknownSource`] and [`Error::BadSetting`] report mistakes in the options.
     pub async fn start(options: Options) -> Result<Self, Error> {
         options.server_settings()?;
         Self::of(source::find(&options).await?).await
@@ -67,14 +69,15 @@ impl LocalPostgres {
         })
     }
 
-    /// The maintenance database over TCP: `postgres://user@host:port/postgres`, or `DATABASE_URL`.
+    /// The URL of the maintenance database over TCP: `postgres://user@host:port/postgres`, or
+    /// `DATABASE_URL`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The maintenance database over a Unix socket, if the server has one on this machine. A socket saves
-    /// about 20 us per round trip.
+    /// The URL of the maintenance database over a Unix socket, if the server has one on this
+    /// machine. A socket saves about 20 us per round trip.
     #[must_use]
     pub fn socket_url(&self) -> Option<&str> {
         self.socket_url.as_deref()
@@ -92,25 +95,27 @@ impl LocalPostgres {
         &self.facts.version
     }
 
-    /// The durability that the server's settings had at the start, as it reported them. It may differ from
-    /// the options.
+    /// The durability that the server's settings had at the start, as it reported them. It may
+    /// differ from the options.
     #[must_use]
     pub fn durability(&self) -> Durability {
         self.facts.durability()
     }
 
-    /// The line that was printed: version, origin, durability.
+    /// The line that [`start`](Self::start) printed: version, origin, durability.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Starts a standby that streams from this server and answers reads. It has its own folder and ends with
-    /// its value. Takes about 1 s, and needs `pg_basebackup` beside the server's binaries.
+    /// Starts a standby that streams from this server and answers reads. The standby has its own
+    /// folder and ends when its value is dropped. Takes about 1 s, and needs `pg_basebackup` beside
+    /// the server's binaries.
     ///
     /// # Errors
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
-    /// [`Error::Standby`] with the reason.
+    /// [`Error::Standby`] if the standby does not start; [`Error::Unavailable`] if it then does not
+    /// answer.
     pub async fn start_standby(&self) -> Result<Self, Error> {
         let started = self.process()?.start_standby().await;
         let standby = started.map_err(|reason| Error::Standby { reason })?;
@@ -118,7 +123,7 @@ impl LocalPostgres {
         Self::of(Found::of_process(self.source, origin, standby)).await
     }
 
-    /// Creates an empty database with a unique name that begins with `hint`. About 20 ms.
+    /// Creates an empty database with a unique name that contains `hint`. Takes about 20 ms.
     ///
     /// # Errors
     /// [`Error::CreateDatabase`] with the server's answer.
@@ -138,8 +143,8 @@ impl LocalPostgres {
         Database::create(self, hint, Some(template)).await
     }
 
-    /// Kills the server and all its processes with SIGKILL, like a crash of the machine. Returns when they
-    /// are dead, after blocking the thread for some milliseconds. A server that is down stays down.
+    /// Kills the server and all its processes with SIGKILL, like a crash of the machine. Blocks the
+    /// thread for a few milliseconds, until they are dead. A server that is down stays down.
     ///
     /// The operating system keeps everything the server wrote, so this does not test fsync.
     ///
@@ -152,12 +157,13 @@ impl LocalPostgres {
         })
     }
 
-    /// Starts the server again on the same data and port. Returns when it accepts connections, after crash
-    /// recovery if it was killed. A running server is shut down first. Do not call it twice at the same time.
+    /// Starts the server again on the same data and port. Returns when it accepts connections,
+    /// after crash recovery if it was killed. A running server is shut down first. Do not call it
+    /// twice at the same time.
     ///
     /// # Errors
-    /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`]; [`Error::Restart`], with
-    /// the end of the server's log, if it does not start.
+    /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
+    /// [`Error::Restart`], with the end of the server's log, if it does not start.
     pub async fn restart(&self) -> Result<(), Error> {
         self.process()?
             .restart()

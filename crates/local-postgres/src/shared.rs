@@ -7,8 +7,8 @@ use crate::{Durability, Error, LocalPostgres, Options};
 /// This process's durable server. The first call starts it, and it lives as long as the process.
 ///
 /// # Errors
-/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The next call
-/// tries again.
+/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The
+/// next call tries again.
 pub async fn shared() -> Result<&'static LocalPostgres, Error> {
     shared_with(Durability::Durable).await
 }
@@ -16,8 +16,8 @@ pub async fn shared() -> Result<&'static LocalPostgres, Error> {
 /// This process's server with this durability. There is at most one for each durability.
 ///
 /// # Errors
-/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The next call
-/// tries again.
+/// The errors of [`LocalPostgres::start`]: no source gives a server, or the options are wrong. The
+/// next call tries again.
 pub async fn shared_with(durability: Durability) -> Result<&'static LocalPostgres, Error> {
     static DURABLE: OnceCell<LocalPostgres> = OnceCell::const_new();
     static RELAXED: OnceCell<LocalPostgres> = OnceCell::const_new();

@@ -1,4 +1,4 @@
-//! Connection URLs: for a server that this crate starts, and for another database of a server.
+//! Connection URLs for servers that this crate starts, and for other databases on a server.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub(crate) fn socket(folder: &Path, port: u16) -> String {
     format!("postgres://{USER}@localhost:{port}/postgres?host={folder}")
 }
 
-/// The same server, credentials and parameters with another database. A `dbname` parameter would override the
-/// path, so it is removed.
+/// Replaces the database in `url` and keeps the server, credentials and parameters. Removes a
+/// `dbname` parameter, which would override the path.
 pub(crate) fn with_database(url: &str, database: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let authority = base.find("://").map_or(0, |at| at + 3);
@@ -31,7 +31,7 @@ pub(crate) fn with_database(url: &str, database: &str) -> String {
     format!("{}/{database}{mark}{}", &base[..end], parameters.join("&"))
 }
 
-/// The URL without its user, password and parameters, so that it may be printed.
+/// The URL without its user, password and parameters, so that it can be printed safely.
 pub(crate) fn without_secrets(url: &str) -> String {
     let base = url.split_once('?').map_or(url, |(base, _)| base);
     let (scheme, rest) = base.split_once("://").unwrap_or(("postgres", base));

@@ -2,7 +2,7 @@
 
 use std::{fs, io, os::unix::process::CommandExt as _, path::Path, process::Command};
 
-/// An unprivileged user of this machine, or the caller itself.
+/// The user that runs a server: an unprivileged user of this machine, or the caller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account {
     /// The user and group to change to. `None` if the caller is not root.
@@ -33,8 +33,8 @@ impl Account {
             .map_or_else(|| rustix::process::geteuid().as_raw(), |(uid, _)| uid)
     }
 
-    /// A command that this account runs, in a folder that every user may enter. The standard library drops
-    /// root's supplementary groups together with its user id.
+    /// A command that runs as this account, in `/`, which every user may enter. When the standard
+    /// library changes the user, it also drops root's supplementary groups.
     pub(crate) fn command(self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir("/");

@@ -1,4 +1,4 @@
-//! A fresh data folder: `initdb`, then the settings.
+//! Creates data folders with `initdb` or `pg_basebackup`, and writes their settings.
 
 use std::{
     fmt::Write as _,
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{Durability, url::USER};
 
-/// Runs `initdb`, in about 0.4 s. Dropping the future kills it; if this process dies, the watchdog ends it.
+/// Runs `initdb`, which takes about 0.4 s. Dropping the future kills `initdb`; if this process
+/// dies, the watchdog ends `initdb`.
 pub(crate) async fn create(
     binaries: &Path,
     folder: &ServerFolder,
@@ -44,8 +45,9 @@ pub(crate) async fn create(
     ))
 }
 
-/// Copies the running server at `url`, so that a server on the copy follows it. Takes about half a second.
-/// Dropping the future kills it; if this process dies, the watchdog ends it.
+/// Copies the data of the running server at `url` with `pg_basebackup`, so that a server on the
+/// copy follows that server. Takes about half a second. Dropping the future kills `pg_basebackup`;
+/// if this process dies, the watchdog ends `pg_basebackup`.
 pub(crate) async fn copy(
     binaries: &Path,
     folder: &ServerFolder,
@@ -90,7 +92,8 @@ async fn run(program: Command, watchdog: &Watchdog) -> io::Result<Output> {
     Ok(output)
 }
 
-/// Appends to postgresql.conf, in which the last line of a name wins. Other settings keep initdb's defaults.
+/// Appends settings to postgresql.conf, where the last line for a name wins. Other settings keep
+/// initdb's defaults.
 pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) -> io::Result<()> {
     let sockets = if folder.holds_socket() {
         // The setting is a list, and an unquoted comma would end this element.
@@ -117,7 +120,7 @@ pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) ->
     file.write_all(lines.as_bytes())
 }
 
-/// The end of a server's output, on one line.
+/// The last four lines of a program's output, joined into one.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()

@@ -23,8 +23,9 @@ pub(crate) struct ServerFolder {
 }
 
 impl ServerFolder {
-    /// Creates a folder in `place` that only `account` may enter. The watchdog creates it, and removes it when
-    /// this process has ended, so this process cannot leave it behind at any moment.
+    /// Creates a folder in `place` that only `account` may enter. The watchdog creates the folder,
+    /// and removes it after this process has ended. So the folder is not left behind, whenever this
+    /// process ends.
     pub(crate) fn create(place: &Path, account: Account) -> io::Result<(Self, Watchdog)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -42,7 +43,7 @@ impl ServerFolder {
             }
             let lock = File::create(path.join(LOCK))?;
             lock.lock()?;
-            // A sweep of another process may have removed the folder before the lock was taken.
+            // A sweep by another process may have removed the folder before this process locked it.
             if path.exists() {
                 return Ok((Self { path, lock }, watchdog));
             }
@@ -61,7 +62,7 @@ impl ServerFolder {
         self.path.join("log")
     }
 
-    /// Whether a socket with a name of PostgreSQL's length fits into the address of a socket.
+    /// Whether the path of PostgreSQL's socket in this folder fits into a Unix socket address.
     pub(crate) fn holds_socket(&self) -> bool {
         const LONGEST_ADDRESS: usize = 103;
         let name = "/.s.PGSQL.65535";
@@ -69,8 +70,9 @@ impl ServerFolder {
     }
 }
 
-/// Removes folders in `place` whose process has ended, for example by a power cut, and ends the servers that
-/// still run in them. A folder that cannot be removed is left for the next sweep.
+/// Removes the folders in `place` that an ended process left behind, for example after a power cut.
+/// Ends a server that still runs in such a folder first. A folder that cannot be removed is left
+/// for the next sweep.
 pub(crate) fn sweep(place: &Path, account: Account) {
     let folders = fs::read_dir(place)
         .into_iter()

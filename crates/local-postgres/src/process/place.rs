@@ -9,8 +9,9 @@ use std::{
 use super::account::Account;
 use crate::Durability;
 
-/// The temporary folder that will hold servers' folders. `account` must be able to enter it and to remove
-/// them; for a durable server it is on a disk, if the machine has such a folder.
+/// The temporary folder in which to create a server's folder. `account` may enter it, and may
+/// create and remove folders in it. A durable server gets a folder on disk rather than in memory,
+/// if the machine has one.
 pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<PathBuf> {
     let mut places: Vec<PathBuf> = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
         .into_iter()
@@ -27,8 +28,9 @@ pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<P
         .ok_or_else(|| io::Error::other(none))
 }
 
-/// Whether `account` may enter the folder, by the permissions for all users. A caller that is not root runs
-/// servers itself and owns the folder. A folder that does not exist yet is no obstacle.
+/// Whether `account` may enter the folder. If the account is another user, the permissions for all
+/// users decide; the caller's own account is assumed to be allowed. A folder that does not exist
+/// yet is no obstacle.
 pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
     let open_to_all = |path: &Path| match fs::metadata(path) {
         Ok(about) => about.permissions().mode() & 0o001 != 0,
@@ -37,7 +39,8 @@ pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
     !account.is_another_user() || folder.ancestors().all(open_to_all)
 }
 
-/// Whether `account`, which also runs the watchdog, may remove its own files from the folder.
+/// Whether `account` may create and remove files in the folder. The watchdog also runs as this
+/// account.
 fn is_writable(folder: &Path, account: Account) -> bool {
     let open_to_all = |about: fs::Metadata| about.permissions().mode() & 0o002 != 0;
     !account.is_another_user() || fs::metadata(folder).is_ok_and(open_to_all)

@@ -7,8 +7,8 @@ use std::{
     ops::Range,
 };
 
-/// Below the ports that Linux and macOS assign to outgoing connections, so that a server can take its port
-/// again after a crash.
+/// The ports to choose from. They lie below those that Linux and macOS assign to outgoing
+/// connections, so that a server can take its port again after a crash.
 const PORTS: Range<u16> = 20_000..32_000;
 
 const TRIES: usize = 100;
@@ -17,7 +17,8 @@ const TRIES: usize = 100;
 pub(crate) fn free() -> io::Result<u16> {
     let span = u64::from(PORTS.end - PORTS.start);
     let candidates = std::iter::repeat_with(|| {
-        // `RandomState` has random keys, so the hash of nothing is a random number. No crate is needed.
+        // `RandomState` has random keys, so the hash of nothing is a random number. No crate is
+        // needed.
         let random = RandomState::new().build_hasher().finish() % span;
         PORTS.start + u16::try_from(random).unwrap_or_default()
     });

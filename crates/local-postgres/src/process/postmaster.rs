@@ -1,4 +1,4 @@
-//! One PostgreSQL that we started: launch, crash, restart, end.
+//! One PostgreSQL server that this crate started: its launch, crash, restart and end.
 
 use std::{
     fs::{self, File},
@@ -23,11 +23,12 @@ use super::{
 };
 use crate::{Options, connection, url};
 
-/// Time limit of a start. Crash recovery of a busy server on a slow disk takes far less.
+/// Time limit of a start or a shutdown. Even crash recovery of a busy server on a slow disk takes
+/// far less.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How many ports are tried if other processes take them between the check and the start.
+/// How many times a start is tried if another process holds the port.
 const PORT_TRIES: usize = 5;
 
 /// A server process and its folder. Dropping it ends the server at once and removes the folder.
@@ -47,7 +48,7 @@ enum Failure {
 }
 
 impl Postmaster {
-    /// Creates a data folder and starts the server in `binaries` on it. About 0.6 s.
+    /// Creates a data folder and starts the server in `binaries` on it. Takes about 0.6 s.
     pub(crate) async fn start(binaries: &Path, options: &Options) -> Result<Self, String> {
         let settings = options
             .server_settings()
@@ -66,7 +67,8 @@ impl Postmaster {
         Ok(server)
     }
 
-    /// Copies this server and starts a standby on the copy, which streams from it. About 1 s.
+    /// Copies this server's data and starts a standby on the copy. The standby streams changes from
+    /// this server. Takes about 1 s.
     pub(crate) async fn start_standby(&self) -> Result<Self, String> {
         let options = Options::default();
         let mut standby =
@@ -79,7 +81,7 @@ impl Postmaster {
             &standby.watchdog,
         )
         .await?;
-        // The copied settings name the primary's socket, so the standby gets its own.
+        // The copied settings name the primary's socket folder, so write the standby's.
         cluster::configure(&standby.folder, &[]).map_err(|error| error.to_string())?;
         standby.launch_on_a_free_port().await?;
         Ok(standby)
@@ -99,7 +101,7 @@ impl Postmaster {
         ))
     }
 
-    /// The empty folder and its watchdog.
+    /// Creates an empty folder and its watchdog, without starting a server.
     fn prepare(binaries: &Path, options: &Options) -> io::Result<Self> {
         let account = Account::for_servers()?;
         let place = place::for_data(options.durability, account)?;
@@ -131,8 +133,8 @@ impl Postmaster {
         place::is_in_memory(self.folder.path())
     }
 
-    /// Kills the server and all its processes with SIGKILL. Blocks for some milliseconds. Does nothing if the
-    /// server is down.
+    /// Kills the server and all its processes with SIGKILL. Blocks the thread for a few
+    /// milliseconds. Does nothing if the server is down.
     pub(crate) fn kill_hard(&self) -> io::Result<()> {
         let mut child = self.child();
         let Some(postmaster) = child.as_mut() else {
@@ -224,7 +226,7 @@ impl Postmaster {
         data.is_ok_and(|data| Path::new(&data) == self.folder.data())
     }
 
-    /// Takes the status of a server that has ended.
+    /// Returns the exit status if the server has ended, and forgets its process.
     fn exited(&self) -> io::Result<Option<ExitStatus>> {
         let mut child = self.child();
         let Some(postmaster) = child.as_mut() else {
@@ -239,7 +241,7 @@ impl Postmaster {
     }
 
     fn why_it_exited(&self) -> Failure {
-        // Other lines follow the port's error.
+        // Search the whole log, because other lines follow the error about the port.
         if self.log().contains("Address already in use") {
             return Failure::PortTaken;
         }
@@ -264,7 +266,8 @@ impl Postmaster {
 impl Drop for Postmaster {
     fn drop(&mut self) {
         self.watchdog.release();
-        // The watchdog ends the server, but only its parent can remove it from the process table.
+        // The watchdog ends the server, but only this process, its parent, can remove it from the
+        // process table.
         if let Some(postmaster) = self.child().as_mut() {
             let _ = postmaster.wait();
         }

@@ -1,11 +1,12 @@
-//! Removes the shared memory that a killed server leaves. A power cut would have cleared it.
+//! Removes the shared memory that a killed server leaves behind. A power cut would have cleared it.
 
 use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, process::Command, process::Stdio};
 
-/// The shared memory of a running server, noted before it is killed.
+/// The shared memory of a running server, recorded before the server is killed.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
-    /// POSIX segments, as files. Only Linux shows a server's memory map, so only there are they found.
+    /// POSIX segments, as files. They are found only on Linux, which shows a process's memory map
+    /// in `/proc`.
     files: BTreeSet<PathBuf>,
     /// The System V segment that guards the data folder.
     segment: Option<u32>,
@@ -27,7 +28,8 @@ impl SharedMemory {
         }
     }
 
-    /// Best effort: a segment that stays has some kilobytes, and a restart on the same folder removes it.
+    /// Best effort: a segment that stays takes a few kilobytes until a restart on the same folder
+    /// removes it.
     pub(crate) fn remove(self) {
         for file in self.files {
             let _ = fs::remove_file(file);
@@ -43,7 +45,8 @@ impl SharedMemory {
     }
 }
 
-/// The seventh line of postmaster.pid: key and id.
+/// The segment's id, from the seventh line of postmaster.pid. That line holds the segment's key and
+/// id.
 fn segment_in(postmaster_pid: &str) -> Option<u32> {
     postmaster_pid
         .lines()

@@ -1,4 +1,5 @@
-//! The machine's processes: a server's children, and servers whose owner has ended.
+//! Finds and signals processes of this machine: a server's children, and servers whose owner has
+//! ended.
 
 use std::{
     fs, io,
@@ -24,8 +25,9 @@ struct Row {
 
 /// Kills a postmaster and all its children, as a power cut would, and returns when they are dead.
 ///
-/// Each child leads its own process group, so the children are found by their parent. The postmaster is
-/// stopped first: then it forks no more, and does not react to a child's death with crash recovery.
+/// Each child leads its own process group, so the function finds the children by their parent id.
+/// It stops the postmaster first, so that the postmaster forks no more children and does not start
+/// crash recovery when a child dies.
 pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
     signal(postmaster, Signal::STOP)?;
     wait_until(|| rows().map(|rows| rows.iter().any(|row| is_stopped(row, postmaster))))?;
@@ -52,7 +54,7 @@ pub(crate) fn quit_postmaster_of(data: &Path) {
     let _ = wait_until(|| Ok(postmaster_of(data).is_none()));
 }
 
-/// Sends a signal. A process that has ended already is no error.
+/// Sends a signal. If the process has ended already, that is no error.
 pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -63,8 +65,8 @@ pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// The process id in postmaster.pid, if that process is still a server on this folder. The system may have
-/// given the id to another process.
+/// The process id in postmaster.pid, if that process is still a server on this folder. The check is
+/// needed because the system may have given the id to another process.
 fn postmaster_of(data: &Path) -> Option<i32> {
     let file = fs::read_to_string(data.join("postmaster.pid")).ok()?;
     let pid = file.lines().next()?.trim().parse().ok()?;
@@ -88,7 +90,8 @@ fn wait_until(mut done: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
     Ok(())
 }
 
-/// All processes, from /proc if it exists: slim containers have no `ps`.
+/// All processes of this machine. On Linux they are read from /proc, because slim containers have
+/// no `ps`.
 fn rows() -> io::Result<Vec<Row>> {
     if !cfg!(target_os = "linux") {
         let output = Command::new("ps")
@@ -116,7 +119,7 @@ fn ps_row(line: &str) -> Option<Row> {
     })
 }
 
-/// `pid (name) state parent ..`; the name may hold spaces and brackets.
+/// Parses `pid (name) state parent ..`. The name may contain spaces and parentheses.
 fn proc_row(stat: &Path) -> Option<Row> {
     let line = fs::read_to_string(stat).ok()?;
     let pid = line.split(' ').next()?.parse().ok()?;

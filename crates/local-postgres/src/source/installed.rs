@@ -9,7 +9,7 @@ use std::{
 use super::Found;
 use crate::{Missing, Options, Source, process::postmaster::Postmaster};
 
-/// Folders in which packages install one folder per version, each with the fixed beginning of its name.
+/// Folders in which packages install one folder per version, with the prefix of that folder's name.
 const VERSIONED: [(&str, &str); 4] = [
     ("/usr/lib/postgresql", ""),
     ("/usr", "pgsql-"),
@@ -33,8 +33,8 @@ async fn start_from(binaries: &Path, options: &Options) -> Result<Postmaster, St
     started.map_err(|reason| format!("{}: {reason}", binaries.display()))
 }
 
-/// The binaries in `PG_BIN_DIR` if it is set, or else the newest version in the usual folders, or else those on
-/// `PATH`.
+/// The binaries in `PG_BIN_DIR` if it is set, or else the newest version in the usual folders, or
+/// else those on `PATH`.
 fn find() -> Result<PathBuf, String> {
     if let Some(folder) = env::var_os("PG_BIN_DIR").filter(|value| !value.is_empty()) {
         let folder = PathBuf::from(folder);

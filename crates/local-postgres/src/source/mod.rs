@@ -10,12 +10,12 @@ use crate::{Error, Missing, Options, Source, process::postmaster::Postmaster};
 /// A server that answers.
 pub(crate) struct Found {
     pub(crate) source: Source,
-    /// The server's origin, in words.
+    /// A description of the server's origin, for messages.
     pub(crate) origin: String,
     pub(crate) url: String,
     pub(crate) socket_url: Option<String>,
     pub(crate) server: Server,
-    /// Sources that were tried before and whose servers did not start.
+    /// Sources that were tried earlier but whose servers did not start.
     pub(crate) failed: Vec<Missing>,
 }
 
@@ -24,13 +24,14 @@ pub(crate) enum Server {
     /// A server that this crate did not start.
     Foreign,
     Process(Box<Postmaster>),
-    /// Held for its drop alone.
+    /// Held only because its drop removes the container.
     #[cfg(feature = "container")]
     Container(#[expect(dead_code, reason = "held for its drop")] container::Container),
 }
 
-/// The server of the forced source, or else of the first source that has one. `DATABASE_URL` forces its
-/// source if it is set: a caller who names a server does not want another one.
+/// Finds the server of the forced source, or else of the first source that has one. If no other
+/// source is forced, a set `DATABASE_URL` forces [`Source::Url`]: a caller that names a server does
+/// not want another one.
 pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
     let named = options
         .source

@@ -11,7 +11,7 @@ pub(crate) fn is_set() -> bool {
     env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
-/// This does not connect: [`LocalPostgres::start`] asks the server of each source for its facts.
+/// Does not connect: [`LocalPostgres::start`] later reads the server's facts, as for every source.
 ///
 /// [`LocalPostgres::start`]: crate::LocalPostgres::start
 pub(crate) fn start() -> Result<Found, Missing> {

@@ -1,5 +1,6 @@
-//! Runs a container on a thread with a separate runtime. The engine's client belongs to the runtime that
-//! opened its connections, and a plain drop must be able to remove the container.
+//! Runs a container on a thread with a separate runtime. The engine's client belongs to the runtime
+//! that opened its connections, and dropping a [`Container`] must remove the container even outside
+//! a runtime.
 
 use std::{
     env,
@@ -27,7 +28,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(5);
 /// Time limit of a start. The engine may have to pull the image first.
 const START_PATIENCE: Duration = Duration::from_secs(300);
 const PORT: u16 = 5432;
-/// The image's module sets a password, because the port may be open to other hosts.
+/// The password that the testcontainers module sets. The port may be open to other hosts.
 const PASSWORD: &str = "postgres";
 /// Docker's default of 64 MB is too small for parallel queries over a million rows.
 const SHARED_MEMORY_BYTES: u64 = 512 << 20;
@@ -41,7 +42,8 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Starts a container of `POSTGRES_IMAGE`, and names that image.
+    /// Starts a container of `POSTGRES_IMAGE`, or of the default image. Returns the container and
+    /// the image's name.
     pub(crate) async fn start(options: &Options) -> Result<(Self, String), Missing> {
         let failed = |reason: String| Missing::failed(Source::Container, reason);
         let image = env::var("POSTGRES_IMAGE").unwrap_or_else(|_| IMAGE.to_owned());
@@ -73,7 +75,8 @@ impl Drop for Container {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // If the thread panicked, the panic was printed and the watchdog has removed the container.
+            // If the thread panicked, the panic was printed and the watchdog has removed the
+            // container.
             let _ = thread.join();
         }
     }
@@ -100,7 +103,8 @@ fn live(
         };
         let started = tokio::select! {
             started = run(request) => started,
-            // The caller dropped the start. If the engine still creates the container, the watchdog removes it.
+            // The caller dropped the future of `start`. If the engine still creates the container,
+            // the watchdog removes it.
             _ = &mut stopped => return,
         };
         match started {
@@ -165,7 +169,7 @@ fn request(
     let arguments = settings
         .into_iter()
         .flat_map(|(name, value)| ["-c".to_owned(), format!("{name}={value}")]);
-    // Without this, the module adds fsync=off.
+    // By default, the testcontainers module adds fsync=off.
     let postgres = match options.durability {
         Durability::Durable => Postgres::default().with_fsync_enabled(),
         Durability::Relaxed => Postgres::default(),
@@ -178,7 +182,7 @@ fn request(
         .with_cmd(arguments))
 }
 
-/// Splits `name[:tag]`. A registry's port also has a colon, but before the last slash.
+/// Splits `name[:tag]`. A colon before the last slash belongs to a registry's port.
 fn split_image(image: &str) -> (&str, &str) {
     match image.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, tag),
@@ -191,7 +195,8 @@ fn watch(name: &str) -> std::io::Result<Watchdog> {
     Watchdog::start(Command::new("sh"), script, OsStr::new(name), Stdio::null())
 }
 
-/// The container's name. It is chosen before the engine is called, so the watchdog knows it first.
+/// The container's name. It is chosen before the engine creates the container, so that the watchdog
+/// knows it in time.
 fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

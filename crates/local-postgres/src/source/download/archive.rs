@@ -1,4 +1,5 @@
-//! Fetches and unpacks the binaries once per user, even if several processes start at the same time.
+//! Fetches and unpacks the binaries once per user, even if several processes start at the same
+//! time.
 
 use std::{
     env,
@@ -19,7 +20,8 @@ const MAJOR: u64 = 17;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The folder with `initdb` and `postgres`. If the cache lacks it, fetches about 10 MB and unpacks 40 MB.
+/// The folder with `initdb` and `postgres`. If the cache lacks it, fetches about 10 MB and unpacks
+/// 40 MB.
 pub(super) async fn binaries() -> Result<PathBuf, String> {
     let cache = cache_folder().map_err(|error| format!("no cache folder: {error}"))?;
     if let Some(found) = newest_in(&cache) {
@@ -53,8 +55,8 @@ fn cache_folder() -> io::Result<PathBuf> {
     ))
 }
 
-/// Creates the folder and its missing parents. If another user runs the server, all users may enter them,
-/// regardless of the caller's umask.
+/// Creates the folder and its missing parents. If another user runs the server, all users may enter
+/// them, regardless of the caller's umask.
 fn make(folder: &Path, account: Account) -> io::Result<()> {
     if !account.is_another_user() || folder.is_dir() {
         return fs::create_dir_all(folder);
@@ -74,8 +76,8 @@ fn newest_in(cache: &Path) -> Option<PathBuf> {
     folder.join("initdb").is_file().then_some(folder)
 }
 
-/// Takes the lock of the process that fetches and unpacks. Waits for it on a thread that may
-/// block.
+/// Takes the lock that lets only one process fetch and unpack. Waits for the lock on a thread that
+/// may block.
 async fn lock(path: PathBuf) -> io::Result<File> {
     let locked = spawn_blocking(move || {
         let file = File::create(path)?;
@@ -109,8 +111,8 @@ async fn fetch(cache: &Path) -> Result<(), String> {
 }
 
 /// Unpacks into a sibling folder and renames it, so a folder named like a version is always
-/// complete. First removes what an interrupted run left. The caller holds the lock, so no other
-/// process is still unpacking there.
+/// complete. First removes the remains of an interrupted run. The caller holds the lock, so no
+/// other process is still unpacking there.
 fn unpack(
     runtime: &Handle,
     cache: &Path,
@@ -130,7 +132,8 @@ fn unpack(
         .map_err(|error| error.to_string())
 }
 
-/// Lets all users enter the folder and its subfolders, because the archive has modes for files only.
+/// Lets all users enter the folder and its subfolders, because the archive has modes for files
+/// only.
 fn open_to_all(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(folder)? {
@@ -142,7 +145,7 @@ fn open_to_all(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The error with its causes: only the causes of an HTTP error name the failure.
+/// The error with its causes, because an HTTP error names the failure only in its causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
