@@ -67,7 +67,8 @@ pub struct Appended {
 }
 
 impl Appended {
-    /// `count` events at consecutive positions from `first`. For stores.
+    /// The positions of `count` events at consecutive positions from `first`. Only implementations
+    /// of stores need this.
     pub fn contiguous(first: Position, count: usize) -> Self {
         Self {
             first,
@@ -76,7 +77,8 @@ impl Appended {
         }
     }
 
-    /// Events that one or several earlier appends stored; `None` if `positions` is empty. For stores.
+    /// The positions of events that earlier appends stored; `None` if `positions` is empty. Only
+    /// implementations of stores need this.
     pub fn found(positions: Vec<Position>) -> Option<Self> {
         let (&first, count) = (positions.first()?, positions.len());
         let is_contiguous = (first.get()..)
@@ -155,7 +157,8 @@ pub trait EventStore: Send + Sync {
     ///    the events, the error names the first that it has. If it has all of them, the error names
     ///    the first whose content differs.
     /// 3. [`Error::AfterBeyondHead`] if `after` of the condition is greater than the head.
-    /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last.
+    /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one tracked
+    ///    for its source.
     /// 5. [`Error::Conflict`] if the condition does not hold.
     ///
     /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
@@ -365,8 +368,8 @@ pub trait EventStore: Send + Sync {
 
     /// Waits until reads see the event at `position`, and returns the head at that time.
     ///
-    /// Returns at once if this store has read or appended the event. An event of another process,
-    /// or a read that goes to a replica, may take longer.
+    /// Returns after one read if the event is already visible to reads. It may take longer if
+    /// another process appends the event, or if reads go to a replica.
     ///
     /// ```
     /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
@@ -584,7 +587,8 @@ pub trait EventStore: Send + Sync {
         after: Option<Position>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
         async move {
-            // Before the query, so that a refused projection costs the database nothing.
+            // Take the permit before the query, so that a refused projection costs the database
+            // nothing.
             let permit = self.projection_limit().acquire()?;
             let query = projection.query();
             let events = self

@@ -32,7 +32,7 @@ where
     let mut appends = store.appends();
     let mut backoff = Backoff::default();
     loop {
-        // Before the read: an append during the read must still wake the wait below.
+        // Mark before the read, because an append during the read must still end the wait below.
         appends.mark_seen();
         match store.head().await {
             Ok(Some(head)) if head >= position => return Ok(head),

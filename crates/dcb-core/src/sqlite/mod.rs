@@ -10,9 +10,10 @@
 //!
 //! Several processes may append to one file. Correctness depends only on the file: a batch starts with
 //! `BEGIN IMMEDIATE`, which takes SQLite's write lock, and then reads the head. So it sees the commits
-//! of all processes, and positions are dense and in commit order. The keys in memory are derived from
-//! the file and brought up to date before each use. `tests/it/backends/processes.rs` and
-//! `tests/it/sqlite/races/foreign_transactions.rs` fail without this.
+//! of all processes, and positions are dense and in commit order. A process keeps the index keys of
+//! the newest events in memory. It derives them from the file and brings them up to date before
+//! each use. `tests/it/backends/processes.rs` and `tests/it/sqlite/races/foreign_transactions.rs`
+//! fail without this.
 //!
 //! # Threads
 //!

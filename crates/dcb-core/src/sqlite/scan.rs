@@ -20,7 +20,8 @@ const LAST_CHUNK: usize = 1024;
 const CHUNK_GROWTH: usize = 4;
 
 /// If this many consecutive matches lie within `DENSE_SPAN` positions, the scan switches to reading
-/// the whole range without the index. Looking up an event costs as much as passing over two.
+/// the whole range without the index. Looking up one event costs as much as reading two events in a
+/// range.
 const DENSE_SAMPLE: usize = 8;
 const DENSE_SPAN: u64 = 2 * (DENSE_SAMPLE as u64 - 1);
 /// A range scan switches back to the index if fewer than `MIN_MATCHES` of `DENSE_WINDOW` events match.
@@ -96,7 +97,8 @@ fn single_key(query: &Query) -> Option<i64> {
     (conjunction.len() == 1).then(|| conjunction.key(0))
 }
 
-/// Merges the positions of several keys, or of keys in memory, and reads their events in chunks.
+/// Merges the positions of the query's keys, in the file and in memory, and reads their events in
+/// chunks.
 fn scan_merged(
     snapshot: &Snapshot<'_>,
     query: &Query,
@@ -113,7 +115,7 @@ fn scan_merged(
     let mut chunk_size = FIRST_CHUNK;
     loop {
         let mut chunk = Vec::with_capacity(chunk_size);
-        // A small sample first, to choose between a range scan and look-ups by position.
+        // Fetch a small sample first, to choose between a range scan and look-ups by position.
         positions.fill(&mut chunk, DENSE_SAMPLE)?;
         let Some(&first) = chunk.first() else {
             return Ok(ControlFlow::Continue(()));
@@ -144,8 +146,8 @@ fn is_dense(chunk: &[i64]) -> bool {
     }
 }
 
-/// Visits rows as long as enough of them match. Continues with the position of the last visited row,
-/// or with `None` at the end of the range.
+/// Visits rows as long as enough of them match. Then returns `Continue` with the position of the
+/// last visited row, or with `None` if the range has ended.
 fn visit_while_dense(
     mut rows: Rows<'_>,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<(), bool>>,

@@ -24,8 +24,8 @@ const MIGRATIONS: &[&[&str]] = &[&[
 
 const NEWEST: i32 = MIGRATIONS.len() as i32;
 
-// `_` is a wildcard of LIKE, hence the escape. Automatic indexes have no SQL. Descending order
-// lists tables before indexes.
+// The `_` is escaped because it is a wildcard of LIKE. SQLite creates automatic indexes itself;
+// their `sql` is NULL. The descending order of types lists tables before indexes.
 const OBJECTS: &str = "SELECT type, name, sql FROM sqlite_schema \
     WHERE name LIKE 'dcb\\_%' ESCAPE '\\' AND sql IS NOT NULL ORDER BY type DESC, name";
 

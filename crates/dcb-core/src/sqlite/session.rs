@@ -14,9 +14,10 @@ use crate::Error;
 /// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
-/// A checkpoint runs when the write-ahead log has this many pages. More than SQLite's default of
-/// 1,000, because a checkpoint writes a page once no matter how often it changed. Not many more,
-/// because flushing a WAL file that still grows takes twice as long as overwriting one.
+/// A checkpoint runs when the write-ahead log has this many pages. The value is above SQLite's
+/// default of 1,000, because a checkpoint writes a page once no matter how often it changed. It is
+/// not much higher, because flushing a WAL file that still grows takes twice as long as overwriting
+/// an existing one.
 const CHECKPOINT_PAGES: i64 = 2_000;
 /// The longest busy timeout that SQLite accepts.
 const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
@@ -72,7 +73,7 @@ fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
 pub(super) fn reader(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
     connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
-    // A safeguard: writes must go through the writer's transaction.
+    // As a safeguard, refuse writes: they must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     Ok(connection)
@@ -92,7 +93,7 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> Result<i64> {
 }
 
 fn open(config: &Config) -> Result<Connection> {
-    // NO_MUTEX, because no connection is used by two threads at once.
+    // NO_MUTEX is safe, because no two threads use a connection at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -100,8 +101,8 @@ fn open(config: &Config) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(statements::COUNT);
     rusqlite::vtab::array::load_module(&connection)?;
-    // Stable query plans. Otherwise plans may depend on the bound values, and SQLite prepares some
-    // statements again for each execution.
+    // Keep query plans stable. Otherwise they may depend on the bound values, and SQLite prepares
+    // some statements again for each execution.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }

@@ -2,9 +2,10 @@
 //! does not have yet.
 //!
 //! The tag index has two parts, divided at a position that is read together with the head. Up to that
-//! position only the keys in the file count, above it only those in memory. So rows that another
-//! process has already moved into the file, or that a crashed process left there, are never seen
-//! twice, and no key is missed. `tests/it/sqlite/races/indexing.rs` fails without this.
+//! position only the keys in the file count; after it only the keys in memory do. The file may also
+//! have rows after that position, which another process is moving or a crashed process left there.
+//! They don't count, so no key is seen twice or missed. `tests/it/sqlite/races/indexing.rs` fails
+//! without this.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -11,15 +11,16 @@ pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
-/// The end of the tag index, the number of clearings and the head. One statement, so that all three
-/// are from the same snapshot.
+/// The end of the tag index, the number of clearings and the head. One statement reads all three,
+/// so they are from the same snapshot.
 pub(super) const INDEX_END_AND_HEAD: &str =
     "SELECT through, clearings, (SELECT max(position) FROM dcb_event) FROM dcb_indexed";
 pub(super) const SET_INDEX_END: &str = "UPDATE dcb_indexed SET through = ?1";
 
 pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
     (position, recorded_at, id, type, tags, metadata, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// The pair may exist: tags of one event may share a key, and an interrupted run may have moved it.
+/// The pair may already exist: two tags of an event may have the same key, or an interrupted run
+/// may have moved the pair.
 pub(super) const INSERT_TAG: &str =
     "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \

@@ -29,9 +29,9 @@ impl<'s> TagIndex<'s> {
 
     /// The first position within the bounds that occurs under all keys of the conjunction.
     ///
-    /// A leapfrog intersection: the keys take turns to seek the first position at or after the
-    /// current candidate, until all agree on one. It takes at most as many rounds as the rarest key
-    /// has positions.
+    /// This is a leapfrog intersection: the keys take turns to seek the first position at or after
+    /// the current candidate, until all keys agree on a position. The number of rounds is at most
+    /// the number of positions of the rarest key.
     pub(super) fn first_common_position(
         &mut self,
         conjunction: Conjunction<'_>,
@@ -85,8 +85,9 @@ impl<'s> TagIndex<'s> {
         Ok(())
     }
 
-    /// Calls `visit` with each conjunction that may select events of the alternative: the one of its
-    /// type or, for any type, one for each type that occurs with all of its tags.
+    /// Calls `visit` with each conjunction that may select events of the alternative. If the
+    /// alternative has a type, there is one conjunction. If it allows any type, there is one for
+    /// each type that occurs with all of its tags.
     pub(super) fn for_each_conjunction<'q>(
         &mut self,
         alternative: Alternative<'q>,
@@ -129,8 +130,9 @@ impl<'s> TagIndex<'s> {
         Ok(None)
     }
 
-    /// The first position of a key within the bounds. Searches the newer part only if needed when
-    /// reading forwards, and the older part only if needed when reading backwards.
+    /// The first position of a key within the bounds. A forward read searches the older part of the
+    /// index first, in the file; a backward read searches the newer part first, in memory. Both
+    /// search the other part only if they find nothing.
     fn first(&mut self, key: i64, bounds: Bounds) -> Result<Option<i64>> {
         if bounds.backwards {
             return match self.snapshot.first_unindexed(key, bounds) {
@@ -155,7 +157,7 @@ impl<'s> TagIndex<'s> {
 
     fn first_key(&mut self, least: i64, most: i64) -> Result<Option<i64>> {
         let unindexed = self.snapshot.first_unindexed_key(least, most);
-        // Rows of an unfinished run don't count, so an index without an end is empty.
+        // The index is empty if it ends at position 0: rows of an unfinished run don't count.
         if self.snapshot.index_end.through == 0 {
             return Ok(unindexed);
         }

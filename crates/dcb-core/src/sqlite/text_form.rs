@@ -88,8 +88,8 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Iterates over the tags. Written by hand because every read event passes through it twice, and the
-/// standard splitters take ten times the instructions.
+/// Iterates over the tags. It is written by hand because every read of an event runs it twice, and
+/// the standard splitters take ten times the instructions.
 #[derive(Clone)]
 pub(super) struct TagIter<'t> {
     plain: &'t str,

@@ -16,7 +16,8 @@ use super::statements::TYPES_AND_TAGS;
 
 /// The end of the tag index in the file. It only grows.
 ///
-/// The fields are compared in this order: emptying the log starts a new count of positions.
+/// The number of clearings is compared first, because positions start at 1 again when the log is
+/// emptied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IndexEnd {
     /// How often the log has been emptied.
@@ -31,7 +32,7 @@ pub(super) struct IndexEnd {
 #[derive(Debug, Default)]
 pub(super) struct UnindexedKeys(Mutex<Arc<Generation>>);
 
-/// The keys of committed events after one end of the index.
+/// The keys of the committed events that come after a given end of the index.
 ///
 /// Keys are added but never removed. When the index advances, a new generation replaces this one, and
 /// snapshots that use this one keep it.
@@ -49,8 +50,8 @@ pub(super) struct CommittedKeys {
 }
 
 impl UnindexedKeys {
-    /// The unindexed keys of a snapshot with this index end and head. Reads the missing events from
-    /// the file.
+    /// The unindexed keys of a snapshot with this index end and head. Reads events whose keys are
+    /// missing from the file.
     pub(super) fn through(
         &self,
         connection: &Connection,
@@ -84,7 +85,7 @@ impl UnindexedKeys {
         }
     }
 
-    /// Ignoring poison is safe: a generation that misses keys reads them from its end on.
+    /// Ignoring poison is safe: [`Generation::catch_up`] reads any missing keys from the file.
     fn newest(&self) -> MutexGuard<'_, Arc<Generation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,7 +99,7 @@ impl Generation {
         }
     }
 
-    /// The next generation: without the keys that the index now has.
+    /// The generation that replaces this one, without the keys that the index now has.
     fn advanced_to(&self, index_end: IndexEnd) -> Self {
         let committed = self.read();
         if self.after.clearings == index_end.clearings && index_end.through <= committed.through {
@@ -121,8 +122,8 @@ impl Generation {
             let position = row::position(row)?;
             row::for_each_key(row, 1, 2, |key| committed.keys.add(key, position))?;
         }
-        // Only after the last event, so that a failure repeats the read. Adding a key twice is
-        // harmless.
+        // Advance only after the last event, so that the read is repeated after a failure. Adding a
+        // key twice is harmless.
         committed.through = committed.through.max(head);
         Ok(())
     }

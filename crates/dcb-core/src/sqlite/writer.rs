@@ -87,7 +87,7 @@ impl Writer {
             }
         })?;
         self.end()?;
-        // Only after the commit: a batch that fails must leave no keys behind.
+        // Publish only after the commit: a batch that fails must leave no keys behind.
         snapshot.publish();
         self.indexing_run = indexing_run;
         counters.committed(written.appends, written.events, written.conflicts);
@@ -164,7 +164,7 @@ impl Writer {
             written.appends += 1;
             written.events += events.len() as u64;
         }
-        // A clone, because the transaction may still fail and then this slice has to be moved again.
+        // Pass a clone: if the transaction fails later, this slice has to be moved again.
         let indexing_run = move_slice(&snapshot, self.indexing_run.clone(), self.keys_in_memory)?;
         Ok(Applied {
             verdicts,
@@ -187,7 +187,7 @@ impl Writer {
     }
 
     fn roll_back(&self) {
-        // Fails only if SQLite has already rolled back by itself.
+        // The rollback fails only if SQLite has already rolled back by itself.
         let _ = self.execute(ROLLBACK);
     }
 

@@ -76,8 +76,8 @@ fn covered_through(page: &Events, is_full: bool) -> Option<Position> {
 
 /// The wait for an announcement between two reads.
 ///
-/// If a read finds nothing new although an append was announced, it went to a replica that lags
-/// behind. Then the pauses start short and grow to the poll interval.
+/// If a read finds nothing new although an append was announced, the read probably went to a
+/// replica that lags behind. Then the pauses start short and grow to the poll interval.
 struct Waiting {
     interval: Duration,
     pause: Duration,

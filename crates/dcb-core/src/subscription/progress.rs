@@ -7,7 +7,8 @@ use crate::{Error, Position};
 /// The progress of a subscription or a projection. Clones share their values.
 #[derive(Clone)]
 pub struct Progress {
-    /// The number of the position, 0 for `None`. Relaxed accesses suffice: it guards no other memory.
+    /// The number of the position, 0 for `None`. Relaxed accesses are enough, because the number
+    /// guards no other memory.
     position: Arc<AtomicU64>,
     /// The transient error that keeps events from being applied.
     outage: Arc<Outage>,
@@ -52,8 +53,8 @@ impl Progress {
         }
     }
 
-    /// The progress of a subscription that starts at `position` and reads for this projection. It
-    /// has its own position, because it reads ahead of the state.
+    /// The progress of a subscription that starts at `position` and reads for this projection. The
+    /// subscription has its own position, because it reads ahead of the state.
     pub(crate) fn for_reader_at(&self, position: Option<Position>) -> Self {
         Self {
             position: Arc::new(AtomicU64::new(Position::number_or_zero(position))),

@@ -3,8 +3,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Wakes subscriptions that wait for new events. For stores: keep one per log and announce after each
-/// commit.
+/// Wakes subscriptions that wait for new events. Implementations of stores keep one signal per log
+/// and call [`AppendSignal::announce`] after each commit.
 ///
 /// The signal is a hint. A subscription reads the log after a wake-up, and also polls it. So lost or
 /// redundant signals do no harm.
@@ -22,11 +22,13 @@ impl AppendSignal {
         }
     }
 
-    /// Wakes all waiters, including those that start waiting without another read of the log.
+    /// Wakes all subscriptions that wait. A subscription that has read the log but does not wait
+    /// yet wakes as soon as it waits.
     pub fn announce(&self) {
         // No waiter is missed: a subscription that starts after this check has yet to read the log.
         if self.sender.receiver_count() > 0 {
-            // Unlike `send`, it can't fail if the last receiver was dropped since the check.
+            // Unlike `send`, `send_replace` does not fail if the last receiver was dropped since
+            // the check.
             self.sender.send_replace(());
         }
     }
@@ -48,12 +50,12 @@ impl Default for AppendSignal {
 /// Waits for new events in a log.
 #[derive(Debug)]
 pub struct Appends {
-    /// `None` without announcements.
+    /// `None` if the store announces nothing.
     receiver: Option<watch::Receiver<()>>,
 }
 
 impl Appends {
-    /// For stores that announce nothing. Subscriptions only poll.
+    /// The waiting side for a store that announces nothing. Its subscriptions only poll.
     pub fn unannounced() -> Self {
         Self { receiver: None }
     }

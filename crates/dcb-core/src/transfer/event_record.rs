@@ -33,7 +33,7 @@ pub(super) struct EventRecord<'a> {
     data_base64: Option<String>,
 }
 
-/// Metadata as a JSON object. A list, because a map would lose the order.
+/// Metadata, which is an object in JSON. It is a list here, because a map would lose the order.
 #[derive(Default)]
 struct Metadata<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 

@@ -10,11 +10,11 @@ pub async fn append_missing<S: EventStore>(store: &S, events: Vec<Event>) -> Res
     let mut parts = vec![events];
     while let Some(mut part) = parts.pop() {
         match store.append(part.clone()).await {
-            // An earlier load was interrupted within this part. Try its halves, down to single
-            // events. A single event that is refused has different content.
+            // Some events of this part are already in the store. Try its halves, down to single
+            // events. If a single event is refused, the stored event has different content.
             Err(Error::DuplicateEventId { .. }) if part.len() > 1 => {
                 let second = part.split_off(part.len() / 2);
-                // Reversed, because `pop` takes the last: the first half has to go first.
+                // Push the first half last, because `pop` takes the last part.
                 parts.extend([second, part]);
             }
             appended => drop(appended?),

@@ -53,7 +53,7 @@ impl<S: EventStore> EventStore for Upcasting<S> {
     }
 
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        // Not the default, so that the inner store can read all events at once.
+        // Override the default, so that the inner store can read all events at once.
         let Events { events, head } = self.store.query(query, options).await?;
         let events = events.into_iter().map(|event| self.upcasts.apply(event));
         Ok(Events {
