@@ -18,7 +18,7 @@ pub struct AppendCondition {
 }
 
 impl AppendCondition {
-    /// Fails if any event matches `query`, however old.
+    /// Fails if any event matches `query`, at any position.
     pub fn fail_if(query: Query) -> Self {
         Self {
             fail_if_events_match: query,

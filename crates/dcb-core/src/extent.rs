@@ -2,7 +2,8 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::Position;
 
-/// The number of events that a query selects in a range of positions, and the last of them.
+/// The number of events that a query selects in a range of positions, the last of them, and the
+/// head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The number of matching events.

@@ -145,7 +145,8 @@ tuple_projection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 pub struct Projected<S> {
     /// The folded state.
     pub state: S,
-    /// Makes an append fail if an event that the state depends on was appended after the snapshot.
+    /// Makes an append fail if a newer event than those in the snapshot matches the projection's
+    /// query.
     pub condition: AppendCondition,
 }
 

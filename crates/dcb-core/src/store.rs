@@ -157,8 +157,8 @@ pub trait EventStore: Send + Sync {
     ///    the events, the error names the first that it has. If it has all of them, the error names
     ///    the first whose content differs.
     /// 3. [`Error::AfterBeyondHead`] if `after` of the condition is greater than the head.
-    /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one tracked
-    ///    for its source.
+    /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one
+    ///    tracked for its source.
     /// 5. [`Error::Conflict`] if the condition does not hold.
     ///
     /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
@@ -310,7 +310,8 @@ pub trait EventStore: Send + Sync {
     /// ```
     fn projection_limit(&self) -> &ProjectionLimit;
 
-    /// Notifies subscriptions of appends. Call it inside the runtime in which they wait.
+    /// Notifies subscriptions of appends. Call it inside the runtime in which the subscriptions
+    /// wait.
     ///
     /// Notifications are hints. A store may announce some appends or none, so subscriptions also
     /// poll.

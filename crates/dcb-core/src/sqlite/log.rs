@@ -48,7 +48,7 @@ impl Log {
         })
     }
 
-    /// A log in memory never waits for a disk or another process.
+    /// Whether the log is in memory, and so never waits for a disk or another process.
     pub(super) fn is_in_memory(&self) -> bool {
         self.config.path.is_none()
     }

@@ -85,7 +85,7 @@ impl UnindexedKeys {
         }
     }
 
-    /// Ignoring poison is safe: [`Generation::catch_up`] reads any missing keys from the file.
+    /// Ignoring poison is safe: `catch_up` reads any missing keys from the file.
     fn newest(&self) -> MutexGuard<'_, Arc<Generation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
