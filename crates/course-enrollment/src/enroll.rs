@@ -6,13 +6,13 @@ use crate::{CourseId, EnrollmentCompleted, Error, StudentId};
 /// Gives `student` a seat in `course`.
 ///
 /// Under any concurrency, a course never has more students than seats, and a student never takes
-/// more courses than allowed or the same course twice. Costs one read and one append without
-/// contention. A conflict repeats both.
+/// more courses than allowed or the same course twice. Without contention, an enrollment costs one
+/// read and one append. Each conflict repeats both.
 ///
 /// # Errors
 /// [`Error::StudentUnknown`], [`Error::CourseUnknown`], [`Error::AlreadyEnrolled`],
-/// [`Error::CourseFull`] and [`Error::TooManyCourses`] if the rules forbid it; [`Error::Store`] if
-/// the store fails or every attempt meets a conflict.
+/// [`Error::CourseFull`] and [`Error::TooManyCourses`] if the rules forbid the enrollment;
+/// [`Error::Store`] if an id can't be a tag, the store fails or every attempt meets a conflict.
 pub async fn enroll<S: EventStore>(
     store: &S,
     student: &StudentId,

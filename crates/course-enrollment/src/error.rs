@@ -60,7 +60,7 @@ pub enum Error {
         /// The error of the file system or of SQLite.
         reason: String,
     },
-    /// The store failed. Its error says what to do.
+    /// The store failed, or an id can't be a tag. The inner error says what to do.
     #[error(transparent)]
     Store(#[from] dcb_core::Error),
 }

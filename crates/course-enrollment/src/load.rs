@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 /// Appends a dataset's events in order and reports progress after each batch. Each batch is one
-/// commit of `batch` events, but at least one; by default stores accept up to 1,000.
+/// commit of `batch` events (at least 1). By default, stores accept up to 1,000.
 ///
 /// Loading a dataset again changes nothing. After an interruption, loading continues with the
 /// missing events, with any batch size.
@@ -34,7 +34,8 @@ pub async fn load<S: EventStore>(
     while loaded < total {
         let next: Vec<Event> = events.by_ref().take(batch.max(1)).collect();
         loaded += next.len();
-        // Skips the events of an interrupted load. Their ids tell which are stored.
+        // An interrupted load may have stored some of these events. `append_missing` recognizes
+        // them by their ids.
         append_missing(store, next).await?;
         report(Progress { loaded, total });
     }

@@ -1,7 +1,6 @@
-//! The projectors for decisions and reports.
+//! The projectors that decisions and reports use.
 //!
-//! A projector for a course or student fails with [`dcb_core::Error::Invalid`] if its id can't be a
-//! tag.
+//! A function that takes an id fails with [`dcb_core::Error::Invalid`] if the id can't be a tag.
 
 use dcb_core::{Error, Projector, Query, QueryBuilder};
 

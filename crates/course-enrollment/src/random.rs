@@ -18,7 +18,7 @@ impl SplitMix64 {
 
     /// A number below `bound`, which must be at least 1. The bias is at most `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // Multiplication instead of a remainder: no division, and less bias.
+        // Multiply and shift, because a remainder would need a slower division.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 

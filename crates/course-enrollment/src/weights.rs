@@ -1,5 +1,5 @@
-/// Weights for drawing indices in proportion to them. A Fenwick tree makes a draw and a change
-/// O(log n).
+/// The weights of indices, for random draws in proportion to them. A Fenwick tree lets both a draw
+/// and a change of a weight take O(log n).
 ///
 /// Weights are integers, so that draws are exact and the same on every machine.
 pub(crate) struct Weights {

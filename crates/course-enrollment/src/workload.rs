@@ -1,7 +1,7 @@
-//! The events, conditions, queries and projections of the benchmark rows.
+//! The events, conditions, queries and projections of the benchmarks.
 //!
-//! All courses are in computer science and all students major in it, as in the published rows:
-//! [`course_query`] matches 34 of [`past_events`], [`student_query`] 33.
+//! As in the published benchmarks, all courses are in computer science and all students major in
+//! it. So [`course_query`] matches 34 of [`past_events`], and [`student_query`] matches 33.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,12 +18,13 @@ const VALID: &str = "the ids and texts of a workload are valid";
 
 /// Number of events from [`past_events`].
 pub const PAST_EVENTS: usize = 100;
-/// Number of events in a large append of the published rows.
+/// Number of events in a large append of the published benchmarks.
 pub const BATCH: usize = 10;
 
-/// Makes events with unique ids: `run` and a counter.
+/// Makes events with unique ids, each built from `run` and a counter.
 ///
-/// All methods take `&self`. Callers share only one atomic counter.
+/// All methods take `&self`, so threads can share a workload. They contend only for one atomic
+/// counter.
 #[derive(Debug)]
 pub struct Workload {
     run: u64,
@@ -31,7 +32,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A workload with ids that begin with `run`, which no other workload in the log may use.
+    /// A workload whose ids contain `run`. Each workload in a log needs a different `run`.
     pub fn new(run: u64) -> Self {
         Self {
             run,
@@ -44,7 +45,7 @@ impl Workload {
         course(self.course_id())
     }
 
-    /// [`BATCH`] events to append: 4 courses, 3 students and 3 enrollments, in turns.
+    /// [`BATCH`] events to append: 4 courses, 3 students and 3 enrollments, in rotation.
     pub fn batch(&self) -> Vec<Event> {
         self.events(BATCH)
     }
@@ -54,7 +55,8 @@ impl Workload {
         (0..count).map(|index| self.event(index)).collect()
     }
 
-    /// A condition that no event matches: any event with a new course id and the category.
+    /// A condition that no event matches, so an append with it succeeds. It forbids events with a
+    /// new course id and the category.
     pub fn unmet_condition(&self) -> AppendCondition {
         AppendCondition::fail_if(course_boundary(&self.course_id()))
     }
@@ -89,8 +91,8 @@ impl Workload {
     }
 }
 
-/// The [`PAST_EVENTS`] events in the log before queries and projections are measured: 34 courses,
-/// 33 students and 33 enrollments, in turns. Every call returns the same events.
+/// The [`PAST_EVENTS`] events that the log contains before queries and projections are measured: 34
+/// courses, 33 students and 33 enrollments, in rotation. Every call returns the same events.
 pub fn past_events() -> Vec<Event> {
     Workload::new(0).events(PAST_EVENTS)
 }

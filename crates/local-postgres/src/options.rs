@@ -7,9 +7,9 @@ use crate::Error;
 /// The server that a caller wants. The default is durable, from the first source that works.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The only source to try. If it is `None`, `POSTGRES_SOURCE` names the only source. If that is
-    /// not set either, a set `DATABASE_URL` is the only source; otherwise the sources are tried in
-    /// the order of [`Source`].
+    /// The only source to try. If `None`, the variable `POSTGRES_SOURCE` names the only source. If
+    /// that is unset too and `DATABASE_URL` is set, only [`Source::Url`] is tried. Otherwise the
+    /// sources are tried in the order of [`Source`].
     pub source: Option<Source>,
     /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own
     /// settings; [`LocalPostgres::durability`](crate::LocalPostgres::durability) returns them.

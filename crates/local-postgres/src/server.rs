@@ -95,8 +95,8 @@ impl LocalPostgres {
         &self.facts.version
     }
 
-    /// The durability that the server's settings had at the start, as it reported them. It may
-    /// differ from the options.
+    /// The durability of the settings that the server reported at the start. It may differ from the
+    /// options.
     #[must_use]
     pub fn durability(&self) -> Durability {
         self.facts.durability()
@@ -134,7 +134,8 @@ impl LocalPostgres {
     /// Creates a copy of `template`, which must have no connections.
     ///
     /// # Errors
-    /// [`Error::TemplateInUse`] if it has connections, or else [`Error::CreateDatabase`].
+    /// [`Error::TemplateInUse`] if the template has connections; [`Error::CreateDatabase`], with
+    /// the server's answer, for any other failure.
     pub async fn create_database_from(
         &self,
         template: &Database,
@@ -158,8 +159,8 @@ impl LocalPostgres {
     }
 
     /// Starts the server again on the same data and port. Returns when it accepts connections,
-    /// after crash recovery if it was killed. A running server is shut down first. Do not call it
-    /// twice at the same time.
+    /// after crash recovery if it was killed. A running server is shut down first. Do not call this
+    /// function twice at the same time.
     ///
     /// # Errors
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];

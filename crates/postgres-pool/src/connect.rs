@@ -3,7 +3,8 @@ use std::io::ErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Error};
 
-/// Opens a connection. `None` if the server refuses for now: it is starting, stopping or full.
+/// Opens a connection. `None` if the server refuses connections for now, because it is starting,
+/// stopping or full.
 pub(crate) async fn connect(options: &PgConnectOptions) -> Result<Option<PgConnection>, Error> {
     match options.connect().await {
         Err(failed) if may_pass(&failed) => Ok(None),

@@ -13,7 +13,7 @@ use crate::pool::Shared;
 ///
 /// Dropping a lease spawns a task that pings the connection and returns it to the pool. The ping
 /// also reads the rest of an abandoned statement's answer. If there is no answer within
-/// [`Limits::wait`](crate::Limits::wait), the pool cuts the connection.
+/// [`Limits::wait`](crate::Limits::wait), the pool drops the connection.
 pub struct Lease {
     /// `None` only once the lease has ended.
     open: Option<Open>,
@@ -29,17 +29,19 @@ impl Lease {
         }
     }
 
-    /// Returns the connection to the pool, ready for the next borrower without a ping. The last
-    /// statement must have been answered to its end, and no transaction may be open.
+    /// Returns the connection to the pool, ready for the next borrower without a ping. The caller
+    /// must have read the last statement's whole answer, and no transaction may be open.
     pub fn give_back(mut self) {
         if let (Some(open), Some((pool, permit))) = (self.open.take(), self.origin.take()) {
             pool.add_idle(open);
-            // After `add_idle`, so that the borrower with this permit finds the connection.
+            // Release the permit after `add_idle`, so that the borrower that gets it finds the
+            // connection.
             drop(permit);
         }
     }
 
-    /// Closes the socket at once. Use it if an answer may still arrive, for example after a timeout.
+    /// Closes the socket at once. Use it if an answer may still arrive, for example after a
+    /// timeout.
     pub fn discard(mut self) {
         self.open = None;
     }
@@ -54,7 +56,8 @@ impl Drop for Lease {
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 pool.ping_and_add_idle(open).await;
-                // Held until now: the connection counts as lent while its state is unknown.
+                // Hold the permit until now, so that the connection counts as lent while its state
+                // is unknown.
                 drop(permit);
             });
         }

@@ -1,4 +1,4 @@
-//! A pool of connections to one PostgreSQL that takes connections back without a round trip.
+//! A pool of connections to one PostgreSQL server. It takes connections back without a round trip.
 #![doc = include_str!("../README.md")]
 
 mod connect;

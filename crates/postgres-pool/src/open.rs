@@ -5,7 +5,7 @@ use std::time::Instant;
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
-/// An open connection of a pool, with its times.
+/// An open connection of a pool, with the times that the pool needs to judge it.
 pub(crate) struct Open {
     pub(crate) connection: PgConnection,
     pub(crate) opened: Instant,
@@ -27,14 +27,14 @@ impl Open {
         }
     }
 
-    /// Closes the connection. If the message does not arrive, the server ends the session when the
-    /// socket closes.
+    /// Closes the connection with a message to the server. If the message does not arrive, the
+    /// server ends the session when the socket closes.
     pub(crate) async fn close(self) {
         let _ = self.connection.close().await;
     }
 }
 
-/// Counts one open connection for as long as it exists.
+/// Adds one to the pool's number of open connections for as long as this value exists.
 struct Counted(Arc<AtomicU32>);
 
 impl Counted {

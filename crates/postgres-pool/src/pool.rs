@@ -24,7 +24,8 @@ pub struct Pool {
 pub(crate) struct Shared {
     options: PgConnectOptions,
     limits: Limits,
-    /// One per connection that may be open. Serves waiting borrowers in order of arrival.
+    /// One permit per connection that may be open. The semaphore serves waiting borrowers in order
+    /// of arrival.
     permits: Arc<Semaphore>,
     idle: Mutex<Idle>,
     /// Notified when a connection becomes idle.
@@ -35,8 +36,8 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct Idle {
-    /// In the order in which they came back. Lent from the end: that server process has its caches
-    /// warm, and unneeded connections age at the front.
+    /// In the order in which they came back. The pool lends the last one, because its server
+    /// process has warm caches. Unneeded connections age at the front.
     connections: VecDeque<Open>,
     /// A connection not seen alive since this time may be dead.
     stale_before: Option<Instant>,
@@ -59,13 +60,14 @@ impl Pool {
         }
     }
 
-    /// Borrows the connection that came back last, or a new one. Takes no round trip if a connection is
-    /// idle. Dropping the future leaves nothing behind.
+    /// Borrows the connection that came back last, or a new one. An idle connection needs no round
+    /// trip, unless [`Pool::suspect`] marked it. Dropping the future leaks neither a connection nor
+    /// a place in the queue.
     ///
     /// # Errors
-    /// [`Error::PoolTimedOut`] after [`Limits::wait`], also if the server refuses connections all that
-    /// time. [`Error::PoolClosed`] after [`Pool::close`]. Any other error of a connection attempt, such
-    /// as a wrong password or a missing database.
+    /// [`Error::PoolTimedOut`] after [`Limits::wait`], even if the reason is that the server
+    /// refused connections all that time. [`Error::PoolClosed`] after [`Pool::close`]. Any other
+    /// error of a connection attempt, such as a wrong password or a missing database.
     pub async fn acquire(&self) -> Result<Lease, Error> {
         let shared = &self.shared;
         if self.is_closed() {
@@ -94,7 +96,7 @@ impl Pool {
                 .await
                 .map_err(|_closed| Error::PoolClosed)?,
         };
-        // Again, because the pool may have been closed during the wait.
+        // Check again, because the pool may have been closed during the wait.
         if self.is_closed() {
             return Err(Error::PoolClosed);
         }
@@ -109,11 +111,11 @@ impl Pool {
         shared.permits.available_permits() > 0 && !shared.idle.lock().connections.is_empty()
     }
 
-    /// Marks every connection that is open now as possibly dead. The pool pings each before it lends it
-    /// again.
+    /// Marks every connection that is open now as possibly dead. The pool pings each of them before
+    /// it lends that connection again.
     ///
-    /// A server restart kills all connections. Without this call, each dead connection would fail one
-    /// more statement.
+    /// A server restart kills all connections. Without this call, each dead connection would fail
+    /// one more statement.
     pub fn suspect(&self) {
         self.shared.idle.lock().stale_before = Some(Instant::now());
     }
@@ -133,8 +135,8 @@ impl Pool {
         let shared = &self.shared;
         shared.closed.store(true, Ordering::Release);
         let all = shared.limits.connections.max(1);
-        // Holding all permits means that no connection is lent. An error means that another call has
-        // closed the semaphore.
+        // Holding all permits means that no connection is lent. An error means that another call
+        // has closed the semaphore.
         let Ok(_all) = shared.permits.acquire_many(all).await else {
             return;
         };
@@ -161,7 +163,7 @@ impl Shared {
     }
 
     /// An idle connection, pinged if necessary, or a new one. Retries for as long as the server
-    /// refuses; the caller bounds the time.
+    /// refuses connections; the caller limits the time.
     async fn open(&self) -> Result<Open, Error> {
         let longest_pause = (self.limits.wait / 5).min(Duration::from_secs(2));
         let mut pause = Duration::from_millis(10).min(longest_pause);
@@ -186,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// An idle connection that is alive. Closes those that are too old or dead.
+    /// An idle connection that is alive. Closes connections that are too old, and drops dead ones.
     async fn live_idle(&self) -> Option<Open> {
         loop {
             if let Some(open) = self.fresh() {
@@ -197,7 +199,8 @@ impl Shared {
                 open.close().await;
                 continue;
             }
-            // The time before the ping: `suspect` may be called while the answer is on its way.
+            // Take the time before the ping, because `suspect` may be called before the answer
+            // arrives.
             let pinged = Instant::now();
             if open.connection.ping().await.is_ok() {
                 open.seen_alive = pinged;
@@ -206,7 +209,8 @@ impl Shared {
         }
     }
 
-    /// Takes back a connection whose last statement may not be finished. Cuts it if it is dead.
+    /// Pings a connection whose last statement may be unfinished, and takes it back if it answers.
+    /// Otherwise drops the connection.
     pub(crate) async fn ping_and_add_idle(&self, mut open: Open) {
         let pinged = timeout(self.limits.wait, open.connection.ping()).await;
         if matches!(pinged, Ok(Ok(()))) {
@@ -220,7 +224,7 @@ impl Shared {
         open.idle_since = now;
         let mut idle = self.idle.lock();
         idle.connections.push_back(open);
-        // One at most per call, so that no borrower pays for closing many.
+        // Close at most one connection per call, so that no borrower pays for closing many.
         let is_unneeded = |open: &Open| now.duration_since(open.idle_since) > self.limits.idle;
         let unneeded = match idle.connections.front().is_some_and(is_unneeded) {
             true => idle.connections.pop_front(),
@@ -228,7 +232,7 @@ impl Shared {
         };
         drop(idle);
         self.became_idle.notify_one();
-        // Without a runtime the connection is dropped, which cuts it.
+        // Without a runtime, the connection is only dropped, which closes its socket.
         if let Some(unneeded) = unneeded
             && let Ok(runtime) = Handle::try_current()
         {

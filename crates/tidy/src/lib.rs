@@ -1,8 +1,8 @@
-//! Checks of the workspace that no compiler makes: how its prose reads, and whether the figures in
-//! its README stand in the reports.
+//! Checks of the workspace that no compiler makes: the wording of its prose, the figures in its
+//! README, and the paths in its architecture page.
 //!
-//! [`prose`] takes comments and Markdown out of a file, [`phrases`] finds the wordings that make a
-//! reader stop, [`workspace`] lists the files. The rules are the tests.
+//! [`prose`] extracts comments and Markdown from a file, [`phrases`] finds the wordings that make a
+//! reader stop, and [`workspace`] lists the files. The tests of this crate run the checks.
 
 pub mod phrases;
 pub mod prose;

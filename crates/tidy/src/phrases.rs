@@ -1,10 +1,11 @@
-//! The wordings that make a reader stop: noun clauses as subjects, and idioms of another language.
+//! Finds wordings that make a reader stop: noun clauses as subjects, and idioms from another
+//! language.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The wordings in `text` that plain English does without, each as it stands there.
+/// Finds the wordings in `text` that plain English avoids, and returns each as it is written.
 pub fn find(text: &str) -> Vec<&str> {
     static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
         let idioms = [

@@ -1,19 +1,19 @@
-//! Takes the prose out of a file: comments, error texts, Markdown outside of code.
+//! Extracts the prose of a file: comments, error texts, and Markdown outside code blocks.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// One paragraph, list item or table row, its lines joined by spaces.
+/// One paragraph, list item or table row, with its lines joined by spaces.
 pub struct Paragraph {
-    /// The line where it begins, from 1.
+    /// The number of its first line, counted from 1.
     pub line: usize,
-    /// Its text, without the marks of the comment or the list.
+    /// Its text, without comment and list markers.
     pub text: String,
 }
 
-/// The prose of a file with this path and content. A file of another kind has none.
+/// The prose of a file. Empty unless the path ends in `.rs`, `.sql` or `.md`.
 pub fn paragraphs(path: &Path, content: &str) -> Vec<Paragraph> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("rs") => {
@@ -49,7 +49,7 @@ fn error_texts(content: &str) -> Vec<Paragraph> {
     found.collect()
 }
 
-/// Joins lines to paragraphs. `None` is a line without prose; code between fences is left out.
+/// Joins lines into paragraphs and skips fenced code. `None` is a line without prose.
 fn join<'a>(lines: impl Iterator<Item = Option<&'a str>>) -> Vec<Paragraph> {
     static ITEM: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^(?:[-*]|\d+\.|#+|\|)\s*").expect("a pattern"));

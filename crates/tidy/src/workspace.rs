@@ -14,9 +14,10 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// The files below `folder` that people write, in order of their paths.
+/// The hand-written files below `folder`, sorted by path.
 ///
-/// Generated folders, golden files and links are left out: a linked file is checked at its own place.
+/// Skips hidden files and folders, generated folders, golden files and symbolic links. The target
+/// of a link is checked at its real path.
 ///
 /// # Panics
 ///

@@ -28,9 +28,10 @@ const INSERT: &str = "
 
 /// A folder with datasets. Each is an SQLite file with one row of JSON in the table `datasets`.
 ///
-/// A file counts only if its digest is the recorded one. A missing or damaged file, or one from
-/// another version, is replaced. A new file is written under a temporary name and then renamed, so
-/// any number of processes can share a folder: each sees a complete file or none.
+/// The cache uses a file only if the digest of its content is the recorded one. A missing or
+/// damaged file, or one from another version, is replaced. A new file is written under a temporary
+/// name and then renamed, so any number of processes can share a folder: each sees a complete file
+/// or none.
 ///
 /// The files are useful for programs that read SQL. Reading and checking a file takes longer than
 /// [`Dataset::generate`].
@@ -40,7 +41,7 @@ pub struct DatasetCache {
 }
 
 impl DatasetCache {
-    /// Environment variable with the folder.
+    /// The environment variable that names the folder.
     pub const FOLDER_VARIABLE: &'static str = "REGISTRAR_CACHE_DIR";
 
     /// The cache in this folder. The folder is created when needed.
@@ -54,7 +55,7 @@ impl DatasetCache {
     /// user's cache folder.
     ///
     /// # Errors
-    /// [`Error::Cache`] if neither is known.
+    /// [`Error::Cache`] if the variable is not set and the user's cache folder is unknown.
     pub fn of_user() -> Result<Self, Error> {
         if let Some(folder) = env::var_os(Self::FOLDER_VARIABLE).filter(|name| !name.is_empty()) {
             return Ok(Self::in_folder(folder));
@@ -81,7 +82,7 @@ impl DatasetCache {
         self.folder.join(format!("dataset_{}.sqlite", id(dataset)))
     }
 
-    /// Reads the file. Any fault gives `None`, and the file is replaced.
+    /// Reads the file. Returns `None` on any fault; `get` then replaces the file.
     fn read(&self, dataset: Dataset) -> Option<DatasetContent> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(self.file(dataset), flags).ok()?;
@@ -98,7 +99,8 @@ impl DatasetCache {
             enrollments: serde_json::from_str(enrollments).ok()?,
         };
         (content.checked_digest()? == dataset.digest()).then_some(content)
-        // The digest covers types, ids and values, so a changed file never passes for the dataset.
+        // The digest covers the types, tags and data of all events, so a changed file never passes
+        // for the dataset.
     }
 
     fn write(&self, content: &DatasetContent) -> Result<(), Error> {
@@ -117,7 +119,8 @@ impl DatasetCache {
     }
 }
 
-/// Needs no journal and no syncs: a file that a crash damages fails its digest and is replaced.
+/// Writes without a journal or syncs: if a crash damages the file, its digest no longer matches,
+/// and `get` replaces the file.
 fn write_file(file: &Path, content: &DatasetContent) -> rusqlite::Result<()> {
     let connection = Connection::open(file)?;
     connection.execute_batch(SCHEMA)?;
@@ -138,7 +141,7 @@ fn to_json<T: serde::Serialize>(events: &[T]) -> String {
     serde_json::to_string(events).expect("the events of datasets have a JSON form")
 }
 
-/// `courses_students_enrollments_capacity`.
+/// The dataset's key in the cache: `courses_students_enrollments_capacity`.
 fn id(dataset: Dataset) -> String {
     let size = dataset.size();
     format!(

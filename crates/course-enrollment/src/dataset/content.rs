@@ -44,8 +44,8 @@ impl DatasetContent {
 
     /// The events in order, built one at a time.
     ///
-    /// Their ids depend only on the dataset's digest and the index. Appending the events again
-    /// therefore changes nothing, and two datasets never share an id.
+    /// The id of an event depends only on the dataset's digest and the event's index. Appending the
+    /// events again therefore changes nothing, and two datasets never share an id.
     pub fn events(&self) -> impl Iterator<Item = Event> + Send {
         self.checked_events()
             .map(|event| event.expect("generated names and ids make valid tags"))
@@ -90,7 +90,8 @@ impl DatasetContent {
     }
 }
 
-/// The ids of a dataset's events: version 8 UUIDs of half the digest and the index.
+/// The ids of a dataset's events: version 8 UUIDs built from the first 64 bits of the digest and
+/// the event's index.
 struct EventIds {
     dataset: u64,
 }

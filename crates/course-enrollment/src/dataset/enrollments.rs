@@ -7,11 +7,12 @@ use crate::random::SplitMix64;
 use crate::weights::Weights;
 use crate::{CourseOffered, EnrollmentCompleted, Grade, StudentRegistered};
 
-/// The fixed present of all datasets: 2025-01-01T00:00:00Z.
+/// The simulated current time of all datasets: 2025-01-01T00:00:00Z.
 const NOW: Timestamp = Timestamp::constant(1_735_689_600, 0);
-/// The time of the first enrollments, two years earlier: 2023-01-01T00:00:00Z.
+/// The earliest time of an enrollment, two years before `NOW`: 2023-01-01T00:00:00Z.
 const EARLIEST: Timestamp = Timestamp::constant(1_672_531_200, 0);
-/// Enrollments before this time, three months earlier, have a grade: 2024-10-01T00:00:00Z.
+/// Enrollments before this time have a grade. It is three months before `NOW`:
+/// 2024-10-01T00:00:00Z.
 const GRADED_BEFORE: Timestamp = Timestamp::constant(1_727_740_800, 0);
 
 const GRADES: [Grade; 5] = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::F];
@@ -99,7 +100,7 @@ struct Seats<'a> {
     courses: &'a [CourseOffered],
     left: Vec<u64>,
     all: Weights,
-    /// The weights of one category's courses, at the same indices as in `all`.
+    /// For each category, the weights of its courses, at the same indices as in `all`.
     of_category: HashMap<&'a str, Weights>,
 }
 
@@ -127,8 +128,8 @@ impl<'a> Seats<'a> {
 
     /// The course that a student with this major asks for; `None` if all courses are full.
     ///
-    /// The factor of 1.5 without fractions: every course has two lots, and those of the student's
-    /// field a third.
+    /// To apply the factor of 1.5 without fractions, every course has two lots, and a course of the
+    /// student's field has a third.
     fn draw(&self, random: &mut SplitMix64, major: &str) -> Option<usize> {
         let field = self.of_category.get(major);
         let field_total = field.map_or(0, Weights::total);
@@ -148,8 +149,8 @@ impl<'a> Seats<'a> {
         self.weigh(course);
     }
 
-    /// Sets the weight, in units of 1 / (1,000 × capacity). All courses of a dataset share the
-    /// capacity.
+    /// Sets the course's weight, in units of 1 / (1,000 × capacity). All courses of a dataset have
+    /// the same capacity.
     fn weigh(&mut self, index: usize) {
         let course = &self.courses[index];
         let popularity = (course.popularity * POPULARITY_UNITS).round() as u64;

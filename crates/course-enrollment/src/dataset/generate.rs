@@ -3,7 +3,7 @@ use super::{Dataset, DatasetContent, enrollments};
 use crate::random::SplitMix64;
 use crate::{CourseId, CourseOffered, StudentId, StudentRegistered};
 
-/// Popularity is drawn in thousandths. It is written with at most three digits, and weights stay
+/// Popularity is drawn in thousandths, so that it has at most three decimals and weights stay
 /// integers.
 pub(super) const POPULARITY_UNITS: f64 = 1_000.0;
 

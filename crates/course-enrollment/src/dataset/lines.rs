@@ -4,7 +4,7 @@ use dcb_core::Event;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The form of events in files and digests.
+/// An event as it is written to files and digests.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(rename = "type")]

@@ -20,7 +20,7 @@ use crate::Error;
 /// Courses and students are drawn from [`Dataset::SEED`]. Then students ask for seats one after the
 /// other, [`DatasetSize::enrollments_asked`] times. Students who may take more courses ask more
 /// often. Popular courses, courses with many free seats and courses of the student's field are
-/// requested more often. A repeated request and a request for a full course have no effect.
+/// requested more often. A repeated request has no effect. Full courses are not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dataset {
     /// 33 events, small enough to read.

@@ -24,7 +24,7 @@ pub(crate) struct ServerFolder {
 
 impl ServerFolder {
     /// Creates a folder in `place` that only `account` may enter. The watchdog creates the folder,
-    /// and removes it after this process has ended. So the folder is not left behind, whenever this
+    /// and removes it after this process has ended. So no folder is left behind, however early this
     /// process ends.
     pub(crate) fn create(place: &Path, account: Account) -> io::Result<(Self, Watchdog)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);

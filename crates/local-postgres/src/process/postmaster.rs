@@ -81,7 +81,8 @@ impl Postmaster {
             &standby.watchdog,
         )
         .await?;
-        // The copied settings name the primary's socket folder, so write the standby's.
+        // The copied settings name the primary's socket folder, so write the standby's own settings
+        // after them.
         cluster::configure(&standby.folder, &[]).map_err(|error| error.to_string())?;
         standby.launch_on_a_free_port().await?;
         Ok(standby)

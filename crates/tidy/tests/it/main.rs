@@ -1,4 +1,4 @@
-//! The rules of the workspace that no compiler checks.
+//! Checks the workspace's rules that no compiler checks.
 
 mod map;
 mod prose;

@@ -1,4 +1,4 @@
-//! The paths in the architecture page exist.
+//! Checks that the paths in the architecture page exist.
 
 use std::fs;
 

@@ -1,11 +1,12 @@
-//! How the workspace's prose reads. The rules: `phrases` in this crate.
+//! Limits how many of the wordings in `tidy::phrases` the workspace's prose may use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidy::{phrases, prose, workspace};
 
-/// The most phrases per 1,000 words of prose. Other storage engines in Rust have 0 to 0.42.
+/// Maximum number of such wordings per 1,000 words of prose. Other storage engines in Rust have 0
+/// to 0.42.
 const CEILING: f64 = 1.0;
 
 #[test]

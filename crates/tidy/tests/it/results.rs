@@ -1,4 +1,4 @@
-//! The figures in the README's table of results stand in the reports that it links.
+//! Checks that the figures in the README's table of results also appear in the linked reports.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn results_in_the_readme_stand_in_the_reports() {
         let page = &link.captures(row).expect("a link")[1];
         let page = fs::read_to_string(root.join(page)).expect("the report");
         let result = row.split('|').nth(2).expect("the result");
-        // A goal stands in another column of the report, in other words.
+        // Skip goals: the report gives them in another column, with a different wording.
         for part in result.split(';').filter(|part| !part.contains("goal")) {
             for found in figure.find_iter(part.split('(').next().unwrap_or(part)) {
                 let whole = Regex::new(&format!(r"(?:^|[^\d.,]){}(?:[^\d.,]|$)", found.as_str()));
