@@ -145,8 +145,8 @@ tuple_projection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 pub struct Projected<S> {
     /// The folded state.
     pub state: S,
-    /// Makes an append fail if a newer event than those in the snapshot matches the projection's
-    /// query.
+    /// Makes an append fail if an event that was appended after the snapshot matches the query of
+    /// the projection.
     pub condition: AppendCondition,
 }
 

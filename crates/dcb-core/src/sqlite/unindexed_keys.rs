@@ -50,8 +50,8 @@ pub(super) struct CommittedKeys {
 }
 
 impl UnindexedKeys {
-    /// The unindexed keys of a snapshot with this index end and head. Reads events whose keys are
-    /// missing from the file.
+    /// The unindexed keys of a snapshot with this index end and head. If the keys of the newest
+    /// events are missing in memory, reads these events from the file first.
     pub(super) fn through(
         &self,
         connection: &Connection,
@@ -85,7 +85,8 @@ impl UnindexedKeys {
         }
     }
 
-    /// Ignoring poison is safe: `catch_up` reads any missing keys from the file.
+    /// Ignoring poison is safe: if a panic left keys out, `catch_up` reads them again from the
+    /// file.
     fn newest(&self) -> MutexGuard<'_, Arc<Generation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

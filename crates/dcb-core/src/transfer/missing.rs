@@ -10,8 +10,9 @@ pub async fn append_missing<S: EventStore>(store: &S, events: Vec<Event>) -> Res
     let mut parts = vec![events];
     while let Some(mut part) = parts.pop() {
         match store.append(part.clone()).await {
-            // Some events of this part are already in the store. Try its halves, down to single
-            // events. If a single event is refused, the stored event has different content.
+            // Some ids of this part are already used, for example by an interrupted import. Try its
+            // halves, down to single events. If a single event is refused, the stored event has
+            // different content.
             Err(Error::DuplicateEventId { .. }) if part.len() > 1 => {
                 let second = part.split_off(part.len() / 2);
                 // Push the first half last, because `pop` takes the last part.
