@@ -1,8 +1,9 @@
 //! The leader: the task that holds the right to commit.
 //!
 //! Before a leader commits, it may yield to other tasks, so that more callers can join its batch.
-//! It yields only if callers have recently arrived together, and stops once the callers of the last
-//! batch have submitted again. A lone caller never yields, because one yield costs it about 10 us.
+//! The leader yields only if callers have recently arrived together, and stops once the callers of
+//! the last batch have submitted again. A lone caller never yields, because one yield costs it
+//! about 10 us.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,8 +15,8 @@ use crate::commit::Commit;
 use crate::settle::settle;
 use crate::shared::{Handover, Shared};
 
-/// Maximum number of steps in one poll. Without it, a commit that is always ready would block the
-/// other tasks on its thread and delay the leader's own outcome.
+/// Maximum number of steps in one poll. Without this limit, a commit that is always ready would
+/// block the other tasks on its thread and delay the leader's own outcome.
 const STEPS_PER_POLL: usize = 8;
 
 /// Commits batch after batch until no request waits. The leader polls this future first. When the

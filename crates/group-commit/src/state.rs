@@ -28,7 +28,8 @@ enum Writer {
 
 /// The result of an arrival.
 pub(crate) enum Arrival<C: Commit> {
-    /// The writer was free. The request is first in the queue, and its caller commits.
+    /// The writer was free. The request is first in the queue, and its caller commits the next
+    /// batch.
     Lead(Ticket, Arc<SlotOf<C>>),
     /// The request waits.
     Wait(Ticket, Arc<SlotOf<C>>),
@@ -154,8 +155,8 @@ impl<C: Commit> State<C> {
         Release::Idle(std::mem::take(&mut self.until_idle))
     }
 
-    /// Whether one of the last two batches had several callers. One batch is not enough, because a
-    /// caller may once arrive too late for the batch of the others.
+    /// Whether one of the last two batches had several callers. The last batch alone is not enough,
+    /// because a caller may once arrive too late for the batch of the others.
     pub(crate) fn callers_arrive_together(&self) -> bool {
         self.lone_batches < 2
     }

@@ -15,8 +15,8 @@ use crate::slot::Notice;
 use crate::state::{Arrival, WhenFull};
 use crate::wait_queue::Ticket;
 
-/// The future of one submitted request. Dropping it withdraws a request that is still queued. The
-/// commit of a request in flight goes on.
+/// Dropping this future withdraws a request that is still queued. The commit of a request in flight
+/// goes on.
 pub(crate) struct Submit<'q, C: Commit> {
     shared: &'q Arc<Shared<C>>,
     when_full: WhenFull,

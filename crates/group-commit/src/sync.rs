@@ -1,8 +1,8 @@
 //! The parts of `std` that the queue uses for locks, threads and time.
 //!
-//! The model tests replace this module with one on which shuttle explores interleavings. Therefore
-//! the other modules take locks, threads and the clock from here. Two modules use `std` directly:
-//! `wake_all` for its list of wakers, and `drive` for its yield to other threads.
+//! The model tests replace this module with a version that lets shuttle explore interleavings.
+//! Therefore the other modules take locks, threads and the clock from this module. Two modules use
+//! `std` directly: `wake_all` for its list of wakers, and `drive` for its yield to other threads.
 
 use std::time::Instant;
 

@@ -35,8 +35,9 @@ pub enum Error {
         /// Why each source failed, in the order tried.
         missing: Vec<Missing>,
     },
-    /// This crate did not start the server, so it neither kills nor restarts it. Set
-    /// `POSTGRES_SOURCE=installed` or `download` for tests that need a kill or a restart.
+    /// The server does not run as a child process of this crate, so the crate can neither kill nor
+    /// restart it, nor start a standby. Set `POSTGRES_SOURCE=installed` or `download` for tests
+    /// that need this.
     #[error("a server from {from} can neither be killed nor restarted; use installed or download")]
     NotOurs {
         /// The server's source.

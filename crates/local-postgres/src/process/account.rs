@@ -10,7 +10,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The caller's account. If the caller is root, `postgres` or else `nobody`.
+    /// The caller's account. If the caller is root, the user `postgres`, or else `nobody`.
     pub(crate) fn for_servers() -> io::Result<Self> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self { ids: None });

@@ -196,7 +196,7 @@ fn watch(name: &str) -> std::io::Result<Watchdog> {
 }
 
 /// The container's name. It is chosen before the engine creates the container, so that the watchdog
-/// can remove the container from the start.
+/// can remove the container even if this process dies during the creation.
 fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
