@@ -148,10 +148,10 @@ pub trait MessageStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// Nothing was stored if one of these holds:
-    /// - [`Error::ImportConflict`] for the first message that can't be stored because its global
-    ///   position is not after the head and the previous message; its position does not follow the
-    ///   last one of its stream (a new stream may start anywhere); its id is already used; or no
-    ///   63-bit number follows its position or global position.
+    /// - [`Error::ImportConflict`] for the first message that does not fit: its global position is
+    ///   not after the head and the previous message; its position does not follow the last one of
+    ///   its stream (a new stream may start anywhere); its id is already used; or no 63-bit number
+    ///   follows its position or global position.
     /// - [`Error::Invalid`] with field `messages[i].data` or `messages[i].metadata` for JSON that
     ///   the backend can't store.
     ///

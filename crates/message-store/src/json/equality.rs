@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use super::MAX_DEPTH;
 
 /// Whether two texts are the same JSON value. White space, the order of keys, escapes and the
-/// notation of numbers make no difference; of repeated keys the last one counts. Numbers of any
-/// size are compared exactly.
+/// notation of numbers make no difference; if a key is repeated, the last value counts. Numbers of
+/// any size are compared exactly.
 ///
 /// Texts that are not JSON, or nested deeper than a message may be, are compared byte for byte.
 pub fn same_json(a: &str, b: &str) -> bool {
@@ -15,7 +15,7 @@ pub fn same_json(a: &str, b: &str) -> bool {
 
 fn same(a: &str, b: &str, levels: usize) -> bool {
     let (a, b) = (a.trim(), b.trim());
-    // The usual case, and the only one for `true`, `false` and `null`.
+    // Most equal values have equal texts. `true`, `false` and `null` always do.
     if a == b {
         return true;
     }
@@ -58,7 +58,7 @@ fn same_arrays(a: &str, b: &str, levels: usize) -> bool {
 }
 
 /// A number in canonical form: its digits without leading and trailing zeros, and the exponent of
-/// the last digit. Not `f64`, which can't tell large integers apart.
+/// the last digit. `f64` would not do, because it can't tell large integers apart.
 #[derive(PartialEq, Eq)]
 struct Decimal {
     negative: bool,
@@ -101,6 +101,6 @@ impl Decimal {
 
 fn parse_exponent(text: &str) -> Option<i64> {
     let number: i64 = text.parse().ok()?;
-    // Adding the length of a text to such an exponent can't overflow.
+    // Below this limit, adding the length of a text to the exponent can't overflow.
     (number.unsigned_abs() < 1_000_000_000_000_000_000).then_some(number)
 }

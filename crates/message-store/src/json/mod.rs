@@ -30,8 +30,8 @@ pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 /// Rejects a text that is not exactly one JSON value, or that is nested too deep.
 pub(crate) fn check(text: &str) -> Result<(), Problem> {
     serde_json::from_str::<&RawValue>(text).map_err(|error| malformed(error.to_string()))?;
-    // `RawValue` skips values without a depth limit. Each level takes two characters, so short
-    // texts need no count.
+    // `RawValue` skips values without a depth limit. Each level takes two characters, so a short
+    // text can't exceed the limit.
     if text.len() > 2 * MAX_DEPTH && depth(text) > MAX_DEPTH {
         return Err(malformed(format!("nested deeper than {MAX_DEPTH} levels")));
     }
@@ -56,7 +56,7 @@ fn depth(text: &str) -> usize {
     max
 }
 
-/// Skips to after the closing quote.
+/// Skips the rest of a string, including its closing quote.
 fn skip_string(bytes: &mut std::str::Bytes<'_>) {
     while let Some(byte) = bytes.next() {
         match byte {

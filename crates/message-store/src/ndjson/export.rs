@@ -7,7 +7,7 @@ use tracing::instrument;
 use super::line;
 use crate::{Category, CategoryRead, Error, GlobalPosition, MessageStore};
 
-/// Messages per read, and so the most in memory.
+/// Messages per read, which is also the maximum in memory.
 const PAGE_MESSAGES: u64 = 500;
 
 /// Options of [`export_ndjson`].
@@ -22,14 +22,16 @@ pub struct ExportOptions {
     pub gzip: bool,
 }
 
-/// Writes messages as lines of JSON and returns their number. The export ends at the head that the
-/// store has when it starts. After each page, `progress` gets the number of messages so far.
+/// Writes messages as lines of JSON and returns their number. The export reads the store's head
+/// when it starts and ends there. After each page, it calls `progress` with the number of messages
+/// so far.
 ///
 /// A line has `id`, `stream`, `type`, `pos`, `gpos`, `data`, `meta` and `time`, with data and
 /// metadata as the store returns them and the time in UTC. If the store reads categories from a
 /// replica that is behind, the export of a category lacks the newest messages.
 ///
-/// The calling task writes to `output`. Pass a buffer, or call this where blocking is allowed.
+/// Writes to `output` may block the calling task. Pass a buffer in memory, or call this where
+/// blocking is allowed.
 ///
 /// # Errors
 /// The errors of [`MessageStore::head`] and [`MessageStore::get_category_messages`], and
@@ -63,7 +65,8 @@ async fn export<S: MessageStore>(
         return Ok(0);
     };
     let (mut exported, mut next, mut lines) = (0, options.from, Vec::new());
-    // Stop at the first head: with writers at work, the newest head could be out of reach for ever.
+    // Stop at the head read at the start: while others write, the newest head could keep moving out
+    // of reach.
     while next <= head {
         let read = CategoryRead::new().position(next).batch_size(PAGE_MESSAGES);
         let page = store.get_category_messages(&options.category, read).await?;

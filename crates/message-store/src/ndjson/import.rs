@@ -10,7 +10,7 @@ use crate::{Error, MessageStore, RecordedMessage};
 const BATCH_MESSAGES: usize = 1000;
 /// Size in bytes at which a batch is committed even if it has fewer messages.
 const BATCH_BYTES: usize = 8 << 20;
-/// Maximum length of a line. Keeps an input without line feeds from filling the memory.
+/// Maximum length of a line. Keeps an input without line feeds from using up the memory.
 const MAX_LINE_BYTES: u64 = 1 << 30;
 /// The first byte of a gzip file. No line of JSON starts with it, so the second byte, which a slow
 /// input may deliver later, need not be checked.
@@ -21,7 +21,7 @@ const GZIP_MAGIC: u8 = 0x1f;
 pub struct Imported {
     /// Messages read from the input.
     pub read: u64,
-    /// Messages stored. The others were stored before.
+    /// Messages that this import stored. The others were already stored.
     pub stored: u64,
 }
 
@@ -29,8 +29,9 @@ pub struct Imported {
 /// their ids, positions, global positions and times. `progress` is called after each committed
 /// batch.
 ///
-/// After an interruption, import the same input again: stored messages are skipped. The calling
-/// task reads `input`. Pass an input in memory, or call this where blocking is allowed.
+/// After an interruption, import the same input again: stored messages are skipped. Reads from
+/// `input` may block the calling task. Pass an input in memory, or call this where blocking is
+/// allowed.
 ///
 /// # Errors
 /// [`Error::InvalidLine`] for a line that is not a message or that the store can't store;
@@ -103,7 +104,8 @@ impl<R: BufRead> LineReader<R> {
         }
     }
 
-    /// The messages of the next commit and the number of each one's line. Empty at the end.
+    /// The messages of the next commit and their line numbers. Both lists are empty at the end of
+    /// the input.
     fn next_batch(&mut self) -> Result<(Vec<RecordedMessage>, Vec<u64>), Error> {
         let (mut batch, mut line_numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
         while batch.len() < BATCH_MESSAGES && bytes < BATCH_BYTES {

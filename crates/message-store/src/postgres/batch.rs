@@ -58,8 +58,8 @@ impl Batch {
             for (write, lock) in request.writes.iter().zip(&request.locks) {
                 locks.push(*lock);
                 self.add_entry(number, write, *lock);
-                // Several requests of a batch may write to one stream; numbers continue across
-                // them.
+                // Several requests of a batch may write to one stream. The message numbers continue
+                // from one request to the next.
                 let stream_length = stream_lengths.entry(write.stream.as_str()).or_default();
                 for (message, id) in write.messages.iter().zip(&mut ids) {
                     *stream_length += 1;

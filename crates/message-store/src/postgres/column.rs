@@ -95,7 +95,7 @@ impl Encode<'_, Postgres> for Column {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         const MAY_HAVE_NULLS: i32 = 1;
         const FIRST_SUBSCRIPT: i32 = 1;
-        // An empty array has no dimensions, and then no count and no subscript.
+        // An empty array has no dimensions, so no count and no subscript follow.
         let dimensions = i32::from(self.count > 0);
         buffer.extend_from_slice(&dimensions.to_be_bytes());
         buffer.extend_from_slice(&MAY_HAVE_NULLS.to_be_bytes());

@@ -14,9 +14,11 @@ pub struct Config {
     /// primary. A replica may lack the newest messages; see
     /// [`PostgresStore::wait_for`](super::PostgresStore::wait_for).
     ///
-    /// Some reads always use the primary: all messages, because only the primary knows which writes
-    /// are in progress; the messages of a consumer group's member, which skips other members'
-    /// messages up to the primary's head; and checkpoints.
+    /// Some reads always use the primary:
+    /// - reads of all messages, because only the primary knows which writes are in progress;
+    /// - reads for a member of a consumer group, because subscriptions compare them with the
+    ///   primary's head;
+    /// - the head, checkpoints, and lists and counts of streams and categories.
     pub replica_url: Option<String>,
     /// The schema of the store. One database can hold many. Clients of Message DB expect the
     /// default, `message_store`. 1 to 63 letters, digits and underscores.
@@ -36,13 +38,13 @@ pub struct Config {
     pub write_timeout: Duration,
     /// Time limit of a read. Default: 10 s.
     pub read_timeout: Duration,
-    /// Maximum number of read connections, to the primary and to the replica each. Default: 8.
+    /// Maximum number of read connections to each server, the primary and the replica. Default: 8.
     ///
     /// The store has up to three more connections: one for writes, one for writes that wait for a
     /// category's lock, and one for notifications.
     pub read_connections: u32,
-    /// Whether each commit notifies other processes. Otherwise their subscriptions find new
-    /// messages only by polling. Default: true.
+    /// Whether each commit notifies other processes. If not, their subscriptions find new messages
+    /// only by polling. Default: true.
     pub notify: bool,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Backend {
 impl Connection {
     pub(super) async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
         let mut connection = options.connect().await?;
-        // As text, which compares exactly and needs no decoding.
+        // The time is read as text, which compares exactly and needs no decoding.
         let row = sqlx::query(
             "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()",
         )
@@ -41,8 +41,8 @@ impl Connection {
         })
     }
 
-    /// Terminates another session and waits until it has ended. A session that is already gone is
-    /// fine.
+    /// Terminates another session and waits until it has ended. Does nothing if the session is
+    /// already gone.
     pub(super) async fn end_other(&mut self, other: &Backend) -> Result<(), sqlx::Error> {
         const WAIT_MS: i64 = 5000;
         // No row means that the process is gone, `false` that it is still there after the wait.
@@ -62,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// The positions of the stored messages among these ids.
+    /// The positions of the messages with these ids that are stored.
     pub(super) async fn positions_by_id(
         &mut self,
         statements: &Statements,

@@ -30,7 +30,8 @@ impl Counters {
                 Verdict::Done(Err(Error::WrongExpectedVersion { .. })) => {
                     self.conflicts.fetch_add(1, Ordering::Relaxed);
                 }
-                // The request comes again, or is compared with the stored messages.
+                // Nothing was stored: the request is submitted again, or its ids are already
+                // stored.
                 _ => {}
             }
         }

@@ -4,12 +4,13 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
 
-/// The consequence of a failed statement.
+/// What a failed statement means for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The connection is lost; the statement may or may not have taken effect.
     Lost,
-    /// The data is invalid, or too much for one transaction. Parts of the batch may succeed.
+    /// The data is invalid or too large for one transaction. A part of the batch may succeed on its
+    /// own.
     Data,
     /// An id was stored by another transaction after the server had looked it up.
     IdTaken,

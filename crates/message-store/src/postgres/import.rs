@@ -21,7 +21,8 @@ impl PostgresStore {
     pub(super) async fn import(&self, messages: &[RecordedMessage]) -> Result<u64, Error> {
         self.pools()?; // fails if the store is closed
         check_json(messages, self.shared.config.limits.max_message_bytes)?;
-        // Without a statement timeout: an import may wait long for other writers.
+        // This connection has no statement timeout, because an import may wait long for other
+        // writers.
         let mut connection = administrator(&self.shared.config).await?;
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
         self.lock_out_writers(&mut transaction, messages).await?;
@@ -39,9 +40,9 @@ impl PostgresStore {
         Ok(new.len() as u64)
     }
 
-    /// Locks out all other writers until the end of the transaction. Takes the locks of the
-    /// categories first, as every write does, and then the table: a writer of another category
-    /// would draw global positions that this import inserts.
+    /// Locks out all other writers until the end of the transaction. Locks the categories first, as
+    /// every write does, and then the table. Without the table lock, a writer of another category
+    /// could draw a global position that this import inserts.
     async fn lock_out_writers(
         &self,
         connection: &mut PgConnection,
@@ -193,7 +194,8 @@ struct Stored {
 }
 
 impl Stored {
-    /// Returns the messages that are not stored yet, after checking that each continues the store.
+    /// Returns the messages that are not stored yet, after checking that each one fits after the
+    /// stored messages.
     fn new_messages(
         mut self,
         messages: &[RecordedMessage],
@@ -203,7 +205,7 @@ impl Stored {
             let global_position = message.global_position();
             if global_position <= self.head {
                 // The message may also be a repetition within the import. `new` is sorted, because
-                // each new message is past the one before.
+                // each new message has a greater global position than the previous one.
                 let stored = self.messages.get(&global_position).or_else(|| {
                     let found = new
                         .binary_search_by_key(&global_position, |new: &&RecordedMessage| {

@@ -1,5 +1,5 @@
-//! Finds JSON that a `jsonb` column can't store and return, before it is sent. Otherwise one such
-//! message would fail its whole batch.
+//! Finds JSON that a `jsonb` column can't store and return, before it is sent. If sent, one such
+//! message would make its whole batch fail.
 
 use crate::text::{check_size, malformed};
 use crate::{Message, Problem, StreamWrite};
@@ -44,8 +44,8 @@ pub(super) fn problem(json: &str, max_bytes: usize) -> Option<Problem> {
     rejected_escape(json).or_else(|| check_size(zeros(json), max_bytes).err())
 }
 
-/// An upper estimate of the zeros that `jsonb` prints for numbers with exponents: it prints `1e3`
-/// as `1000`.
+/// An upper bound on the zeros that `jsonb` prints for numbers with exponents: it prints `1e3` as
+/// `1000`.
 fn zeros(json: &str) -> usize {
     let bytes = json.as_bytes();
     let begins_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E');
@@ -83,8 +83,8 @@ fn exponent(text: &[u8]) -> usize {
 }
 
 /// Finds an escape that `jsonb` rejects: `\u0000`, or half of a surrogate pair. The text is valid
-/// JSON, so backslashes occur only in strings and another character follows each one. A search for
-/// backslashes skips the rest.
+/// JSON, so backslashes occur only in strings and another character follows each one. So it is
+/// enough to search for backslashes.
 fn rejected_escape(json: &str) -> Option<Problem> {
     let mut rest = json;
     let mut high_surrogate = false;

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::Notifier;
 
 /// Forwards notifications to the store's [`Notifier`]. Starts with the first subscription, so a
-/// store without one needs no connection for it.
+/// store without subscriptions opens no connection for this.
 pub(super) struct NotificationListener {
     options: PgConnectOptions,
     channel: String,
@@ -20,7 +20,7 @@ pub(super) struct NotificationListener {
 }
 
 impl NotificationListener {
-    /// Uses the runtime of the caller, because `start` may be called outside one.
+    /// Captures the caller's runtime, because `start` may be called outside a runtime.
     pub(super) fn new(options: PgConnectOptions, channel: String) -> Self {
         Self {
             options,

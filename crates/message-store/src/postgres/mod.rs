@@ -6,7 +6,7 @@
 //! Writes of one process share commits. A caller that finds the writer free commits at once;
 //! requests that arrive during a commit form the next batch. A batch is one round trip and one
 //! durable commit. It takes the locks of its categories, as every SQL writer does, but does not
-//! wait for those that another transaction holds. Only the requests that need them wait, on a
+//! wait for a lock that another transaction holds. Only the requests that need this lock wait, on a
 //! second connection.
 //!
 //! Reads have their own connections and never wait for a writer.
@@ -25,7 +25,7 @@
 //!   and only then draws global positions. A reader of all messages first reads the last drawn
 //!   position, then the announcements, and then the messages in a newer snapshot. Any other order
 //!   could miss a message (tests: `tests/it/postgres/order.rs`). The SQL functions `announce`,
-//!   `horizon` and `get_all_messages` and `import` in this module keep it.
+//!   `horizon` and `get_all_messages` and `import` in this module follow this order.
 //! - The store never resends a batch whose outcome it does not know. It ends the lost session first
 //!   and then looks the messages up by id (tests: `tests/it/postgres/crash.rs`).
 

@@ -55,7 +55,8 @@ impl PostgresNamespaces {
     /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
     /// deleted.
     pub fn stats(&self) -> Option<Stats> {
-        // Not async, so it can't wait: `open` and `delete` hold this lock over round trips.
+        // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
+        // across round trips.
         let open = self.open.try_lock().ok()?;
         let stores = open.values().map(MessageStore::stats);
         Some(stores.fold(Stats::default(), Stats::and))
@@ -99,7 +100,7 @@ fn namespace(row: &PgRow) -> Result<(Schema, Namespace), Error> {
     Ok((schema_for(schema)?, namespace?))
 }
 
-/// The outer error is the driver's, the inner one a stored name that is invalid.
+/// The outer error comes from the driver. The inner error means that the stored name is invalid.
 fn decode(row: &PgRow) -> Result<(i64, Result<Namespace, Error>), sqlx::Error> {
     let name: String = row.try_get(1)?;
     let created_at: i64 = row.try_get(2)?;
@@ -165,7 +166,7 @@ impl Namespaces for PostgresNamespaces {
             Err(Error::NamespaceNotFound { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        // An open store is stale if another process deleted the namespace, or created it again in
+        // An open store is stale if another process deleted the namespace or created it again in
         // another schema, or if a caller closed the store.
         match open.remove(name) {
             Some(store) if schema.as_ref() == Some(store.schema()) && !store.is_closed() => {
@@ -179,8 +180,8 @@ impl Namespaces for PostgresNamespaces {
         let config = self.config_for(&schema);
         let mut connection = administrator(&config).await?;
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        // Under this lock no other process can delete the namespace. One may have done so since the
-        // first look-up; then `ensure` would install the schema again.
+        // Under this lock no other process can delete the namespace. Look it up again, because
+        // another process may have deleted it before; then `ensure` would install the schema again.
         schema::lock(&mut transaction, &schema).await?;
         if self.find(name).await?.0 != schema {
             return Err(not_found(name));
@@ -238,7 +239,7 @@ fn not_found(name: &NamespaceName) -> Error {
     }
 }
 
-/// Inserts the row of a namespace. `None` if one with this name exists.
+/// Inserts the row of a namespace. Returns `None` if the name exists.
 async fn insert(
     connection: &mut PgConnection,
     name: &NamespaceName,
@@ -280,7 +281,7 @@ async fn drop_namespace(
     if deleted.rows_affected() == 0 {
         return Err(not_found(name));
     }
-    // Before the count, so that no message is written between the count and the drop.
+    // Lock before the count, so that no message is written between the count and the drop.
     let lock = "LOCK TABLE message_store.messages IN ACCESS EXCLUSIVE MODE";
     schema::execute(connection, schema.qualify(lock)).await?;
     let count = schema.qualify("SELECT count(*) FROM message_store.messages");

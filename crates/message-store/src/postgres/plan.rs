@@ -1,4 +1,5 @@
-//! Decides which requests of a batch are sent, and turns the server's answer into verdicts. No I/O.
+//! Decides which requests of a batch are sent, and turns the server's answer into verdicts. Does no
+//! I/O.
 //!
 //! Invariant: a deferred request gets a verdict only from versions that the server read under the
 //! category's lock. Otherwise it is submitted again (tests: `plan/tests.rs`).
@@ -35,14 +36,14 @@ pub(super) struct Answer {
 enum Deferral {
     /// It expects a version of a stream that the earlier request writes to.
     Stream,
-    /// It has an id of the earlier request.
+    /// It has an id that the earlier request also has.
     Id,
 }
 
 /// The plan for one batch.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Per request; `None` for one that is sent.
+    /// One entry per request: `None` if the request is sent.
     deferrals: Vec<Option<Deferral>>,
 }
 
@@ -67,7 +68,7 @@ impl Plan {
             if expecting.any(|write| streams.contains(write.stream.as_str())) {
                 return Some(Deferral::Stream);
             }
-            // Only for a request that is sent: a deferred one writes nothing in this batch.
+            // Only a sent request gets here. A deferred request writes nothing in this batch.
             streams.extend(request.writes.iter().map(|write| write.stream.as_str()));
             None
         });
@@ -89,7 +90,8 @@ impl Plan {
             .enumerate()
             .map(|(index, request)| self.is_sent(index).then(|| judge.sent(index, request)))
             .collect();
-        // Afterwards, because a deferred request is judged by the versions after the whole batch.
+        // Judge deferred requests last, because they are judged by the versions after the whole
+        // batch.
         for (index, verdict) in verdicts.iter_mut().enumerate() {
             if let Some(deferral) = self.deferrals[index] {
                 *verdict = Some(judge.deferred(index, deferral, &mut batch[index]));
@@ -150,15 +152,15 @@ impl Judge {
             return Verdict::Stored(request.take());
         }
         let known_version = |write: &StreamWrite| self.versions.get(write.stream.as_str()).copied();
-        // The error names the first stream with a conflict. After a stream whose version is not
-        // known, a conflict need not be the first, so the search ends there.
+        // The error names the first stream with a conflict. The search ends at a stream of unknown
+        // version, because that stream may be the first with a conflict.
         let expecting = request.writes.iter().filter(expects);
         let mut conflicts =
             expecting.map_while(|write| Some(conflict(write, known_version(write)?)));
         match conflicts.find_map(|conflict| conflict) {
             Some(conflict) if deferral == Deferral::Stream => Verdict::Done(Err(conflict)),
-            // Also for a repeated id: the earlier request may have stored it, and then the contents
-            // are compared before the version counts.
+            // A request with a repeated id also gets here, even if its version conflicts. The
+            // earlier request may have stored the id, and stored ids are checked before versions.
             _ => Verdict::Again(request.take()),
         }
     }

@@ -93,7 +93,7 @@ impl Pool {
     }
 
     async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
-        // The server gives up first; the margin is for its answer.
+        // The server's own time limit expires first. The margin leaves time for its answer.
         const MARGIN: Duration = Duration::from_secs(1);
         let mut connection = self.pool.acquire().await?;
         let limit = self.timeout + MARGIN;
@@ -111,8 +111,8 @@ impl Pool {
     fn error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
-            // The pool retries a server that rejects connections until the time limit. Without any
-            // connection, the server is the problem, not the load.
+            // The pool retries a server that rejects connections until the time limit. If the pool
+            // has no connection at all, the cause is the server and not the load.
             sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
             sqlx::Error::PoolTimedOut => self.timeout_error(),
             _ if failure(failed) == Failure::Cancelled => self.timeout_error(),

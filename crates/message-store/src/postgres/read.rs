@@ -54,8 +54,8 @@ impl PostgresStore {
             statement
         };
         let pools = self.pools()?;
-        // After a page that is not full, a member's subscription skips to the head. That is only
-        // right if page and head come from the same server.
+        // After a page that is not full, the subscription of a group member skips to the head. The
+        // head comes from the primary, so the page must too.
         let pool = match group {
             Some(_) => &pools.primary,
             None => pools.for_reads(),
@@ -142,8 +142,8 @@ pub(super) fn position(rows: &[PgRow]) -> Result<Option<GlobalPosition>, Error> 
     Ok(position.transpose()?.flatten().map(GlobalPosition::new))
 }
 
-/// Converts a number for PostgreSQL. Larger numbers are capped: they are past every message either
-/// way.
+/// Converts a number for PostgreSQL. Larger numbers are capped; no message has such a position
+/// anyway.
 pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

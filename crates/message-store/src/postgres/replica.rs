@@ -12,8 +12,9 @@ use super::read::number;
 use crate::{Error, GlobalPosition};
 
 impl PostgresStore {
-    /// Waits until reads see the message at a global position that a write has returned. Reads from
-    /// a replica may lack it for a moment. Without a replica, this returns at once.
+    /// Waits until reads see the message at a global position that a write has returned. Without
+    /// this, reads from a replica may miss the message for a moment. Without a replica, this
+    /// returns at once.
     ///
     /// If the message was deleted or never existed, this waits until the replica has everything
     /// that was committed when the wait began. It queries the primary once and the replica every 2
@@ -69,8 +70,8 @@ impl PostgresStore {
             .map(|row| row.try_get(0))
             .transpose()
             .map_err(|failed| error(&failed))?;
-        // NULL if the "replica" is a primary, which replays nothing: then wait for the message
-        // itself.
+        // The result is NULL if the "replica" is a primary, which replays nothing. Then wait for
+        // the message itself.
         Ok(replayed.flatten().unwrap_or(false))
     }
 }

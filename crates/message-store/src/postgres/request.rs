@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::{Error, Message, StreamWrite, Written};
 
-/// A write in a queue. All its messages have ids.
+/// A write in a queue. Each of its messages has an id.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) writes: Vec<StreamWrite>,
@@ -42,7 +42,7 @@ impl Request {
         self.writes.iter().flat_map(|write| &write.messages)
     }
 
-    /// The ids that the caller chose. Only these can be stored already.
+    /// The ids that the caller chose. Generated ids are new, so only these can be stored already.
     pub(super) fn known_ids(&self) -> impl Iterator<Item = Uuid> {
         self.messages().filter_map(Message::id)
     }

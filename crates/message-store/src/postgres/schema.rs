@@ -7,7 +7,7 @@ use super::error::error;
 use crate::text::{check, invalid, malformed};
 use crate::{Error, hash_64};
 
-/// The schema that clients of Message DB know.
+/// The schema that clients of Message DB expect.
 const MESSAGE_STORE: &str = "message_store";
 
 macro_rules! objects {
@@ -156,7 +156,8 @@ fn newest() -> i32 {
 
 /// The newest installed migration, 0 if there is none.
 async fn installed_version(connection: &mut PgConnection, schema: &Schema) -> Result<i32, Error> {
-    // Not `to_regclass`: after a wait for the lock it may answer from the session's stale cache.
+    // `to_regclass` would not do: after a wait for the lock, it may answer from the session's stale
+    // cache.
     let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
                    WHERE schemaname = $1 AND tablename = 'migration')";
     let exists: bool = sqlx::query_scalar(tables)
@@ -237,7 +238,7 @@ pub(super) async fn execute(connection: &mut PgConnection, sql: String) -> Resul
         .map_err(|failed| error(&failed))
 }
 
-/// Compares the schema with the definitions recorded at its installation.
+/// Compares the schema with the definitions that were recorded when it was installed.
 async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     let mut differences = changed_migrations(connection, schema).await?;
     let sql = format!(

@@ -16,8 +16,8 @@ use crate::text::{invalid, malformed};
 /// before the statement.
 const ISOLATION: (&str, &str) = ("default_transaction_isolation", "read committed");
 
-/// Every statement has an index that yields its rows in order. These settings keep the planner from
-/// choosing another plan while a young store has no statistics.
+/// For every statement, an index yields its rows in order. These settings keep the planner on that
+/// index while a new store has no statistics.
 const PLANS: [(&str, &str); 7] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),

@@ -40,7 +40,7 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn new(schema: &Schema) -> Self {
-        // In an `Arc`, so that a clone is cheap. Safe, because only the validated schema name is
+        // The `Arc` makes clones cheap. The SQL is safe, because only the validated schema name is
         // inserted.
         let sql = |text: &str| -> SqlStr {
             let text: Arc<str> = schema.qualify(text).into();
@@ -82,7 +82,7 @@ impl Statements {
             checkpoint: sql("SELECT position FROM message_store.checkpoint WHERE consumer = $1"),
             save_checkpoint: sql(SAVE_CHECKPOINT),
             delete_checkpoint: sql("DELETE FROM message_store.checkpoint WHERE consumer = $1"),
-            // In the order of the keys, as all writers lock them. `DISTINCT` alone promises no
+            // Locks in the order of the keys, as all writers do. `DISTINCT` alone promises no
             // order.
             acquire_locks: sql("SELECT pg_advisory_xact_lock(l.key) \
                  FROM (SELECT DISTINCT key FROM unnest($1::bigint[]) key ORDER BY key) l"),
@@ -91,7 +91,8 @@ impl Statements {
             versions: sql(VERSIONS),
             last_position: sql("SELECT max(global_position) FROM message_store.messages"),
             import: sql(IMPORT),
-            // Never backwards: rolled-back writers may have drawn positions past the imported ones.
+            // The sequence must never move back: rolled-back writers may have drawn positions past
+            // the imported ones.
             set_last_position: sql(
                 "SELECT setval('message_store.messages_global_position_seq', \
                  greatest($1, pg_sequence_last_value('message_store.messages_global_position_seq')))",
@@ -103,14 +104,14 @@ impl Statements {
     }
 
     /// The read of a category. `$1` is its name, `$2` the first position, `$3` the limit or NULL.
-    /// The correlation and then the member and the size of its group follow, if they are used.
+    /// If they are used, the correlation follows, and then the member and the size of its group.
     pub(super) fn category(&self, correlation: bool, group: bool) -> SqlStr {
         self.category[usize::from(correlation)][usize::from(group)].clone()
     }
 }
 
-/// Category and position are compared as a row. With separate comparisons, the planner could walk
-/// over all positions and filter by category.
+/// Category and position are compared as a row. With separate comparisons, the planner could scan
+/// all positions and filter by category.
 fn category(correlation: bool, group: bool) -> String {
     let mut text = "WHERE (message_store.category(m.stream_name), m.global_position) >= ($1, $2) \
          AND message_store.category(m.stream_name) <= $1"

@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) schema: Schema,
     pub(super) queue: Queue<Writer>,
-    /// For writes that wait for the lock of a category.
+    /// The queue of writes that wait for the lock of a category.
     pub(super) lock_wait_queue: Queue<Writer>,
     pools: Arc<Pools>,
     /// Whether this store closes the pools. The stores of namespaces share theirs.
@@ -46,8 +46,8 @@ impl PostgresStore {
     /// Connects to a database. Installs the schema if it is missing or older, and verifies that an
     /// installed one is unchanged. Several processes may do so at once.
     ///
-    /// In the default schema, it also creates the role `message_store` and grants its rights, if
-    /// the connecting role may do so.
+    /// With the default schema, this also creates the role `message_store` and grants it rights, if
+    /// the connecting role is allowed to.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
@@ -58,7 +58,7 @@ impl PostgresStore {
         let schema = Schema::new(&config.schema)?;
         let mut connection = session::administrator(&config).await?;
         ensure(&mut connection, &schema).await?;
-        // If the message does not reach the server, it ends the session anyway.
+        // If the closing message is lost, the server ends the session anyway.
         let _ = connection.close().await;
         let pools = Arc::new(Pools::new(&config)?);
         let store = Self::with_pools(config, schema, pools, true)?;
@@ -281,7 +281,7 @@ impl MessageStore for PostgresStore {
         for name in DURABILITY {
             durability.push((name, writer.setting(name).await?));
         }
-        // `synchronous_commit` has other values than `on`, and all but `off` flush locally.
+        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
         let is_durable = durability.iter().all(|(_, value)| value != "off");
         Ok(Health::new("PostgreSQL", version, durability, is_durable))
     }

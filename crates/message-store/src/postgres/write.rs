@@ -16,7 +16,7 @@ use crate::{Error, RecordedMessage, StreamWrite, Written};
 
 impl PostgresStore {
     /// Commits writes that passed the limits. `name` formats the path of a field that can't be
-    /// stored.
+    /// stored, for the error.
     pub(super) async fn commit(
         &self,
         writes: Vec<StreamWrite>,
@@ -35,7 +35,8 @@ impl PostgresStore {
         loop {
             match queue.submit_until(request, deadline.as_mut()).await {
                 Ok(Verdict::Done(result)) => return result,
-                // Boxed, because this rare future is larger than the rest of the write's.
+                // Boxed, because this future is rarely needed but larger than the rest of the
+                // write.
                 Ok(Verdict::Stored(stored)) => return Box::pin(self.compare(&stored)).await,
                 Ok(Verdict::Locked(locked)) => {
                     request = locked;
@@ -55,7 +56,7 @@ impl PostgresStore {
             SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }
-            // Waiting for space in the queue and for the commit share one time limit.
+            // The wait for space in the queue and the wait for the commit share one time limit.
             _ => Error::Timeout {
                 operation: "write",
                 limit: self.shared.config.write_timeout,

@@ -29,8 +29,8 @@ pub(super) struct Writer {
     pub(super) write_timeout: Duration,
     /// The channel to notify, if any.
     pub(super) channel: Option<String>,
-    /// Whether a batch waits for the locks of categories. Otherwise the server refuses requests
-    /// whose category is locked.
+    /// Whether a batch waits for the locks of categories. If not, the server refuses requests whose
+    /// category is locked.
     pub(super) wait_for_locks: bool,
     /// Hardly ever contended, because the queue calls `commit` one at a time.
     pub(super) session: Mutex<Session>,
@@ -81,7 +81,7 @@ impl Writer {
     /// Closes the connection.
     pub(super) async fn close(&self) {
         if let Some(connection) = self.session.lock().await.connection.take() {
-            // If the message does not reach the server, it ends the session anyway.
+            // If the closing message is lost, the server ends the session anyway.
             let _ = sqlx::Connection::close(connection.connection).await;
         }
     }
@@ -92,7 +92,8 @@ impl Writer {
         &self,
         session: &'s mut Session,
     ) -> Result<&'s mut Connection, sqlx::Error> {
-        // Taken out of the session: if this future fails or is dropped, the connection closes.
+        // Take the connection out of the session, so that it closes if this future fails or is
+        // dropped.
         let mut connection = match session.connection.take() {
             Some(connection) => connection,
             None => match timeout(self.write_timeout, Connection::open(&self.options)).await {
@@ -159,7 +160,8 @@ impl Writer {
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         self.counters.lost_connection();
-        // Noted before reconnecting: if that fails, the next batch must terminate the old session.
+        // Set this before reconnecting: if reconnecting fails, the next batch must terminate the
+        // old session.
         session.lost = session.connection.take().map(|lost| lost.backend);
         let connection = self.reconnected(session).await?;
         let ids = batch.iter().flat_map(|request| request.ids.iter());
@@ -205,7 +207,7 @@ fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     })
 }
 
-/// The numbers are those of `functions/write_batch`.
+/// `functions/write_batch` defines these numbers.
 fn refusal(reason: i32) -> Refusal {
     match reason {
         1 => Refusal::Locked,
@@ -242,8 +244,8 @@ impl Commit for Writer {
             Err(failed) => failed,
         };
         match failure(&failed) {
-            // Another process stored the id during the batch. The next attempt finds it and
-            // compares.
+            // Another process stored the id during the batch. The next attempt finds the id and
+            // compares the contents.
             Failure::IdTaken if batch.len() == 1 => Ok(vec![Verdict::Again(batch[0].take())]),
             // `Refused` makes the queue split the batch, so that only the faulty request fails.
             Failure::IdTaken | Failure::Data => Err(CommitError::Refused(error(&failed))),
