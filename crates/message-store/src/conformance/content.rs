@@ -65,7 +65,7 @@ pub(super) async fn integers_of_any_size_round_trip(store: &Subject<impl Message
 }
 
 pub(super) async fn large_payloads_round_trip(store: &Subject<impl MessageStore>) {
-    // Around the size at which a backend begins to compress, and far above it.
+    // Sizes around the threshold at which a backend compresses, and far above it.
     for size in [2040, 2047, 2048, 2049, 2050, 100_000] {
         let words = "sixteen letters ".repeat(size / 16 + 1);
         assert_round_trip(store, &format!("\"{}\"", &words[..size - 2])).await;
@@ -136,8 +136,8 @@ pub(super) async fn escaped_nul_is_kept_or_refused(store: &Subject<impl MessageS
     assert_round_trip(store, r#""\\u0000""#).await;
 }
 
-/// A backend that stores numbers as values could return a few bytes as gigabytes, so that later
-/// messages could not be read either.
+/// A backend that stores numbers by value could expand a few bytes to gigabytes in a read. Then
+/// later messages could not be read either.
 pub(super) async fn numbers_with_large_exponents_are_kept_or_refused(
     store: &Subject<impl MessageStore>,
 ) {

@@ -1,4 +1,4 @@
-//! Helpers of the cases.
+//! Helpers for the test cases.
 
 use crate::{
     Category, CategoryRead, ExpectedVersion, GlobalPosition, Message, MessageStore, Position,

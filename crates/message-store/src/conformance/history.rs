@@ -33,10 +33,10 @@ const METADATA: [&str; 4] = [
 ];
 const STEPS: usize = 120;
 
-/// Runs 12 histories, or the number in [`effort`], each on a new store.
+/// Runs 12 histories, or as many as [`effort`] returns, each on a new store.
 ///
 /// # Panics
-/// If an answer differs. The message has the seed and the call.
+/// If an answer differs. The panic message contains the seed and the call.
 pub fn run_all<S: MessageStore>(json: Json, factory: impl AsyncFn() -> S) {
     runtime().block_on(async {
         for seed in 0..effort(12) as u64 {
@@ -46,10 +46,10 @@ pub fn run_all<S: MessageStore>(json: Json, factory: impl AsyncFn() -> S) {
     });
 }
 
-/// Runs the history of this seed on an empty store.
+/// Runs the history that `seed` generates. The store must be empty.
 ///
 /// # Panics
-/// If an answer differs. The message has the seed and the call.
+/// If an answer differs. The panic message contains the seed and the call.
 pub async fn run<S: MessageStore>(store: &S, json: Json, seed: u64) {
     let pair = Pair {
         store,
@@ -64,7 +64,8 @@ struct Pair<'s, S> {
     store: &'s S,
     model: Model,
     json: Json,
-    /// The store's global position for each of the model's. The store's need not be dense.
+    /// For each global position of the model, the global position of the same message in the store.
+    /// The store's positions may have gaps.
     global: Vec<GlobalPosition>,
 }
 
@@ -97,7 +98,7 @@ impl<S: MessageStore> Pair<'_, S> {
         let mut streams: Vec<&str> = STREAMS.to_vec();
         let mut writes = Vec::new();
         for _ in 0..1 + random.below(2) {
-            // Removed, because a write may name a stream only once.
+            // Remove the stream, because a write may name it only once.
             let stream = streams.swap_remove(random.below(streams.len() as u64) as usize);
             let stream = StreamName::new(stream).expect("the name is valid");
             let messages: Vec<_> = (0..1 + random.below(3))
@@ -109,7 +110,7 @@ impl<S: MessageStore> Pair<'_, S> {
                 .await
                 .expect("a model answers");
             let expected = match random.below(4) {
-                // Half of the versions are guesses, most of them wrong.
+                // Half of the expected versions are guesses, and most guesses are wrong.
                 0 => ExpectedVersion::NoStream,
                 1 => ExpectedVersion::Exact(Position::new(random.below(4))),
                 2 => ExpectedVersion::from_version(version),
@@ -136,7 +137,7 @@ impl<S: MessageStore> Pair<'_, S> {
         }
     }
 
-    /// Records the store's global position for a new one of the model.
+    /// Records the store's global position for a new global position of the model.
     fn record_position(&mut self, model: GlobalPosition, found: GlobalPosition) {
         if model.get() as usize == self.global.len() + 1 {
             assert!(
@@ -147,8 +148,8 @@ impl<S: MessageStore> Pair<'_, S> {
         }
     }
 
-    /// The store's global position for one of the model's. Past the head, the position after the
-    /// head.
+    /// Translates a global position of the model into the store's. A position past the head becomes
+    /// the position after the store's head.
     fn to_store(&self, model: GlobalPosition) -> GlobalPosition {
         let known = self
             .global

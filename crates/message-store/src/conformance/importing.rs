@@ -6,7 +6,8 @@ use super::fixture::{
 };
 use crate::{Error, MessageStore, RecordedMessage, RecordedParts};
 
-/// A message with this stream, position and global position. The global position also makes the id.
+/// A message with this stream, position and global position. The id is derived from the global
+/// position.
 fn recorded(stream_name: &str, position: u64, global_position: u64) -> RecordedMessage {
     let parts = RecordedParts {
         id: Uuid::from_u128(global_position.into()),
@@ -49,7 +50,7 @@ pub(super) async fn import_skips_stored_messages(store: &Subject<impl MessageSto
     assert_eq!(store.import_messages(more).await.unwrap(), 0);
     assert_eq!(store.import_messages(Vec::new()).await.unwrap(), 0);
     assert_eq!(all(&**store).await.len(), 3);
-    // Also messages that the same import has stored.
+    // An import also skips a message that it has stored itself.
     let twice = vec![recorded("a-1", 2, 6), recorded("a-1", 2, 6)];
     assert_eq!(store.import_messages(twice).await.unwrap(), 1);
     assert_eq!(all(&**store).await.len(), 4);

@@ -1,9 +1,9 @@
 //! The tests that every backend passes. They define the meaning of [`MessageStore`], one rule per
 //! case.
 //!
-//! [`conformance_suite!`](crate::conformance_suite) makes a test of each case. The factory returns
-//! an empty store with the default [`Limits`](crate::Limits). It is called at least once per test,
-//! inside a multi-threaded tokio runtime. Backends may differ only in [`Json`].
+//! [`conformance_suite!`](crate::conformance_suite) turns each case into a test. The factory
+//! returns an empty store with the default [`Limits`](crate::Limits). It is called at least once
+//! per test, inside a multi-threaded tokio runtime. Backends may differ only in [`Json`].
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -76,7 +76,7 @@ struct Case<S> {
 
 type Run = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The list of all cases. Passes it to the macro in brackets, after the tokens in parentheses.
+/// Calls the macro in brackets with the tokens in parentheses, followed by the list of all cases.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! for_each_message_store_case {
@@ -212,9 +212,9 @@ macro_rules! for_each_message_store_case {
     };
 }
 
-/// Makes a test of each case. The first argument is the factory: an `async` closure or the name of
-/// an `async` function, without parameters. The second is the [`Json`](crate::conformance::Json) of
-/// the backend.
+/// Defines a test for each case, and one that runs random histories. The first argument is the
+/// factory: an `async` closure or the name of an `async` function, without parameters. The second
+/// is the [`Json`](crate::conformance::Json) of the backend.
 #[macro_export]
 macro_rules! conformance_suite {
     ($factory:expr, $json:expr) => {
@@ -280,8 +280,8 @@ pub fn run<S: MessageStore>(name: &str, json: Json, factory: impl AsyncFnOnce() 
     });
 }
 
-/// The number of repetitions of a case that needs many to fail: `REGISTRAR_EFFORT`, or `default` if
-/// it is not set.
+/// The number of repetitions for a case that may fail only after many runs: the environment
+/// variable `REGISTRAR_EFFORT`, or `default` if it is not set.
 ///
 /// # Panics
 /// If the variable is not a number.

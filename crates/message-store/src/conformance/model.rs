@@ -16,7 +16,7 @@ use crate::{
     same_json,
 };
 
-/// A message store on a list, with the default [`Limits`].
+/// A message store that keeps its messages in a list, with the default [`Limits`].
 #[derive(Debug, Default)]
 pub struct Model {
     state: Mutex<State>,
@@ -53,7 +53,7 @@ impl Model {
 
 impl State {
     fn write(&mut self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
-        // Ids before versions: a repeated write succeeds with any expected version.
+        // Check ids before versions, because a repeated write succeeds with any expected version.
         if let Some(found) = self.stored_before(&writes)? {
             return Ok(found);
         }
@@ -154,7 +154,7 @@ impl State {
             .position()
             .get()
             .max(message.global_position().get());
-        // A later write could not get a position.
+        // Reject the message, because no later write could get a position.
         if last >= i64::MAX as u64 {
             return Err("no position follows");
         }
@@ -208,8 +208,8 @@ impl State {
         let mut deleted = 0;
         for name in self.names() {
             if category.includes(&name) {
-                // If the clock was set back, an old message may follow a young one. Such a message
-                // stays, because deleting it would leave a gap.
+                // If the clock was set back, an expired message may follow one that has not
+                // expired. It stays, because deleting it would leave a gap.
                 let first_young = self
                     .stream(&name)
                     .find(|stored| stored.time_us() >= before_us);
@@ -429,7 +429,7 @@ impl MessageStore for Model {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        // Fails if the store is closed. The state itself is not needed.
+        // `state` fails if the store is closed. The state itself is not needed.
         drop(self.state()?);
         Ok(Health::new("model", "", Vec::new(), false))
     }

@@ -206,7 +206,7 @@ pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl Messag
     }
     busy.store(false, Ordering::Relaxed);
     others.join_all().await;
-    // A commit that continues without its caller ends before a later one begins.
+    // If a cancelled write is still being committed, this write is committed after it.
     fill(&**store, "account-1", 3).await;
     let stored = stream(&**store, "account-1").await;
     let expected: Vec<u64> = [0, 1, 2].repeat(stored.len() / 3);

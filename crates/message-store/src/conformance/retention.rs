@@ -8,7 +8,8 @@ use super::fixture::{
 };
 use crate::{GlobalPosition, MessageStore, Position, RecordedMessage, RecordedParts};
 
-/// Stores messages with these streams, positions and seconds. The seconds count from one hour ago.
+/// Stores messages with these streams, positions and times. A time is in seconds after the returned
+/// start, which is one hour ago.
 async fn recorded(store: &Subject<impl MessageStore>, streams: &[(&str, u64, i64)]) -> SystemTime {
     let start = SystemTime::now() - Duration::from_secs(3600);
     let start_us = start

@@ -20,14 +20,14 @@ use super::row::{RowReader, stored};
 use super::{payload, statements};
 use crate::{Error, GlobalPosition, Position, RecordedMessage, Written};
 
-/// Why an insert stopped. The final verdict depends on the stored ids.
+/// Why an insert stopped. The final verdict also depends on the stored ids.
 enum InsertFailure {
     Version(Error),
     IdTaken,
 }
 
-/// Writes a request completely, or leaves the transaction unchanged. After an outer error the whole
-/// transaction must be rolled back.
+/// Writes a request completely, or leaves the transaction unchanged. After an outer error, the
+/// caller must roll back the whole transaction.
 pub(super) fn apply(
     connection: &Connection,
     request: &Request,
@@ -44,7 +44,7 @@ pub(super) fn apply(
         Err(failure) => failure,
     };
     // Undo this request only: earlier requests of the batch stay in the transaction. Rowids
-    // increase within it, so all rows from the first one on are this request's.
+    // increase within a transaction, so this request inserted all rows from `first_row` on.
     if let Some(first_row) = first_row {
         connection
             .prepare_cached(statements::UNDO_INSERTS)?
@@ -56,8 +56,8 @@ pub(super) fn apply(
             tally.conflicts += 1;
             Err(error)
         }
-        // The id is not stored, so it occurs twice within the request. `Limits` rejects that
-        // before.
+        // No id is stored, so an id occurs twice within the request. `Limits` has already rejected
+        // such requests, so this does not happen.
         (None, InsertFailure::IdTaken) => Err(Error::IdConflict {
             id: request.ids().as_slice()[0],
         }),

@@ -10,7 +10,7 @@ use crate::Error;
 /// Writes a copy of the connection's snapshot to a new file. The file gets its name only when it is
 /// complete and on disk.
 pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
-    // A unique name: the file is removed below and must not be another backup's.
+    // The name is unique, because the file is removed below and must not belong to another backup.
     let part = path.with_added_extension(format!("part-{}", Uuid::now_v7().simple()));
     let written = copy(connection, &part).and_then(|()| {
         // Unlike a rename, a hard link fails if the target exists.
@@ -27,7 +27,7 @@ fn copy(connection: &Connection, part: &Path) -> Result<(), Error> {
     let name = part.to_str().ok_or_else(|| Error::Io {
         reason: "the backup path must be UTF-8".into(),
     })?;
-    // `VACUUM INTO` accepts an empty file. Creating it here gives a better error message.
+    // `VACUUM INTO` accepts an empty file. Creating the file here gives a better error message.
     File::create_new(part)?;
     connection.execute(statements::BACKUP, [name])?;
     Ok(File::open(part)?.sync_all()?)

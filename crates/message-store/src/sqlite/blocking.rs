@@ -1,4 +1,4 @@
-//! The operations of the SQLite store. The async store calls them too.
+//! The operations of the SQLite store. The async store calls them as well.
 
 use std::fmt;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl fmt::Debug for BlockingSqliteStore {
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) writer: Arc<Writer>,
-    /// `None` in memory: another connection would open another, empty database.
+    /// `None` for a store in memory, because a second connection would open its own empty database.
     readers: Option<Readers>,
     pub(super) counters: Arc<Counters>,
     blocking_queue: BlockingQueue<ThreadCommitter>,
@@ -93,10 +93,10 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
-    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
-    /// after [`BlockingSqliteStore::close`].
+    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
+    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_message", skip_all)]
     pub fn write_message(
         &self,
@@ -114,10 +114,10 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
-    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
-    /// after [`BlockingSqliteStore::close`].
+    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
+    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
     pub fn write_batch(
         &self,
@@ -135,10 +135,10 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
-    /// this order. [`Error::Timeout`] if the queue or another process's lock takes too long;
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::OutcomeUnknown`] or
-    /// [`Error::Panicked`] if the commit broke: write again with the same ids; [`Error::Closed`]
-    /// after [`BlockingSqliteStore::close`].
+    /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
+    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
         let request = Request::from_streams(&self.shared.config.limits, writes)?;
@@ -303,7 +303,7 @@ impl BlockingSqliteStore {
         let before_us = to_us(before);
         let start = |connection: &_| Expiry::start(connection, category);
         let mut expiry = self.shared.read(start)?;
-        // A transaction per step: writers get the lock in between.
+        // Each step is its own transaction, so that writers get the lock in between.
         while expiry.next_stream.is_some() {
             let writer = &self.shared.writer;
             expiry = writer.change(|connection| expiry.step(connection, before_us))?;
@@ -387,7 +387,8 @@ impl BlockingSqliteStore {
     /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
     /// [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
-        // A read checks that the file is readable; the settings are those of the writer.
+        // The read checks that the file is readable. The settings come from the writer's
+        // connection.
         self.shared.read(read::head)?;
         let guard = self.shared.writer.lock();
         health::health(guard.as_ref().ok_or(Error::Closed)?)
@@ -407,7 +408,7 @@ impl BlockingSqliteStore {
     /// Closes the store. Queued writes of blocking callers finish; queued writes of async callers
     /// fail with [`Error::Closed`], and so do new calls.
     pub fn close(&self) {
-        // The queue first: its last commit needs the connection.
+        // Close the queue first, because its last commit needs the connection.
         self.shared.blocking_queue.close();
         if let Some(readers) = &self.shared.readers {
             readers.close();
@@ -453,7 +454,7 @@ impl Shared {
     }
 }
 
-/// Splits the positions into one list per stream. `counts` has the number of messages of each
+/// Splits the positions into one list per stream. `counts` contains the number of messages of each
 /// stream.
 pub(super) fn split_by_stream(counts: &[usize], mut written: &[Written]) -> Vec<Vec<Written>> {
     let mut lists = Vec::with_capacity(counts.len());

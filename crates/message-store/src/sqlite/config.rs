@@ -8,7 +8,7 @@ use crate::{Error, Limits};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Memory or a file.
+    /// Where the messages are kept: in memory or in a file.
     pub location: Location,
     /// Whether acknowledged writes survive power loss. Default: [`Durability::Full`].
     pub durability: Durability,
@@ -35,7 +35,7 @@ pub struct Config {
     pub cache_bytes: usize,
 }
 
-/// The place of a store's messages: memory or a file.
+/// Where a store keeps its messages: in memory or in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In memory, until the store is dropped.
@@ -52,8 +52,8 @@ pub enum Durability {
     /// Power loss. Each commit ends with an fsync of the log (`synchronous = FULL`).
     #[default]
     Full,
-    /// The death of the process, but not power loss, which may lose the last commits. Commits are
-    /// never lost in part (`synchronous = NORMAL`).
+    /// A crash of the process, but not power loss. Power loss may lose the last commits, but never
+    /// a part of a commit (`synchronous = NORMAL`).
     Normal,
 }
 

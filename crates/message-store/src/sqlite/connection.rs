@@ -12,7 +12,7 @@ use super::error::is_busy;
 use super::schema;
 use crate::Error;
 
-/// Capacity of the statement cache. More than the number of statements, so none is evicted.
+/// Capacity of the statement cache. It exceeds the number of statements, so none is evicted.
 const CACHED_STATEMENTS: usize = 64;
 /// Length of the log, in pages, at which SQLite moves it into the file. More than SQLite's default
 /// of 1,000: writes to many categories change pages all over the indexes, and a checkpoint moves
@@ -83,7 +83,7 @@ fn try_writer(config: &Config) -> Result<Connection, OpenError> {
     };
     // Callers retry outside SQLite, where an async caller can wait without blocking a thread.
     connection.busy_timeout(Duration::ZERO)?;
-    // Before the first change: another application's file must stay untouched.
+    // Check this before the first change, because another application's file must stay untouched.
     schema::refuse_foreign(&connection)?;
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
@@ -100,16 +100,16 @@ fn try_writer(config: &Config) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// Without SQLite's mutex, because one thread at a time uses a connection. Without
-/// `SQLITE_OPEN_URI`, so a path is never parsed as a URI.
+/// Connections need no mutex in SQLite, because only one thread at a time uses a connection.
+/// `SQLITE_OPEN_URI` is missing, so that a path is never parsed as a URI.
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
 /// Configures the statement cache and the page cache.
 fn configure_caches(connection: &Connection, config: &Config) -> Result<(), rusqlite::Error> {
-    // Without a stable query plan, SQLite prepares a statement again whenever another value is
-    // bound to the bound of a range.
+    // Without this option, SQLite prepares a statement again whenever a parameter that limits a
+    // range gets a new value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     // A negative cache size is in KiB, a positive one in pages.

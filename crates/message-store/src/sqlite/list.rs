@@ -27,11 +27,12 @@ pub(super) fn streams(
     Ok(streams)
 }
 
-/// The first name of the page: at or after the prefix, and after the last name of the previous
-/// page.
+/// The first name of the page. It sorts at or after the prefix, and after the last name of the
+/// previous page.
 fn first_name(connection: &Connection, list: &ListStreams) -> Result<Option<String>, Error> {
     match &list.after {
-        // The name after a cursor before the prefix could still be one without the prefix.
+        // If `after` sorts before the prefix, start at the prefix: the next name after `after` may
+        // lack the prefix.
         Some(after) if *after >= list.prefix => name(connection, statements::NAME_AFTER, after),
         _ => name(connection, statements::NAME_FROM, &list.prefix),
     }

@@ -9,7 +9,7 @@ use crate::{
     StreamRead,
 };
 
-/// Maximum capacity reserved before any row is read, since `batch_size` can be far too large.
+/// Maximum capacity reserved before any row is read, since a caller may pass a huge `batch_size`.
 const MAX_RESERVED: u64 = 128;
 
 pub(super) fn stream(

@@ -31,7 +31,7 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // The connection that was used last, because its page cache is the freshest.
+        // Take the connection that was used last, because its page cache is the freshest.
         let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
         let connection = match idle {
             Some(connection) => connection,

@@ -139,7 +139,7 @@ pub(super) fn correlation(metadata: &str) -> Option<String> {
     if !metadata.contains(KEY) && !metadata.contains('\\') {
         return None;
     }
-    // A map keeps the last of repeated keys, as SQL does.
+    // If a key is repeated, the map keeps the last value, as SQL does.
     let object: HashMap<String, &RawValue> = serde_json::from_str(metadata).ok()?;
     let stream_name: String = serde_json::from_str(object.get(KEY)?.get()).ok()?;
     Some(category_of(&stream_name).to_owned())

@@ -28,13 +28,12 @@ impl RowReader {
     }
 }
 
-/// The stream name of a row with these columns.
+/// The stream name of a row with the columns of [`super::statements`].
 pub(super) fn stream_name<'a>(row: &'a Row<'_>) -> Result<&'a str, Error> {
     text(row.get_ref(1)?)
 }
 
-/// Converts a number for SQLite. Larger numbers than SQLite's are capped: they are past every
-/// message either way.
+/// Converts a number for SQLite. Larger numbers are capped; no message has such a position anyway.
 pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -38,7 +38,7 @@ const VERSIONS: [&[Object]; 1] = [&objects![
 
 /// Rejects another application's file before anything in it is changed.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
-    // In one snapshot: between the two reads another process may install the schema.
+    // Read in one snapshot, because another process may install the schema between the two reads.
     let snapshot = Transaction::snapshot(connection)?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -70,8 +70,8 @@ pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
     Ok(transaction.commit()?)
 }
 
-/// Compares each object with its file. SQLite keeps the text of a definition, comments within it
-/// included.
+/// Compares each object with its file. SQLite keeps the text of a definition, including the
+/// comments within it.
 pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
     let mut differences = Vec::new();
     for object in VERSIONS.iter().copied().flatten() {
@@ -84,7 +84,7 @@ pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
             .optional()?;
         match found {
             None => differences.push(format!("{} is missing", object.name)),
-            // Not equality: a file may start with a comment, which SQLite drops.
+            // Don't test for equality: a file may start with a comment, which SQLite drops.
             Some(sql) if !object.sql.contains(sql.trim()) => {
                 differences.push(format!("{} differs", object.name));
             }

@@ -29,8 +29,8 @@ pub(super) const HEAD: &str = "SELECT max(global_position) FROM messages";
 
 pub(super) const STREAM: &str =
     messages!("WHERE stream_name = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
-// `INDEXED BY` fails instead of falling back to a scan. Without statistics the planner could prefer
-// a walk over all positions that filters by category.
+// `INDEXED BY` fails instead of falling back to a scan. Without statistics, the planner could
+// prefer to scan all positions and filter by category.
 pub(super) const CATEGORY: &str = messages!(
     "INDEXED BY messages_category ",
     "WHERE category = ?1 AND global_position >= ?2 ORDER BY global_position LIMIT ?3"
@@ -42,8 +42,8 @@ pub(super) const CORRELATED: &str = messages!(
     "WHERE category = ?1 AND global_position >= ?2 AND correlation = ?4 ",
     "ORDER BY global_position LIMIT ?3"
 );
-// In the order of the rowid, without an index: `messages_correlation` has `category` in between, so
-// it would need a sort.
+// Scans in rowid order without an index. `messages_correlation` orders by category before rowid, so
+// a read through it would need a sort.
 pub(super) const ALL_CORRELATED: &str = messages!(
     "NOT INDEXED WHERE global_position >= ?1 AND correlation = ?3 ",
     "ORDER BY global_position LIMIT ?2"

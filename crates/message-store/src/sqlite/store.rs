@@ -1,5 +1,5 @@
-//! The async store. It runs the operations of the blocking one, in the caller's task if they are
-//! short and on tokio's blocking threads otherwise.
+//! The async store. It runs the operations of the blocking store: short ones in the caller's task,
+//! the others on tokio's blocking threads.
 
 use std::fmt;
 use std::future::Future;
@@ -25,9 +25,9 @@ const MAX_IN_TASK: u64 = 1000;
 ///
 /// A write that finds the store idle commits within the caller's task and blocks its thread for one
 /// commit, which is an fsync with [`Durability::Full`](super::Durability::Full). Handing the write
-/// to another thread and back would cost several times what SQLite needs for it. Writes that arrive
-/// during a commit wait without a thread and share the next one. Short reads run in the caller's
-/// task too. Long reads, scans and deletions run on tokio's blocking threads.
+/// to another thread and back would take several times as long as the write itself. Writes that
+/// arrive during a commit wait without blocking a thread and share the next commit. Short reads run
+/// in the caller's task too. Long reads, scans and deletions run on tokio's blocking threads.
 #[derive(Clone)]
 pub struct SqliteStore {
     blocking: BlockingSqliteStore,
@@ -187,7 +187,8 @@ impl MessageStore for SqliteStore {
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
-        // The last message of a type may be far from the end, so that search may be long.
+        // The last message of a type may be far from the end of the stream, so the search may take
+        // long.
         let Some(message_type) = message_type.map(str::to_owned) else {
             return self.blocking.get_last_stream_message(stream, None);
         };
@@ -198,8 +199,8 @@ impl MessageStore for SqliteStore {
         .await
     }
 
-    // In the caller's task, as `head` and `checkpoint`: a single index search takes less time than
-    // a switch of threads.
+    // Runs in the caller's task, like `head` and `checkpoint`, because a single index search takes
+    // less time than a thread switch.
     async fn stream_version(&self, stream: &StreamName) -> Result<Option<Position>, Error> {
         self.blocking.stream_version(stream)
     }

@@ -1,7 +1,7 @@
 //! The writer's connection, shared by the two commit queues.
 //!
-//! Invariant: a transaction starts with `BEGIN IMMEDIATE`, so every read of a write happens under
-//! the file's write lock (test: `tests/it/sqlite/two_processes.rs`).
+//! Invariant: a transaction starts with `BEGIN IMMEDIATE`, so a write does all its reads under the
+//! file's write lock (test: `tests/it/sqlite/two_processes.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -22,7 +22,7 @@ use crate::{Error, Notifier};
 /// Pause before another attempt to take the file's lock while another process holds it.
 const BUSY_PAUSE: Duration = Duration::from_micros(500);
 
-/// The writer's connection. The queue that commits holds its lock.
+/// The writer's connection. The queue that is committing holds the lock.
 pub(super) struct Writer {
     /// `None` after the store was closed.
     connection: Mutex<Option<Connection>>,
@@ -93,7 +93,7 @@ impl Writer {
                 Err(Failure::Busy) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
                 Err(Failure::Busy) => return Err(self.timed_out()),
                 Err(Failure::Failed(error)) => return Err(error),
-                // Not an error about messages of the caller, so there are no ids to report.
+                // `change` writes no new messages of a caller, so there are no ids to report.
                 Err(Failure::Unknown(_)) => return Err(Error::OutcomeUnknown { ids: Vec::new() }),
             }
         }
@@ -118,7 +118,7 @@ impl Writer {
         let _span = debug_span!("messages.commit", writes = batch.len()).entered();
         let mut tally = Tally::default();
         let verdicts = self.try_change(|connection| {
-            // Read under the lock, so that times rarely run against positions.
+            // Read the clock under the lock, so that later positions rarely get earlier times.
             let time_us = to_us(SystemTime::now());
             let mut verdicts = Vec::with_capacity(batch.len());
             for request in batch {
@@ -126,7 +126,7 @@ impl Writer {
             }
             Ok(verdicts)
         })?;
-        // After the commit: a rolled-back attempt must not be counted.
+        // Count after the commit, because a rolled-back attempt must not be counted.
         self.counters.committed(&tally);
         Ok(verdicts)
     }
