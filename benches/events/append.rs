@@ -1,17 +1,18 @@
 //! Append: the write path without a condition.
 //!
-//! - **As in the seed**: the log is empty before the row begins. The dataset and the past events play
-//!   no part, so the rows of all datasets run the same op.
+//! - **As in the seed**: the log is empty before the row begins. The dataset and the past events
+//!   play no part, so the rows of all datasets run the same op.
 //! - **On the dataset**: the log holds the dataset and 100 past events before the row begins.
 //! - **1,000 events**: the largest append that the default limits allow, in one commit.
 //! - **Another process in between**: another process appends an event before each append, so the
-//!   writer never knows where the log ends. In all other rows the writer is alone and knows it.
-//! - **In turn**: each caller appends one event after the other. All other ops end with a barrier, so
-//!   they also pay for waking 100 tasks and for waiting until the last one is answered.
+//!   writer never knows where the log ends. In all other rows the writer is alone and knows the
+//!   end.
+//! - **In turn**: each caller appends one event after the other. All other ops end with a barrier,
+//!   so they also pay for waking 100 tasks and for waiting until the last one is answered.
 //!
-//! The log grows while a row is measured. The row's floors take turns with it and write to a log with
-//! the same content. fsync and index maintenance dominate all of these rows: compare a row with its
-//! floors, not with another day's figures.
+//! The log grows while a row is measured. The row's floors take turns with it and write to a log
+//! with the same content. fsync and index maintenance dominate all of these rows: compare a row
+//! with its floors, not with another day's figures.
 
 use crate::support::appender::Appender;
 use crate::support::cells::{Access, Cell, Tables};
@@ -118,8 +119,7 @@ fn in_turn(cell: &Cell) -> (Row, Op) {
     (row, op)
 }
 
-/// The floors that write the same events as an op of the row. The first floor does it in one
-/// statement.
+/// Adds the floors. The first floor writes the events of an op in one statement.
 fn with_floors(row: Row, cell: &Cell) -> Row {
     let log = &cell.log;
     let goal = |row: Row, goal: Goal, peer: &str| {

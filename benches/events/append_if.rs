@@ -7,12 +7,12 @@
 //!   conflict, and every op asserts how many calls succeed.
 //! - **Another process in between**: another process appends an event before each append, so the
 //!   server has to look up every condition. In all other rows the writer knows its last events.
-//! - **Boundaries**: conditions with and without `after`, on logs of 61,000 and a million events, and
-//!   conditions on a tag that over 100,000 events carry, measured against the same call on a tag that
-//!   few events carry. In the rows "in turn" the callers do not wait for each other.
+//! - **Boundaries**: conditions with and without `after`, on logs of 61,000 and a million events,
+//!   and conditions on a tag that over 100,000 events carry, measured against the same call on a
+//!   tag that few events carry. In the rows "in turn" the callers do not wait for each other.
 //!
-//! A log grows while a row is measured. The log of a million events is made once and grows from row to
-//! row. Floors take turns with the row and write to separate logs.
+//! A log grows while a row is measured. The log of a million events is made once and grows from row
+//! to row. Floors take turns with the row and write to separate logs.
 
 mod boundaries;
 mod boundary;

@@ -2,8 +2,9 @@
 //!
 //! - **As in the seed**: the log is empty before the row begins, so reads and projections find
 //!   nothing. The events are small and identical in shape.
-//! - **On the dataset**: the log holds the dataset and 100 past events, and the events are the
-//!   domain's. The larger dataset is measured again on SQLite, in a file with one fsync per commit.
+//! - **On the dataset**: the log holds the dataset and 100 past events, and the appended events are
+//!   courses, students and enrollments. The larger dataset is measured again on SQLite, in a file
+//!   with one fsync per commit.
 
 use crate::support::backend::SqliteLog;
 use crate::support::content::Content;
@@ -39,7 +40,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         for entry in entries(Operation::Append, Operation::AppendIf) {
             let row = || entry.row(label).on_the_dataset().one_op(entry.op.text());
             target.row(row().floor(&entry.op.floor(&log)), &entry.op.on(&log));
-            // On SQLite one dataset stands for both.
+            // On SQLite only one of the two datasets is measured.
             if label == SQLITE_AT {
                 target.row(row().variant("SQLite"), &entry.op.on(&sqlite));
             }

@@ -1,6 +1,6 @@
 //! Project: 3 projectors folded over 100 events in one pass of one read.
 //!
-//! - **As in the seed**: the log holds these 100 events alone.
+//! - **As in the seed**: the log holds only these 100 events.
 //! - **On the dataset**: they are the last events of a log with the dataset, and the read starts at
 //!   the first of them.
 //!

@@ -3,12 +3,12 @@
 //! - **As in the seed**: 34 courses of a category in a log of 100 events.
 //! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
 //!   courses of the category in that log.
-//! - **No two alike**: 100 callers, each with a different limit of 34 or more. In the other rows all
-//!   callers send the same query, as callers do that decide about the same course.
+//! - **No two alike**: 100 callers, each with a different limit of 34 or more. In the other rows
+//!   all callers send the same query, like callers that decide about the same course.
 //!
-//! The server's cache is warm. At 100 callers the floor has as many connections as the store. Queries
-//! of the store that wait for a connection share a statement, and identical queries in it run once.
-//! Each of the floor's queries is a statement.
+//! The server's cache is warm. At 100 callers the floor has as many connections as the store. The
+//! store combines queries that wait for a connection into one statement, in which identical queries
+//! run once. The floor sends each query as a separate statement.
 
 use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;

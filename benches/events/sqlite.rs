@@ -1,15 +1,16 @@
 //! SQLite: the event store embedded in the process, next to hand-written loops on the same schema.
 //!
-//! - **AppendIf**: one event under a condition that holds, into a log that was empty before the row.
-//!   In memory this measures the work alone, in a file (WAL, FULL) also one fsync per commit. In the
-//!   rows "in turn" each caller appends one event after the other, and callers share commits.
+//! - **AppendIf**: one event under a condition that holds, into a log that was empty before the
+//!   row. In memory the row measures the work alone; in a file (WAL, FULL) it also measures one
+//!   fsync per commit. In the rows "in turn" each caller appends one event after the other, and
+//!   callers share commits.
 //! - **Query**, **Project**: 34 of 100 events, and 3 projectors over all of them in one pass.
 //!
-//! A floor steps prepared statements on a separate connection and copies each row into owned values,
-//! as a hand-written loop would return them. It writes the keys of an event's tags with the event; the
-//! store first keeps new keys in memory, see `schema/README.md`. Allocations are counted on the Rust
-//! side only; SQLite's heap is invisible for the row and the floor alike. Compare a row that waits for
-//! fsync with its floor, not with another day's figures.
+//! A floor steps prepared statements on a separate connection and copies each row into owned
+//! values, as a hand-written loop would return them. It writes the keys of an event's tags with the
+//! event; the store first keeps new keys in memory, see `schema/README.md`. Allocations are counted
+//! on the Rust side only; SQLite's heap is not counted for the row or for the floor. Compare a row
+//! that waits for fsync with its floor, not with another day's figures.
 
 mod embedded;
 mod raw;
@@ -95,7 +96,7 @@ fn in_turn() -> (Row, Op) {
     (row, op)
 }
 
-/// 60,000 appends a second.
+/// The goal for rows with many callers: 60,000 appends a second.
 fn many_callers() -> Goal {
     Goal::calls_per_second(60_000.0 / TURNS as f64).peer(PEER)
 }

@@ -1,9 +1,10 @@
 //! The demo server's event interface under load, next to the same calls of the library.
 //!
-//! - **The four runs** of the published load scripts: users come and go along a ramp, draw a request,
-//!   send it and pause. Each run starts on a fresh log: empty, or with 100 past events if it reads.
-//! - **At a fixed rate**: the same requests, due at the rate that the pauses of 100 users allow. The
-//!   latency counts from the moment a request is due.
+//! - **The four runs** of the published load scripts: users come and go along a ramp, draw a
+//!   request, send it and pause. Each run starts on a fresh log: empty, or with 100 past events if
+//!   it reads.
+//! - **At a fixed rate**: the same requests, due at the rate that the pauses of 100 users allow.
+//!   The latency counts from the moment a request is due.
 //! - **One operation at a time**: 100 connections. Each sends its next request when the last one is
 //!   answered.
 //!
@@ -132,7 +133,7 @@ fn load_server(
     let load = loads::load(schedule, store, move |store| async move {
         let server = store.serve(content(scenario)).await?;
         if let Some(request) = scenario.needs() {
-            // The run has an append that must conflict, so its event must exist.
+            // One append of the run must conflict, so the event that it conflicts with must exist.
             server.ask(exchanges::exchange(request)).await?;
         }
         let draws = move |user| exchanges::drawn(scenario, user);

@@ -1,5 +1,5 @@
-//! The benches of the demo server's three interfaces. A program of their own, because the server
-//! under load is this same program, started a second time: see [`process`].
+//! The benches of the demo server's three interfaces. They are a separate program, because the
+//! server under load is the same program, started a second time: see [`process`].
 
 #[allow(dead_code, reason = "shared with the program of the message store")]
 #[path = "../messages/message_store/backends.rs"]

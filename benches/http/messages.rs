@@ -1,8 +1,8 @@
 //! The demo server's message interface under load, next to the same calls of the store.
 //!
-//! 16 connections. Each sends its next request when the last one is answered: a write to a new stream,
-//! or a read of the first 10 of the 100 messages of a stream. The server is this program in a
-//! second process, on SQLite in memory or on PostgreSQL. All processes share the cores.
+//! 16 connections. Each sends its next request when the last one is answered: a write to a new
+//! stream, or a read of the first 10 of the 100 messages of a stream. The server is this program in
+//! a second process, on SQLite in memory or on PostgreSQL. All processes share the cores.
 
 use crate::backends::{Backend, Postgres, Sqlite};
 use crate::loads::{self, SameAnswer, Times};

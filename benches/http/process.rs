@@ -16,7 +16,7 @@ const SERVE: &str = "serve-demo";
 /// The time limit of an orderly stop.
 const STOP_LIMIT: Duration = Duration::from_secs(15);
 
-/// A server that ends with this value, or with the process that started it.
+/// A server process. It ends when this value is dropped, or when the process that started it ends.
 pub(crate) struct ServerProcess {
     child: Child,
     address: SocketAddr,
@@ -75,7 +75,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The end of its input makes it stop in order.
+        // The server shuts down when its standard input is closed.
         drop(self.child.stdin.take());
         let given_up = Instant::now() + STOP_LIMIT;
         while matches!(self.child.try_wait(), Ok(None)) {
@@ -106,7 +106,8 @@ pub(crate) fn serve_if_asked() -> Option<ExitCode> {
 
 #[tokio::main]
 async fn serve(settings: Settings) -> Result<(), BoxError> {
-    // Ctrl-C reaches every process of the terminal. The parent ends this one after the run unwound.
+    // Ctrl-C reaches every process of the terminal. The server ignores the signal: its parent ends
+    // it once the run has unwound.
     let mut pressed = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
     let server = Server::start(settings).await?;
     let mut output = std::io::stdout();

@@ -1,9 +1,10 @@
 //! The demo server's series interface: its handlers in the process, and the server under load.
 //!
-//! - **/health** and **/metrics**, as published: the op includes making the request, and there is no
-//!   socket. One row calls the handler directly, another goes through the router and all its layers.
-//! - **Over a socket**: 16 connections. Each sends its next request when the last one is
-//!   answered. The server is this program in a second process and shares the cores with the callers.
+//! - **/health** and **/metrics**, as published: the op includes making the request, and there is
+//!   no socket. One row calls the handler directly, another goes through the router and all its
+//!   layers.
+//! - **Over a socket**: 16 connections. Each sends its next request when the last one is answered.
+//!   The server is this program in a second process and shares the cores with the callers.
 
 use crate::loads::{self, SameAnswer, Times};
 use crate::points::data::START_MS;

@@ -118,7 +118,7 @@ fn seed_rows<B: Backend>(
 }
 
 fn blocking_rows(target: &mut Target, sqlite: &Sqlite) {
-    /// The time of the same op in C, in the order of the ops.
+    /// The times of the same ops in C, in microseconds and in the order of the ops.
     const REACH_US: [u64; 3] = [10, 6, 45];
     for (published, reach) in Published::ALL.into_iter().zip(REACH_US) {
         let floor = sqlite_floors::published(sqlite, published);
@@ -126,7 +126,8 @@ fn blocking_rows(target: &mut Target, sqlite: &Sqlite) {
             .name(published.row(sqlite.label()), None)
             .floor(&floor);
         let row = match (sqlite.is_memory(), published) {
-            // In memory there is no fsync that would vary between machines, so the goal is a time.
+            // An op in memory has no fsync, whose time varies between machines. So its goal is an
+            // absolute time.
             (true, _) => row.goal(Goal::mean(Duration::from_micros(reach))),
             (false, Published::Write) => row.goal(Goal::at_most_times(&floor, 1.15)),
             (false, _) => row,

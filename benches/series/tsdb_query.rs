@@ -81,7 +81,7 @@ fn query(points: usize) -> Op {
                 more = pieces.write_next(piece);
                 black_box(&piece);
             }
-            // The end has the number of points, so a truncated answer is noticed.
+            // The answer ends with the number of points, so a truncated answer fails.
             match piece.ends_with(end.as_bytes()) {
                 true => Ok(Outcome::Success),
                 false => Err("points are missing".into()),

@@ -1,13 +1,14 @@
 //! Writes to the time-series engine.
 //!
 //! - **As in the seed**: the function behind the HTTP handler, without a socket. One metric and one
-//!   series with the same timestamps in every request, so the engine keeps duplicates. It is replaced,
-//!   untimed, before it holds more than a million points.
-//! - **On the dataset**: distinct timestamps, through JSON and through the API; one to 10,000 series;
-//!   with a log. One op of the engine's rows is a thousand samples, because the clock is too coarse for
-//!   one.
+//!   series with the same timestamps in every request, so the engine keeps duplicates. The engine
+//!   is replaced before it holds more than a million points.
+//! - **On the dataset**: distinct timestamps, through JSON and through the API; one to 10,000
+//!   series; with a log. One op of the engine's rows is a thousand samples, because the clock is
+//!   too coarse for a single sample.
 //!
-//! Everything is in memory except in the rows with a log. Rows that wait for fsync measure the disk.
+//! Everything is in memory except in the rows with a log. Rows that wait for fsync measure the
+//! disk.
 
 use crate::points::data::{MILLION, START_MS, Shape, labels};
 use crate::points::engine::{Load, PERIODIC, Way};
@@ -113,9 +114,9 @@ fn distinct_rows(target: &mut Target) {
     }
 }
 
-/// Prepared requests. Each is sent once to an engine.
+/// Sends prepared requests. An engine gets each of them once.
 fn send_new(points: usize) -> Op {
-    // Enough for all different timestamps, without holding gigabytes of JSON.
+    // Requests for a million points. The limit bounds the memory that their JSON takes.
     let requests = (MILLION / points).clamp(1, 10_000);
     let setup = move || {
         let first = |index: usize| START_MS + (index * points) as i64;
@@ -137,7 +138,7 @@ fn send_new(points: usize) -> Op {
     })
 }
 
-/// The row with a goal per op, from the goal per point.
+/// Adds a goal for the time of an op, computed from the time per point.
 fn goal(row: Row, load: Load, ns_a_point: u64, peer: &str) -> Row {
     let points = load.points as u64;
     row.goal(Goal::mean(Duration::from_nanos(points * ns_a_point)).peer(peer))
@@ -231,8 +232,9 @@ fn engine_rows(target: &mut Target) {
     );
 }
 
-/// Each thread writes to separate series. The floor's one thread writes the samples of both threads to
-/// the series of both. An op has enough samples that starting the threads does not count.
+/// Each thread writes to separate series. The floor's one thread writes the samples of both threads
+/// to the series of both. An op has so many samples that the time to start the threads is
+/// negligible.
 fn two_threads(target: &mut Target) {
     let load = |series, points, writers| Load {
         way: Way::EachHandle,

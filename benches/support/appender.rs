@@ -16,7 +16,8 @@ pub(crate) struct Appender {
     pub(crate) workload: Workload,
     /// The course and condition that all calls of an op use, if the calls contend.
     shared: Mutex<Option<(Event, AppendCondition)>>,
-    /// The last position that the store returned. Only `other` appends besides it.
+    /// The last position that the store returned. Besides the store, only `other` appends to the
+    /// log.
     head: AtomicU64,
 }
 
@@ -30,8 +31,8 @@ impl Appender {
         })
     }
 
-    /// Like [`renewing`](Self::renewing), and another process appends an event before each op. The op
-    /// does not include that append.
+    /// Like [`renewing`](Self::renewing), and another process appends an event before each op. The
+    /// op does not include that append.
     pub(crate) fn alternating(log: &Log) -> AsyncOp<Self> {
         let log = log.clone();
         let setup = move || {
@@ -93,8 +94,8 @@ impl Appender {
         shared.clone().ok_or_else(|| "no course is shared".into())
     }
 
-    /// Remembers the end of the log for [`behind_head`](Self::behind_head). Reading it from the server
-    /// before an op would leave the op colder caches than its floor finds.
+    /// Remembers the end of the log for [`behind_head`](Self::behind_head). Reading it from the
+    /// server before an op would leave the op colder caches than its floor finds.
     pub(crate) fn observe(&self, appended: &Appended) {
         self.head
             .fetch_max(appended.last().get(), Ordering::Relaxed);

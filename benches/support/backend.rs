@@ -98,7 +98,7 @@ impl SqliteLog {
 impl Backend for SqliteLog {
     type Events = SqliteStore;
 
-    // Copying the file takes milliseconds.
+    // Readers get separate copies too, because copying the file takes only milliseconds.
     fn as_read_only(&self) -> Self {
         self.clone()
     }

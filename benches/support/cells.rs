@@ -63,7 +63,8 @@ impl Tables {
         }
     }
 
-    /// The cells, dataset by dataset. Cells of the same dataset and reading share a log.
+    /// The cells: all datasets in the first reading, then all datasets in the second. Cells of the
+    /// same dataset and reading share a log.
     pub(crate) fn cells(&self, callers: &[usize], events: &[usize]) -> Vec<Cell> {
         self.cells_on(&self.local, callers, events)
     }

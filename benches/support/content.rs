@@ -35,8 +35,8 @@ impl Content {
         matches!(self, Self::Repeated { .. })
     }
 
-    /// The number of events in the log. Row names contain it, so it must be known without loading the
-    /// log.
+    /// The number of events in the log. Row names contain it, so it must be known without loading
+    /// the log.
     pub(crate) fn events(self) -> u64 {
         match self {
             Self::Empty => 0,
@@ -55,7 +55,8 @@ impl Content {
     }
 }
 
-/// As [`Dataset`] documents it. The rows with this number in their name check it against the log.
+/// The number of events that [`Dataset`] documents. The rows with this number in their name check
+/// it against the log.
 fn dataset_events(dataset: Dataset) -> u64 {
     match dataset {
         Dataset::Tiny => 33,

@@ -1,5 +1,5 @@
-//! The floors by name: the same work on the same server, tables and kind of connection, with prepared
-//! statements of the bare driver.
+//! The floors by name: the same work on the same server, tables and kind of connection, with
+//! prepared statements of the bare driver.
 
 use super::log::Log;
 use super::raw_reads::{self, Read};
@@ -7,8 +7,8 @@ use super::raw_writes;
 use bench::Floor;
 use dcb_core::postgres::Config;
 
-/// Connections for single INSERTs. Their rate peaks at about this number, and PostgreSQL's default of
-/// 100 connections has room for it.
+/// Connections for single INSERTs. Their rate peaks at about this number, and PostgreSQL's default
+/// of 100 connections has room for it.
 const MOST_WRITERS: usize = 50;
 
 /// A round trip.

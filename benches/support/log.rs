@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 /// A log on a server. The first call of [`database`](Self::database) makes it. Clones share it.
 ///
-/// A floor that reads uses the log of its row: the row's set-up runs first, even if it renews the log.
-/// A floor that writes has [a separate log](Self::beside).
+/// A floor that reads uses the log of its row: the row's set-up runs first, even if it renews the
+/// log. A floor that writes has [a separate log](Self::beside).
 #[derive(Clone)]
 pub(crate) struct Log {
     server: Arc<Server>,
@@ -29,8 +29,8 @@ impl Log {
         Self::on_side(server, content, Side::Row, Changes::default())
     }
 
-    /// A log with this content that no row writes to. All rows of the program that read this content
-    /// share one copy.
+    /// A log with this content that no row writes to. All rows of the program that read this
+    /// content share one copy.
     pub(crate) fn read_only(server: &Arc<Server>, content: Content) -> Self {
         Self::on_side(server, content, Side::Readers, Changes::default())
     }
@@ -50,8 +50,8 @@ impl Log {
         }
     }
 
-    /// Another log with the same content, whose schema this statement changes. Logs
-    /// [beside](Self::beside) it are changed alike.
+    /// Another log with the same content, whose schema this statement changes. The statement also
+    /// changes logs [beside](Self::beside) it.
     pub(crate) fn altered(&self, statement: Option<&'static str>) -> Self {
         let altered_by = statement;
         let changes = Changes {
@@ -67,8 +67,8 @@ impl Log {
         self
     }
 
-    /// The log of a floor that writes: a separate log with the same content, so the appends of the row
-    /// and of the floor do not disturb each other.
+    /// The log of a floor that writes: a separate log with the same content, so the appends of the
+    /// row and of the floor do not disturb each other.
     pub(crate) fn beside(&self) -> Self {
         Self::on_side(&self.server, self.content, Side::Floor, self.changes)
     }

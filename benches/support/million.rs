@@ -1,8 +1,8 @@
 //! A log of a million events: a dataset repeated in SQL, and one tag that 100,000 events carry.
 //!
 //! Each copy has different course and student ids. Types, categories, majors and data are the
-//! dataset's. 15 of 100 students are at the main campus, and their enrollments in the copies carry its
-//! tag, except at the end of the log.
+//! dataset's. 15 of 100 students are at the main campus, and their enrollments in the copies carry
+//! its tag, except at the end of the log.
 
 use super::content::Content;
 use super::raw;
@@ -10,7 +10,7 @@ use bench::{BoxError, Profile};
 use course_enrollment::Dataset;
 use sqlx::Connection as _;
 
-/// As the tables name it.
+/// The name of the log in the tables.
 pub(crate) const LABEL: &str = "Million";
 /// The tag that over 100,000 enrollments carry.
 pub(crate) const HOT_TAG: &str = "campus:main";
@@ -91,8 +91,8 @@ pub(crate) async fn repeat(url: &str, events: i64) -> Result<(), BoxError> {
 }
 
 /// The tag of a student of the first copy outside the main campus. The few enrollments with this
-/// tag lie between enrollments with the hot tag. There is one such student per hundred; further callers
-/// share them.
+/// tag lie between enrollments with the hot tag. Every hundredth student serves one caller. If
+/// there are more callers, they share these students.
 pub(crate) fn cold_tag(content: Content, caller: usize) -> String {
     let students = match content {
         Content::Repeated { dataset, .. } => dataset.size().students,

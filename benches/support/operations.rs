@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 
 const CATEGORY: &str = "category:Computer Science";
-/// The buffer between the task that reads and the task that takes, as in the Go library.
+/// The capacity of the channel between the task that reads events and the task that takes them, as
+/// in the Go library.
 const CHANNEL: usize = 1_000;
 
 /// One operation.
@@ -36,7 +37,7 @@ pub(crate) enum Operation {
     Channel(Selection),
     /// One projector or five.
     Project(Projectors),
-    /// The same, with a look at each state.
+    /// The same as a stream that yields the state after each event.
     ProjectStream(Projectors),
 }
 
@@ -156,8 +157,8 @@ impl Operation {
         Ok(())
     }
 
-    /// The same work without the store, on the log's PostgreSQL. Published reads whose rows depend on a
-    /// random draw have a round trip as their floor.
+    /// The same work without the store, on the log's PostgreSQL. Published reads whose rows depend
+    /// on a random draw have a round trip as their floor.
     pub(crate) fn floor(self, log: &Log) -> Floor {
         let read_only = log.as_read_only();
         match self {

@@ -6,8 +6,9 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use std::str::FromStr as _;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// The session of a careful user of the driver: each statement is planned once and uses an index. By
-/// default the planner may make a new plan for every call, which takes longer than the call itself.
+/// The session of a careful user of the driver: each statement is planned once and uses an index.
+/// By default the planner may make a new plan for every call, which takes longer than the call
+/// itself.
 const SESSION: [(&str, &str); 6] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),

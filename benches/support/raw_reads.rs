@@ -32,8 +32,8 @@ pub(crate) enum Read {
         /// The read covers this many events at the end of the log.
         last: i64,
     },
-    /// The events that the three projectors of a workload select from this many events at the end of
-    /// the log.
+    /// The events that the three projectors of a workload select from this many events at the end
+    /// of the log.
     Projected(i64),
     /// The event at the head, by its id.
     ById,

@@ -1,9 +1,9 @@
 //! Writes with the bare driver: the cost of an append without the store.
 //!
-//! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in one
-//! autocommit statement, to a separate log with the row's content, so that the appends of the row stay
-//! undisturbed. The floor hashes the tags like the store does, so the server hashes nothing. It reads
-//! the head once, in the set-up: no row has two writers to the same database.
+//! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in
+//! one autocommit statement, to a separate log with the row's content, so that the appends of the
+//! row stay undisturbed. The floor hashes the tags like the store does, so the server hashes
+//! nothing. It reads the head once, in the set-up: no row has two writers to the same database.
 
 use super::log::Log;
 use super::raw::Connections;
@@ -158,8 +158,8 @@ fn tag_keys(event: &Event) -> impl Iterator<Item = i64> {
         .map(|tag| tag_key(tag, Some(event.event_type())))
 }
 
-/// The tags of an event as one text, because PostgreSQL has no ragged arrays. The workload's tags need
-/// no escaping.
+/// The tags of an event as one text, because PostgreSQL has no ragged arrays. The workload's tags
+/// need no escaping.
 fn array_literal(event: &Event) -> String {
     let mut literal = String::from("{");
     for (index, tag) in event.tags().enumerate() {

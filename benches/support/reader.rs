@@ -9,7 +9,7 @@ use std::fmt::Debug;
 /// A store, and the start of the 100 past events in its log.
 pub(crate) struct Reader {
     pub(crate) store: Store,
-    /// The position before the past events; `None` if the log holds no others.
+    /// The position before the past events; `None` if the log holds no other events.
     pub(crate) after: Option<Position>,
 }
 
@@ -39,7 +39,7 @@ impl Reader {
     }
 }
 
-/// Ends the run if a call returned something else than its row expects.
+/// Ends the run if a call returned anything other than its row expects.
 pub(crate) fn expect<T: Copy + PartialEq + Debug>(seen: T, expected: T) -> Result<(), BoxError> {
     if seen == expected {
         Ok(())

@@ -70,7 +70,7 @@ impl Reading {
     /// Both, in the order of the page.
     pub(crate) const BOTH: [Self; 2] = [Self::Seed, Self::Dataset];
 
-    /// Marks the row.
+    /// Marks the row with this reading.
     pub(crate) fn mark(self, row: Row) -> Row {
         match self {
             Self::Seed => row,
@@ -123,8 +123,8 @@ pub(crate) fn product<A: Copy, B: Clone>(
 
 /// A workload with ids that no other workload of this process makes.
 pub(crate) fn workload() -> Workload {
-    // 0 is the seed of the past events.
-    // Several workloads write to one log, for example the row's and another process's.
+    // Starts at 1, because 0 is the seed of the past events. Several workloads write to one log,
+    // for example the row's and another process's, so each needs a different seed.
     static NEXT: AtomicU64 = AtomicU64::new(1);
     Workload::new(NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -26,9 +26,9 @@ const SETTINGS: [&str; 8] = [
 
 /// The server is durable and has the defaults of `initdb`, except for `max_connections` and these.
 ///
-/// Copying a log writes a lot of WAL. With the default `max_wal_size` a checkpoint starts between the
-/// copy for a row and the copy for its floor; after a checkpoint the first change of each page costs
-/// more, and only one side would pay for it. `min_wal_size` is the size of the files that
+/// Copying a log writes a lot of WAL. With the default `max_wal_size` a checkpoint starts between
+/// the copy for a row and the copy for its floor; after a checkpoint the first change of each page
+/// costs more, and only one side would pay for it. `min_wal_size` is the size of the files that
 /// [`Started::prefill_wal`] makes, so the server keeps them.
 const WAL: [(&str, &str); 2] = [("max_wal_size", "4GB"), ("min_wal_size", "2GB")];
 
@@ -55,7 +55,8 @@ struct Instance {
     source: Option<Source>,
     /// The name of the server in the facts.
     name: &'static str,
-    /// The error as a text: every row that needs the server reports it, and one attempt is enough.
+    /// The error is a text, because every row that needs the server reports it. The start is
+    /// attempted only once.
     started: OnceCell<Result<Started, String>>,
 }
 
@@ -73,8 +74,8 @@ impl Instance {
 struct Started {
     // Dropped before the server that holds them.
     templates: Mutex<HashMap<Content, Arc<Database>>>,
-    /// Copies without writers. Not the templates: PostgreSQL refuses to copy a database with
-    /// connections.
+    /// Copies that rows only read. Rows cannot read the templates themselves, because PostgreSQL
+    /// refuses to copy a database with connections.
     read_only: Mutex<HashMap<Content, Arc<Database>>>,
     postgres: LocalPostgres,
     wal_files: String,
@@ -91,7 +92,7 @@ pub(crate) struct Server {
 }
 
 impl Servers {
-    /// The server of all rows that name none, from the first source that has one.
+    /// The server for rows that name no server. It comes from the first source that has one.
     pub(crate) fn local(&self, target: &Target) -> Arc<Server> {
         let server = Server::new(&self.local, target);
         let facts = target.facts();
@@ -230,7 +231,7 @@ impl Started {
         };
         let postgres = match LocalPostgres::start(options).await {
             Ok(postgres) => postgres,
-            // The reason alone: the page already says which server is missing.
+            // Only the reason, because the page already says which server is missing.
             Err(local_postgres::Error::Unavailable(missing)) => return Err(missing.reason),
             Err(error) => return Err(error.to_string()),
         };
@@ -264,9 +265,9 @@ impl Started {
         Ok((wal_files, settings.join(", ")))
     }
 
-    /// Makes the WAL files that the rows will write to, and returns their size. A server that has run
-    /// for a while reuses its old files. A new server first fills each 16 MB file with zeros, and the
-    /// commit that needs the file waits 10 to 30 ms for that, about once per row.
+    /// Makes the WAL files that the rows will write to, and returns their size. A server that has
+    /// run for a while reuses its old files. A new server first fills each 16 MB file with zeros,
+    /// and the commit that needs the file waits 10 to 30 ms for the zeros, about once per row.
     async fn prefill_wal(postgres: &LocalPostgres) -> Result<String, BoxError> {
         let mut connection = raw::connect(postgres.url()).await?;
         // The message matters: switching away from an empty file would not start the next one.

@@ -1,4 +1,5 @@
-//! Conditions with and without `after`, on hot and cold tags, in logs of 61,000 and a million events.
+//! Conditions with and without `after`, on hot and cold tags, in logs of 61,000 and a million
+//! events.
 
 use super::boundary::{Boundary, COLD, HOT, OWN_ALL, OWN_NEAR};
 use crate::support::appender::Appender;
@@ -12,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const CALLERS: usize = 100;
-/// Appends per caller in one op. The tables have one; with several, the callers do not wait for each
-/// other after each append, which shows their rate.
+/// Appends per caller in one op. With one, as in the tables, the callers wait for each other after
+/// each append. With ten they do not, which shows their rate.
 const TURNS: [usize; 2] = [1, 10];
 const PEER: &str = "Go library 2,400/s; UmaDB 19,152/s";
 const PEER_ONE: &str = "Go library 675-751 µs, and not race-free";
@@ -64,7 +65,8 @@ fn on_a_million(target: &mut Target, log: &Log) {
         target.row(row, &op(OWN_NEAR, turns));
     }
 
-    // The store itself is the floor: the question is the cost of a condition without `after`.
+    // The floor is the same call with `after`, so the ratio is the extra cost of a condition
+    // without it.
     let near = beside("with_after", "the same with after", OWN_NEAR);
     let goal = Goal::at_most_times(&near, 1.3).peer(PEER_NO_AFTER);
     target.row(
@@ -83,8 +85,8 @@ fn on_a_million(target: &mut Target, log: &Log) {
     }
 }
 
-/// One op of the floor writes as many events as one op of the row, so the ratio of ops is the ratio of
-/// events.
+/// Adds the floor and the goals. An op of the floor writes as many events as an op of the row, so
+/// the ratio of ops is the ratio of events.
 fn against_batches(row: Row, log: &Log, turns: usize) -> Row {
     if turns > 1 {
         let floor = floors::courses_in_turn(log, CALLERS, turns);

@@ -84,7 +84,7 @@ fn true_conflict(log: &Log, size: Size, callers: usize, events: usize) -> (Row, 
             Reading::Dataset.write_text()
         ))
         .expect(Expect::AllRefused)
-        // One course is all that the op writes.
+        // The op writes one course only.
         .floor(&floors::insert_1(log));
     (row, op)
 }

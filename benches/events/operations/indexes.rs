@@ -1,5 +1,5 @@
-//! The cost of each index for an append and its benefit for a read: the log's tables with and without
-//! it.
+//! The cost of each index for an append and its benefit for a read: the log's tables with and
+//! without it.
 
 use super::{LABEL, page};
 use crate::support::log::Log;
@@ -9,7 +9,8 @@ use crate::support::server::Server;
 use bench::{Row, Target};
 use course_enrollment::CourseOffered;
 
-/// The reads look at the last 40,000 events of the log: all except the dataset's courses.
+/// The reads cover the last 40,000 events of the log: enrollments and the 100 past events. The
+/// dataset's courses and students come before them.
 const BEHIND: i64 = 40_000;
 
 /// An index, and the statement that drops it.
@@ -40,7 +41,8 @@ pub(crate) fn declare(target: &mut Target, log: &Log) {
         (Some(&TAG), "without event_tag_pkey"),
     ] {
         let row = row("Index Append", what).one_op("one INSERT of 1 course and its tags");
-        // Read once, for the head of the page. The rows differ only by the dropped index.
+        // For the head of the page. Every row notes the same text, because the rows differ only by
+        // the dropped index.
         let log = log.altered(index.map(|index| index.drop)).noting_storage();
         target.row(row, &raw_writes::single(&log, 1));
     }

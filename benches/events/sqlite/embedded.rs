@@ -88,7 +88,7 @@ impl<S> Embedded<S> {
     }
 }
 
-/// Ends the run if a call returned something else than its row expects.
+/// Ends the run if a call returned anything other than its row expects.
 pub(crate) fn expect<T: Copy + PartialEq + Debug>(seen: T, expected: T) -> Result<(), BoxError> {
     if seen == expected {
         Ok(())

@@ -44,7 +44,7 @@ fn first_100() -> CategoryRead {
     CategoryRead::new().batch_size(100)
 }
 
-/// Ends the run if a read returned another number of messages than its row expects.
+/// Ends the run if a read did not return the number of messages that its row expects.
 pub(crate) fn expect(messages: &[RecordedMessage], count: usize) -> Result<(), BoxError> {
     if messages.len() == count {
         Ok(())

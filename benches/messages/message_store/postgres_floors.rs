@@ -133,7 +133,8 @@ pub(crate) fn batch(postgres: &Postgres, messages: usize, turns: usize) -> Floor
     Floor::new(&format!("{turns}_inserts_of_{messages}"), &what, &op)
 }
 
-/// Clients of the SQL interface, each on a separate connection, that write to `categories` categories.
+/// Clients of the SQL interface, each on a separate connection, that write to `categories`
+/// categories.
 #[derive(Clone)]
 pub(crate) struct Clients {
     pub(crate) postgres: Postgres,
@@ -197,7 +198,7 @@ impl Clients {
         for _ in 0..self.clients {
             connections.push(Mutex::new(self.postgres.connect(url).await?));
         }
-        // One of the clients' connections will do: the function exists once per database.
+        // The function exists once per database, so any of the connections can create it.
         let first = connections[0].get_mut();
         sqlx::raw_sql(PLAIN_FUNCTION).execute(first).await?;
         Ok((connections, opened))

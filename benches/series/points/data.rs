@@ -15,12 +15,13 @@ pub(crate) const MILLION: usize = 1_000_000;
 /// The kind of values in a series.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// Steps uniform in [-1.00, 1.00], two decimals: 0.956 bytes a value if the walk is known.
+    /// A random walk whose steps have two decimals and are uniform in [-1.00, 1.00]. Each step is
+    /// one of 201 values, so it carries 0.956 bytes of information.
     DecimalWalk,
     /// Whole numbers that grow by up to 100.
     Counter,
     Constant,
-    /// Uniform in [0, 1): 6.5 random bytes each.
+    /// Uniform in [0, 1). Each value carries 6.5 random bytes.
     RandomDoubles,
 }
 

@@ -93,15 +93,15 @@ impl Load {
 }
 
 impl Engine {
-    /// Replaces the engine when the samples are used up, so that a row does not depend on the duration
-    /// of its measurement.
+    /// Replaces the engine when the samples are used up, so that a row does not depend on the
+    /// duration of its measurement.
     fn renew_if_used(&self) -> Result<(), BoxError> {
         let used = |writer: &Option<Writer>| {
             writer
                 .as_ref()
                 .is_none_or(|writer| writer.next + self.load.points > self.samples.len())
         };
-        // Not in the condition: the lock would be held while `renew` takes it again.
+        // A separate statement, so that the lock is released before `renew` takes it again.
         let used = used(&lock(&self.writers[0]));
         if used { self.renew() } else { Ok(()) }
     }

@@ -7,7 +7,8 @@ use tsdb::{Db, DbOptions, DuplicatePolicy};
 
 use super::data::START_MS;
 
-/// A database that keeps duplicates, because the published rows send the same timestamps repeatedly.
+/// A database that keeps duplicates, because the published rows send the same timestamps
+/// repeatedly.
 pub(crate) fn keep_all() -> Db {
     Db::new(DbOptions {
         duplicates: DuplicatePolicy::KeepAll,

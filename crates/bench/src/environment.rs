@@ -11,7 +11,8 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 pub struct Environment {
     /// The commit that is checked out, or "unknown" without git.
     pub commit: String,
-    /// True if the tree differs from the commit. `reports/` does not count, because a run rewrites it.
+    /// True if the tree differs from the commit. `reports/` does not count, because a run rewrites
+    /// it.
     pub dirty: bool,
     /// The processor's name.
     pub cpu: String,
@@ -107,8 +108,8 @@ impl Facts {
         }
     }
 
-    /// Reserves the next place for a fact that is known only once a row has run, such as the version
-    /// of a server that starts with the first row that needs it.
+    /// Reserves the next place for a fact that is known only once a row has run, such as the
+    /// version of a server that starts with the first row that needs it.
     pub fn reserve(&self, name: impl Into<String>) {
         let name = name.into();
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);

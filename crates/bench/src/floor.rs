@@ -1,8 +1,8 @@
 use crate::op::Op;
 use std::sync::Arc;
 
-/// The lower bound of a row's cost: the same work without the store, measured in turns with the row.
-/// Clones are the same floor.
+/// The lower bound of a row's cost: the same work without the store, measured in turns with the
+/// row. Clones are the same floor.
 #[derive(Debug, Clone)]
 pub struct Floor {
     pub(crate) name: Arc<str>,

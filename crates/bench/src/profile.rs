@@ -50,7 +50,8 @@ impl Profile {
         }
     }
 
-    /// Ten samples of one op per row, to check that every row runs. Targets use their smallest data.
+    /// Ten samples of one op per row, to check that every row runs. Targets use their smallest
+    /// data.
     pub fn smoke() -> Self {
         Self {
             name: "smoke".to_owned(),
@@ -78,7 +79,8 @@ impl Profile {
         }
     }
 
-    /// The samples of a row. In a quick run a row with long ops has the fewest that Criterion takes.
+    /// The samples of a row. In a quick run a row with long ops has the fewest that Criterion
+    /// takes.
     pub(crate) fn samples_of(&self, pace: Pace) -> usize {
         match pace {
             Pace::LongOps if self.is_quick() => self.samples.min(10),
@@ -86,8 +88,8 @@ impl Profile {
         }
     }
 
-    /// The measurement time of a row. In a quick run a steady row has less, but its samples still have
-    /// room for a turn of the row and of a floor.
+    /// The measurement time of a row. In a quick run a steady row has less, but its samples still
+    /// have room for a turn of the row and of a floor.
     pub(crate) fn measurement_of(&self, pace: Pace) -> Duration {
         match pace {
             Pace::Steady if self.is_quick() => self.measurement * 2 / 3,

@@ -77,8 +77,8 @@ pub struct Figures {
     pub p50_ns: u64,
     /// 99th percentile of the time of a call.
     pub p99_ns: u64,
-    /// 1 if every call was timed. Otherwise `p50_ns` and `p99_ns` are percentiles of means over this
-    /// many ops.
+    /// 1 if every call was timed. Otherwise `p50_ns` and `p99_ns` are percentiles of means over
+    /// this many ops.
     pub ops_per_latency: u64,
     /// Share of the calls that succeeded.
     pub success_rate: f64,

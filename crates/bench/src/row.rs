@@ -187,8 +187,8 @@ impl Row {
         self
     }
 
-    /// Marks a row whose ops involve neither a disk nor another process. A quick run measures it for
-    /// a shorter time, because its interval is narrow anyway.
+    /// Marks a row whose ops involve neither a disk nor another process. A quick run measures it
+    /// for a shorter time, because its interval is narrow anyway.
     #[must_use]
     pub fn steady(mut self) -> Self {
         self.pace = Pace::Steady;
@@ -217,8 +217,8 @@ impl Row {
 }
 
 impl Declared {
-    /// `Append/Tiny/C100/E1`, followed by `on_the_dataset`, the variant and the server if the row has
-    /// them. Spaces become underscores.
+    /// `Append/Tiny/C100/E1`, followed by `on_the_dataset`, the variant and the server if the row
+    /// has them. Spaces become underscores.
     pub fn id(&self) -> String {
         let mut id = format!(
             "{}/{}/C{}/E{}",

@@ -22,8 +22,8 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 type Start = dyn Fn() -> BoxFuture<'static, Result<LoadFigures, BoxError>> + Send + Sync;
 
-/// A schedule and the service that it calls. The set-up runs right before the row is measured, and the
-/// service is dropped after the row.
+/// A schedule and the service that it calls. The set-up runs right before the row is measured, and
+/// the service is dropped after the row.
 #[derive(Clone)]
 pub struct Load {
     start: Arc<Start>,
@@ -47,8 +47,8 @@ impl Load {
         }
     }
 
-    /// Runs the set-up, makes the calls and returns their figures. If the future is dropped, it makes no
-    /// further call.
+    /// Runs the set-up, makes the calls and returns their figures. If the future is dropped, it
+    /// makes no further call.
     ///
     /// # Errors
     /// The errors of the set-up and of connecting. Failed calls are counted, not returned.

@@ -73,7 +73,8 @@ impl Tally {
         seen.ended = seen.ended.max(called.ended);
     }
 
-    /// Counts a call that was due but that no caller was free to make. It waited at least until `now`.
+    /// Counts a call that was due but that no caller was free to make. It waited at least until
+    /// `now`.
     pub(super) fn never_made(&self, due: Instant, now: Instant) {
         let mut seen = self.seen.lock();
         if let Some(histogram) = &mut seen.from_intended {

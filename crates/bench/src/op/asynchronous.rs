@@ -109,7 +109,7 @@ where
             ops: 1,
             ..Observed::default()
         };
-        // A single caller runs in this task: a spawn would take longer than a short op.
+        // A single caller runs in this task: a spawn may take longer than the op itself.
         let returned = if self.shape.concurrency == 1 {
             let meter = Meter::start(pass);
             self.first(op).await?;

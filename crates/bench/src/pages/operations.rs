@@ -1,5 +1,5 @@
-//! The event store by the operations of the Go library's benchmark report, on 61,000 events, and the
-//! cost of its indexes: `reports/operations.md`.
+//! The event store by the operations of the Go library's benchmark report, on 61,000 events, and
+//! the cost of its indexes: `reports/operations.md`.
 
 mod figures;
 

@@ -5,8 +5,8 @@ use super::table::TableSpec;
 use super::view::View;
 use crate::row::Reading;
 
-/// A table with a published counterpart: its rows, a correction of the published figures, and charts.
-/// Most pages consist of these.
+/// A table with a published counterpart: its rows, a correction of the published figures, and
+/// charts. Most pages consist of these.
 #[derive(Debug, Clone, Copy)]
 pub struct Detail {
     /// Its heading.
@@ -25,8 +25,8 @@ const READINGS: [(Reading, &str); 2] = [
 ];
 
 impl Detail {
-    /// The heading, the table of each reading that has rows, the correction and the charts. If neither
-    /// reading has rows, the first table says so row by row.
+    /// The heading, the table of each reading that has rows, the correction and the charts. If
+    /// neither reading has rows, the first table says so row by row.
     pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
         let mut sections = vec![Section::Heading(3, self.title.to_owned())];
         let has_rows = |reading| view.table(self.spec.id, reading).next().is_some();

@@ -3,8 +3,8 @@ use super::table::Table;
 use super::view::View;
 use crate::result::FloorFigures;
 
-/// The floors of all rows, once per number of callers. A floor is measured next to each of its rows, so
-/// the table has the median, lowest and highest of its times.
+/// The floors of all rows, once per number of callers. A floor is measured next to each of its
+/// rows, so the table has the median, lowest and highest of its times.
 pub fn floors_table(view: &View<'_>) -> Table {
     let mut floors: Vec<Vec<&FloorFigures>> = Vec::new();
     for floor in view

@@ -19,8 +19,8 @@ pub(crate) struct PublishedEntry {
     pub(crate) figures: String,
 }
 
-/// The key of a published row. Measured rows with the same operation, dataset, callers and events are
-/// shown next to it.
+/// The key of a published row. Measured rows with the same operation, dataset, callers and events
+/// are shown next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedKey {
     /// The operation.

@@ -18,8 +18,8 @@ pub(super) fn lines(view: &View<'_>) -> String {
     text
 }
 
-/// Rows in Go's benchmark format as a block of the page: one line per row with the mean of its samples.
-/// The page's raw file has all samples.
+/// Rows in Go's benchmark format as a block of the page: one line per row with the mean of its
+/// samples. The page's raw file has all samples.
 pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> Section {
     let mut text = String::from("```\n");
     for row in rows {

@@ -2,8 +2,8 @@ use super::number::{significant, whole};
 use super::table::Table;
 use crate::result::RowResult;
 
-/// Calls per second by number of worker threads, one line per row, with the ratio of the highest number
-/// to the lowest.
+/// Calls per second by number of worker threads, one line per row, with the ratio of the highest
+/// number to the lowest.
 pub fn scaling_table(rows: &[RowResult]) -> Table {
     let mut workers: Vec<usize> = rows.iter().map(|row| row.workers).collect();
     workers.sort_unstable();
