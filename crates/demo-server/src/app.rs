@@ -43,8 +43,8 @@ impl App {
         Stores::open(settings).await
     }
 
-    /// Wraps stores that are already open. Creates the namespace `default` and its token if
-    /// missing.
+    /// Builds the state around stores that are already open. Creates the namespace `default` and
+    /// its token if they are missing.
     pub(crate) async fn with(settings: Settings, stores: Stores) -> Result<Arc<Self>, OpenError> {
         let tokens = Tokens::of(&settings);
         let namespaces = OpenNamespaces::open(&stores.messages, &tokens).await?;
@@ -59,8 +59,8 @@ impl App {
             stores,
             settings,
         });
-        app.health.probe(&app.stores).await;
         // Without this first probe, `/health` would answer 503 until the first background tick.
+        app.health.probe(&app.stores).await;
         Ok(app)
     }
 

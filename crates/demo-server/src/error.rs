@@ -1,7 +1,7 @@
 //! Errors as the interfaces send them: JSON with a stable code, never SQL and never a path.
 //!
-//! A handler returns a status, a code and a message. Only [`render`] decides how they look on the
-//! wire, so every interface keeps one form, also for errors of axum itself. Tests:
+//! A handler returns a status, a code and a message. Only [`render`] decides how an error looks on
+//! the wire. So all errors of an interface have one form, including errors of axum itself. Tests:
 //! `tests/it/server.rs` and the `invalid` and `malformed` modules of each interface.
 
 use axum::Json;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
-    /// Stable, in upper snake case: `INVALID_REQUEST`.
+    /// A stable name in upper snake case, for example `INVALID_REQUEST`.
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
@@ -49,7 +49,7 @@ impl ApiError {
         }
     }
 
-    /// Adds details for programs.
+    /// Adds details that a program can read.
     pub(crate) fn with_details(self, details: Value) -> Self {
         Self {
             details: Some(details),
@@ -201,8 +201,8 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     }
     match response.extensions_mut().remove::<ApiError>() {
         Some(error) => error.response(form),
-        None if is_json(&response) => response,
         // A handler that answers JSON itself has already chosen the right form.
+        None if is_json(&response) => response,
         None => {
             let mut rendered = framework_error(status, form).response(form);
             // Method errors must list the allowed methods, and only axum knows them.

@@ -175,7 +175,8 @@ fn try_slot(slots: &Arc<Semaphore>, all_used: &str) -> Result<Slot, ApiError> {
         .map_err(|_| ApiError::overloaded(all_used))
 }
 
-/// One entry in the count of waiting requests. Removed on drop, so a dropped request leaves too.
+/// One entry in the count of waiting requests. A drop removes the entry, so a request that is
+/// dropped while it waits no longer counts.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

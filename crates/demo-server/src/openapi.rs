@@ -73,7 +73,8 @@ fn document() -> Value {
     })
 }
 
-/// The error responses that interfaces with text errors share. The others define their own.
+/// The error responses that the interfaces with text errors share. The other interfaces define
+/// their own.
 fn responses() -> Map<String, Value> {
     let error = |description: &str| {
         json!({

@@ -49,8 +49,8 @@ impl Server {
         let (address, listener) = listen
             .await
             .map_err(|source| OpenError::Listen { address, source })?;
-        // Last, because it makes tokens that are shown only once: the server must already be able
-        // to run.
+        // This step comes last, because it makes tokens that are shown only once. No later step may
+        // fail.
         let app = App::with(settings, stores).await?;
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
@@ -120,8 +120,8 @@ async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receive
         let (stream, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(failed) => {
-                // Most likely out of file descriptors. Wait for connections to end instead of
-                // spinning.
+                // Most likely the process is out of file descriptors. Wait for connections to end
+                // instead of spinning.
                 tracing::warn!(%failed, "a connection was not accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;

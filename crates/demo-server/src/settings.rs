@@ -79,12 +79,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For tests: a free loopback port, in memory, no tokens.
+    /// Settings for tests: a free loopback port, all data in memory, no tokens.
     pub fn in_memory() -> Self {
         use clap::Parser as _;
         Self {
             port: 0,
-            // Set here, so that environment variables do not change a test.
+            // These fields are set here, so that environment variables do not change a test.
             database_url: None,
             local_postgres: false,
             data: None,

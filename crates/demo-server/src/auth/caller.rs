@@ -16,8 +16,8 @@ pub(crate) struct Caller {
     answered_token: Option<HeaderValue>,
 }
 
-/// Rejects a request without a required token, or with a malformed one. Needs no lookup, so it can
-/// run before the body is read.
+/// Rejects a request without a required token, or with a malformed one. This needs no lookup, so it
+/// can run before the body is read.
 pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
     let tokens = &app.tokens;
     let Some(token) = token else {

@@ -9,7 +9,7 @@
 //! Paths that require no token reject requests that a browser makes for another site's page.
 //!
 //! In test mode without `--require-token`, a caller without a token is in the namespace `default`
-//! and has admin rights. A token that the caller does send still counts.
+//! and has admin rights. A token that a caller does send is still checked.
 
 mod caller;
 mod site;

@@ -43,12 +43,12 @@ pub(super) fn secret() -> String {
     hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>())
 }
 
-/// The namespace that a token names, or `None` if the text is no well-formed token.
+/// The namespace that a token names, or `None` if the text is not a well-formed token.
 pub(crate) fn namespace_of(token: &str) -> Option<NamespaceName> {
     // Split at the last underscore: base64url may contain underscores.
     let (rest, secret) = token.rsplit_once('_')?;
     let name = rest.strip_prefix("ns_")?;
-    // Checked here, so that a mistyped token is malformed instead of unknown.
+    // Because of this check, a mistyped token is reported as malformed, not as unknown.
     if secret.len() != SECRET_DIGITS || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

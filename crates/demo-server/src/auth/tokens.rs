@@ -1,7 +1,7 @@
 use super::token::{TokenHash, secret};
 use crate::settings::Settings;
 
-/// The hashed tokens that the settings or the server itself define.
+/// The tokens that the settings define or that the server makes itself.
 pub(crate) struct Tokens {
     administration: Option<TokenHash>,
     default_namespace: Option<TokenHash>,
@@ -12,7 +12,8 @@ pub(crate) struct Tokens {
 impl Tokens {
     /// Makes an admin token if one is needed and the settings have none.
     pub(crate) fn of(settings: &Settings) -> Self {
-        // Test mode may drop the requirement only if the server does not listen for others.
+        // Test mode drops the requirement. `Settings::check` allows this only if other computers
+        // can't reach the server.
         let are_needed = settings.require_token || !settings.test_mode;
         let made_for_admin = match settings.admin_token {
             None if are_needed => Some(format!("admin_{}", secret())),

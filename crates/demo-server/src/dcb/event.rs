@@ -89,8 +89,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for OneOrMore<'a> {
             }
         }
 
+        // With an untagged enum, serde would buffer the whole body to try both forms.
         deserializer.deserialize_any(Either)
-        // Not an untagged enum: serde would buffer the whole body to try both forms.
     }
 }
 
@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(event_id(&uuid.to_string()), uuid);
         assert_eq!(event_id("order-1"), event_id("order-1"));
         assert_ne!(event_id("order-1"), event_id("order-2"));
-        // Must never change: every version of the server must recognize a repeated append.
+        // This UUID must never change, because every version of the server must recognize a
+        // repeated append.
         let known = "7a2e86b4-dcd5-83d6-bb27-3fb18353d6a4";
         assert_eq!(event_id("order-1").to_string(), known);
     }

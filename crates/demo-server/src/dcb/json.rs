@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::error::ApiError;
 
-/// Parses JSON. Only a failed parse pays for the second one, which tracks the path to the error.
+/// Parses JSON. If that fails, parses it again in a slower way that finds the path to the error.
 pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ApiError> {
     serde_json::from_slice(json).map_err(|failed| {
         let mut deserializer = serde_json::Deserializer::from_slice(json);

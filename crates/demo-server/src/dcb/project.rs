@@ -74,7 +74,7 @@ fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> 
     }
     let mut queries = Vec::with_capacity(actual);
     for (index, projector) in projectors.iter_mut().enumerate() {
-        // Moved out: the response still needs ids and initial states, but no queries.
+        // Moves the query out. The response needs only the ids and initial states.
         let query = std::mem::take(&mut projector.query);
         queries.push(query.into_query(&format!("projectors[{index}].query"))?);
     }
@@ -100,7 +100,7 @@ async fn count(
     mut queries: Vec<Query>,
     after: Option<Position>,
 ) -> Result<Counted, ApiError> {
-    // A single query needs no events at all: the store counts them in its index.
+    // For a single query, the store counts the events in its index and does not read them.
     if queries.len() == 1
         && let Some(query) = queries.pop()
     {
@@ -116,8 +116,8 @@ async fn count(
     let projectors: Vec<_> = queries.into_iter().map(Projector::counter).collect();
     let projection = match events.project_stream(&projectors, after).await {
         Ok(projection) => projection,
-        // No events are there yet. The condition keeps `after`, so that an append with it fails
-        // instead of being treated as if it had seen this shorter log.
+        // The log ends before `after`, so there is nothing to count. The condition keeps `after`,
+        // so that an append with this condition fails.
         Err(Error::AfterBeyondHead { .. }) => {
             return Ok(Counted {
                 counts: vec![0; projectors.len()],

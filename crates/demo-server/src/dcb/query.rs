@@ -48,7 +48,7 @@ impl QueryDto {
 }
 
 fn check(path: &str, items: &[ItemDto]) -> Result<(), ApiError> {
-    // Checked before types and tags are built, so a huge query costs little.
+    // This check runs before types and tags are built, so a huge query costs little.
     let pairs = items.iter().map(ItemDto::pairs).sum::<usize>();
     let too_many = |field: String, actual: usize, max: usize, unit: &str| {
         let message = format!("{field} has {actual} {unit}; the maximum is {max}");

@@ -1,8 +1,8 @@
 //! `GET /dcb/read`: reads events.
 //!
 //! A result that fits into one chunk is sent as a whole. A longer one is read chunk by chunk as the
-//! client takes it. No connection or transaction stays open between chunks: events up to the head
-//! of the first chunk never change, so all chunks belong to one snapshot.
+//! client takes it. No connection or transaction stays open between chunks. All chunks still belong
+//! to one snapshot, because events up to the head at the first chunk never change.
 
 use std::sync::Arc;
 
@@ -54,9 +54,9 @@ impl OptionsDto {
     fn into_options(self) -> ReadOptions {
         let from = self.from.map(Mark::position);
         let limit = self.limit.map(|Mark(limit)| limit);
-        // Backwards from 0, before the first event: nothing matches.
         let options = ReadOptions::new().from(from.flatten()).limit(limit);
         match (self.backwards, from) {
+            // 0 is before the first event, so there is nothing to read backwards.
             (Some(true), Some(None)) => options.limit(0),
             (Some(true), _) => options.backwards(),
             _ => options,
@@ -78,7 +78,7 @@ pub(super) async fn read_events(
     if read.ended {
         return Ok(response(first));
     }
-    // A long response keeps running like a subscription, so it takes one of those slots.
+    // A long response keeps running like a subscription, so it takes a slot of the subscriptions.
     let slot = app.guard.subscribe()?;
     let body = Body::from_stream(read.chunks(first, slot));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
@@ -90,7 +90,7 @@ struct Read {
     query: Query,
     /// The part that is not read yet.
     options: ReadOptions,
-    /// The head at the first chunk; `None` before it, `Some(None)` for an empty log.
+    /// The head at the first chunk. `None` before that chunk, `Some(None)` for an empty log.
     head: Option<Option<Position>>,
     any: bool,
     ended: bool,
@@ -134,7 +134,7 @@ impl Read {
                     self.options = self.options.from(None::<Position>).after(event.position());
                 }
                 Some(_) => break true,
-                // The store returns full pages, so a short one is the last.
+                // The store returns full pages, so a short page is the last.
                 None => break seen < CHUNK_EVENTS || seen == limit,
             }
         };

@@ -30,7 +30,7 @@ use crate::error::ApiError;
 use crate::guard::Slot;
 use crate::stores::Events;
 
-/// A comment is sent after this much silence: proxies close idle connections.
+/// The server sends a comment after this much silence, because proxies close idle connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Maximum number of events in a batch.
 const BATCH_EVENTS: usize = 64;
@@ -68,8 +68,8 @@ pub(super) async fn subscribe(
 fn after(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Position>, ApiError> {
     let id = headers.get("last-event-id");
     let (name, text) = match id.filter(|id| !id.is_empty()) {
+        // "?" is not a position, so an unreadable header gets the same error as a malformed one.
         Some(id) => ("Last-Event-ID", id.to_str().unwrap_or("?")),
-        // "?" is no position, so an unreadable header gets the same error as a malformed one.
         None => ("after", parameter.unwrap_or_default()),
     };
     if text.is_empty() {
@@ -108,8 +108,8 @@ fn frames(
         loop {
             let frame = tokio::select! {
                 batch = events.next_batch() => match batch {
-                    Some(Ok(batch)) if batch.events.is_empty() => continue,
                     // An empty batch only reports progress.
+                    Some(Ok(batch)) if batch.events.is_empty() => continue,
                     Some(Ok(batch)) => batch_frame(&batch),
                     Some(Err(error)) => {
                         yield error_frame(error);

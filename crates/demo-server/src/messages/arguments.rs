@@ -78,11 +78,11 @@ pub(super) fn object<'a, T: Deserialize<'a>>(
         return Err(ApiError::invalid_field(field, message));
     }
     serde_json::from_str(value.get())
-        // The members are unparsed JSON, so only a duplicate can fail here.
+        // The members stay unparsed JSON, so only a duplicate member can fail here.
         .map_err(|_| ApiError::invalid_field(field, format!("{field} has a duplicate member")))
 }
 
-/// A string without NUL, which PostgreSQL can't store.
+/// Parses a string. Rejects NUL, which PostgreSQL can't store.
 pub(super) fn text<'a>(field: &str, value: &'a RawValue) -> Result<Cow<'a, str>, ApiError> {
     let text: Text<'a> = serde_json::from_str(value.get())
         .map_err(|_| ApiError::invalid_field(field, format!("{field} must be a string")))?;

@@ -35,7 +35,7 @@ struct Group<'a> {
 }
 
 /// `["category.get", category or "", {position? | globalPosition?, batchSize?, correlation?,
-/// consumerGroup?: {member, size}}?]`. Both names mean a global position.
+/// consumerGroup?: {member, size}}?]`. `position` and `globalPosition` both mean a global position.
 pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     let category = call.arguments.category(1)?;
     let options: Options<'_> = call.arguments.options(2)?;

@@ -1,7 +1,7 @@
 //! `POST /import`: stores lines of JSON as they arrive, part by part.
 //!
-//! An error before the first part is stored has an HTTP status. After that, the response is a
-//! stream of events: `{"imported","gpos"}` after each part, and at the end
+//! If the first part can't be stored, the response is an error with its HTTP status. Otherwise the
+//! response is a stream of events: `{"imported","gpos"}` after each part, and at the end
 //! `{"done":true,"imported","skipped","elapsed"}` or `{"error","message"}`. An error does not undo
 //! earlier parts. Repeating the import skips the messages that are already stored.
 
@@ -56,7 +56,7 @@ pub(super) async fn import(
     let is_gzip = is_gzip(&headers)?;
     let store = caller.namespace()?.store.clone();
     let slot = app.guard.import()?;
-    // Before the body is read: the client should not send all of it to get this error.
+    // This check comes before the body is read, so that the client gets the error early.
     if !is_forced && store.head().await.map_err(api_error)?.is_some() {
         return Err(ApiError::new(
             StatusCode::CONFLICT,
@@ -163,7 +163,7 @@ impl Import {
 
     /// The next piece of the body, or `None` at its end.
     async fn piece(&mut self) -> Result<Option<Bytes>, ApiError> {
-        // A limit per piece: an import may take any time as long as it makes progress.
+        // The limit is per piece, because an import may take any time as long as it makes progress.
         let frame = timeout(self.body_limit, self.body.frame());
         match frame.await.map_err(|_| ApiError::body_timeout())? {
             None => Ok(None),
@@ -189,7 +189,7 @@ impl Import {
 
     // `&mut`, because `Body` is not `Sync` and the stream must be `Send`.
     async fn progress(&mut self) -> Value {
-        // Only informative, so a failed read does not end the import.
+        // The head is only information, so the import continues if reading it fails.
         let head = self.store.head().await.ok().flatten();
         json!({
             "imported": self.imported.stored,

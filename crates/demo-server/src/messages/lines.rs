@@ -7,7 +7,7 @@ use flate2::write::MultiGzDecoder;
 const DECODE_BYTES: usize = 4 << 10;
 
 /// Splits a body, compressed or not, into lines. Holds the complete lines that were not taken yet,
-/// and an incomplete one up to a limit.
+/// and an incomplete line up to a limit.
 pub(super) struct Lines {
     text: Text,
     /// The current piece's bytes that are not decoded yet.
@@ -102,8 +102,8 @@ impl Text {
             Self::Gzip(decoder) => {
                 let input = &pending[..pending.len().min(DECODE_BYTES)];
                 decoder.write_all(input)?;
-                // Without a flush, the decoder holds back decoded bytes, and the limit checks too
-                // few.
+                // Without a flush, the decoder holds back decoded bytes, and the limit check misses
+                // them.
                 decoder.flush()?;
                 pending.advance(input.len());
             }

@@ -130,7 +130,8 @@ pub(super) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
 /// `["ns.info", namespace]`.
 pub(super) async fn info(call: Call<'_>) -> Result<Response, ApiError> {
     let name = call.named()?;
-    // Before the lookup: a caller must not learn which other namespaces exist.
+    // This check comes before the lookup, so that a caller can't learn which other namespaces
+    // exist.
     if !call.caller.is_of(name.as_str()) {
         call.require_admin()?;
     }
@@ -165,7 +166,7 @@ struct StreamsOptions<'a> {
     cursor: Option<&'a RawValue>,
 }
 
-/// `["ns.streams", {prefix?, limit?, cursor?}?]`: streams by name, after the cursor.
+/// `["ns.streams", {prefix?, limit?, cursor?}?]`: the streams after the cursor, ordered by name.
 pub(super) async fn streams(call: Call<'_>) -> Result<Response, ApiError> {
     let options: StreamsOptions<'_> = call.arguments.options(1)?;
     let mut list = ListStreams::new().limit(match options.limit {

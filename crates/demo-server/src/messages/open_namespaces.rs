@@ -40,8 +40,8 @@ impl OpenNamespace {
     }
 }
 
-/// Cache of the namespaces in use, so that a request hashes its token and rarely does I/O. A
-/// namespace leaves the cache before it is deleted from the store, and its token stops working at
+/// Cache of the namespaces in use. With it, most requests only hash their token and do no I/O. A
+/// namespace leaves the cache before it is deleted from the store, so its token stops working at
 /// once. If another server deletes it, the token works for up to [`FRESH`].
 #[derive(Default)]
 pub(crate) struct OpenNamespaces {
@@ -107,8 +107,8 @@ impl OpenNamespaces {
             ..Self::default()
         };
         let open = namespaces.default_namespace(stores, tokens).await?;
-        // If another server created `default` in the meantime, its token counts. Ours must not be
-        // shown.
+        // If another server created `default` in the meantime, the token of that server is valid,
+        // and ours must not be shown.
         let counts = |token: &String| open.takes(&TokenHash::of(token));
         namespaces.made_for_default = namespaces.made_for_default.filter(counts);
         Ok(namespaces)
@@ -184,8 +184,8 @@ impl OpenNamespaces {
             }
             let attributes = Attributes::with_token(token).to_json();
             match stores.create(name, Some(&attributes)).await {
-                // Another server on the same database may be faster. The next lookup finds its
-                // namespace.
+                // Another server on the same database may have created the namespace first. The
+                // next lookup finds it.
                 Ok(_) | Err(Error::NamespaceExists { .. }) => {}
                 Err(failed) => return Err(failed),
             }
@@ -201,9 +201,9 @@ impl OpenNamespaces {
         if let Some(open) = self.get(name).filter(|open| open.is_fresh()) {
             return Ok(Some(open));
         }
-        // `get` before `open`: if the namespace is deleted and created again in between, its next
-        // lookup sees another creation time. Both always run, because opening a deleted namespace
-        // closes its store.
+        // `get` runs before `open`: if the namespace is deleted and created again in between, the
+        // next lookup sees another creation time. Both always run, because opening a deleted
+        // namespace closes its store.
         let namespace = stores.get(name).await;
         let store = stores.open(name).await;
         let (namespace, store) = match (namespace, store) {
@@ -259,7 +259,7 @@ impl OpenNamespaces {
         name: &NamespaceName,
     ) -> Result<u64, Error> {
         let _changing = self.changing.lock().await;
-        // Out of the cache first, so that no new request can use the token during the deletion.
+        // Leaves the cache first, so that no new request can use the token during the deletion.
         self.open.write().remove(name.as_str());
         stores.delete(name).await
     }

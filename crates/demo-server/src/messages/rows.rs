@@ -148,7 +148,8 @@ impl Rows {
         let mut rows = vec![b'['];
         while self.push_page(&mut rows).await.map_err(api_error)? {
             if rows.len() >= PLAIN_BYTES {
-                // A streamed response lasts as long as the client reads, like a subscription.
+                // Like a subscription, a streamed response lasts as long as the client reads, so it
+                // takes a slot of the subscriptions.
                 let slot = app.guard.subscribe()?;
                 return Ok(json_answer(Body::from_stream(self.rest(rows, slot))));
             }
@@ -195,7 +196,7 @@ impl Rows {
         }
         let count = messages.len() as u64;
         self.left -= count;
-        // Sizes the next page by the average message of this one.
+        // The average size of a message in this page decides the length of the next page.
         let average = bytes / messages.len().max(1) + 1;
         self.page = ((PAGE_BYTES / average) as u64).clamp(1, MAX_PAGE);
         Ok(count == limit && self.left > 0)

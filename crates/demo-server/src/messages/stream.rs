@@ -108,7 +108,7 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
 }
 
 /// The position of the first message in a stream at or after a global position. Both positions grow
-/// together, so a binary search finds it with one read per halving.
+/// together, so a binary search finds the message. Each of its steps reads one message.
 async fn first_at(
     store: &Messages,
     stream: &StreamName,

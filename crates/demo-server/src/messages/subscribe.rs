@@ -1,9 +1,10 @@
 //! `GET /subscribe`: sends a poke for every message from a position on, as server-sent events.
 //!
-//! Pokes are never merged or lost. A subscription reads pages by position, and hints only wake it
-//! up, so there is no gap between old and new messages. It reads on only when the client has taken
-//! the previous pokes, so a slow client costs the memory of one page. A client that reads nothing
-//! for long is cut off and can continue from its last position. Tests:
+//! A poke has the position of a message but not its contents. Pokes are never merged or lost. A
+//! subscription reads pages by position, and the store's hints about new messages only wake it up,
+//! so there is no gap between old and new messages. It reads on only when the client has taken the
+//! previous pokes, so a slow client costs the memory of one page. A client that reads nothing for
+//! long is cut off and can continue from its last position. Tests:
 //! `tests/it/messages/subscribe.rs`.
 
 use std::convert::Infallible;
@@ -37,8 +38,8 @@ use crate::error::ApiError;
 use crate::guard::Slot;
 use crate::stores::Messages;
 
-/// A comment is sent after this much silence. It reveals a client that is gone, and keeps proxies
-/// from closing the connection.
+/// The server sends a comment after this much silence. The comment reveals a client that is gone,
+/// and keeps proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]

@@ -118,7 +118,7 @@ fn bucket_of(ns: u64) -> usize {
     } else if exponent >= LAST {
         BUCKETS - 1
     } else {
-        // The two bits after the leading one select the quarter of the power of two.
+        // The two bits after the leading bit select the quarter of the power of two.
         let part = (below >> (exponent - 2)) as usize % PARTS;
         1 + (exponent - FIRST) as usize * PARTS + part
     }

@@ -35,8 +35,8 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
             _ = stopped.wait_for(|stopped| *stopped) => false,
         }
     };
+    // The first tick reports nothing, because a rate needs the counters of the tick before.
     if !next().await {
-        // Rates need the counters of one tick before the first that they report.
         return;
     }
     let mut rates = Rates::start(&app);
@@ -49,7 +49,7 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
         failing.note(write(db, &measured, second * 1000));
         if second % FORGET_EVERY_S == 0 {
             let db = db.clone();
-            // Deleting visits many series, which takes too long for a serving thread.
+            // Deleting visits many series, which takes too long for a thread that serves requests.
             let forgotten = tokio::task::spawn_blocking(move || forget(&db, second * 1000));
             failing.note(forgotten.await.ok().and_then(Result::err));
         }
@@ -60,7 +60,7 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
 fn whole_seconds() -> tokio::time::Interval {
     let into = u64::from(since_epoch().subsec_nanos());
     let mut ticks = interval_at(Instant::now() + EVERY - Duration::from_nanos(into), EVERY);
-    // A missed second stays empty. The other behaviors would leave the whole seconds.
+    // A missed second stays empty. The other behaviors would no longer tick at whole seconds.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     ticks
 }

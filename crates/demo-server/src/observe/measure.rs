@@ -127,7 +127,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// An empty list.
+    /// An empty list whose values will have this job.
     pub(super) fn with_job(job: &'static str) -> Self {
         Self {
             job: Some(job),
@@ -140,7 +140,8 @@ impl Measured {
         for (name, value) in labels {
             self.builder.label(name, value);
         }
-        // An empty label counts as missing. `/metrics` has none: Prometheus adds its own.
+        // A label with an empty value counts as missing. `/metrics` has no label `job`, because
+        // Prometheus adds its own.
         self.builder.label("job", self.job.unwrap_or_default());
         let labels = self.builder.build();
         let labels = labels.expect("the server's labels are few, short and distinct");

@@ -4,7 +4,7 @@
 //! | metric | labels | meaning |
 //! |---|---|---|
 //! | `registrar_http_request_rate` | `interface` | requests in the last second |
-//! | `registrar_http_latency_p50_seconds`, `registrar_http_latency_p99_seconds` | `interface` | latency of those requests; no samples while there are none |
+//! | `registrar_http_latency_p50_seconds`, `registrar_http_latency_p99_seconds` | `interface` | latency of those requests; no samples while there are no requests |
 //! | `registrar_events_rate`, `registrar_messages_rate`, `registrar_points_rate` | | writes in the last second |
 //!
 //! These metrics are only in the series. The counters that [`measure`] lists are both in the series

@@ -7,7 +7,7 @@ use super::measure::Measured;
 use super::requests::INTERFACES;
 use crate::app::App;
 
-/// The counters at one time. Rates are the differences to the next.
+/// The counters at one time. A rate is the difference between the counters at two times.
 #[derive(Debug)]
 pub(super) struct Rates {
     at: Instant,

@@ -90,7 +90,7 @@ pub(super) async fn state(State(app): State<Arc<App>>) -> Result<Json<Board>, Ap
     Ok(Json(Board::read(&app.stores.events).await?))
 }
 
-/// `POST /demo/courses`: offers new courses to new students. Older ones stay in the log.
+/// `POST /demo/courses`: offers new courses to new students. Older courses stay in the log.
 pub(super) async fn offer(State(app): State<Arc<App>>) -> Result<Json<Board>, ApiError> {
     let store = &app.stores.events;
     store.append(DemoStarted::new().events()?).await?;
@@ -146,8 +146,8 @@ impl DemoStarted {
         let Some(event) = found.events.first() else {
             return Ok(None);
         };
-        // Any client can append such an event. An unreadable one counts as none, and the next one
-        // replaces it.
+        // Any client can append such an event. If the last one is unreadable, the page has no
+        // courses until somebody offers new ones.
         let started: Option<Self> = event.json().ok();
         Ok(started.map(|mut started| {
             started.courses.truncate(MOST);
@@ -221,8 +221,8 @@ impl Board {
                     event.event_type() != DemoStarted::TYPE || event.position() == started_at;
                 board.apply(&event);
             }
+            // Otherwise somebody offered new courses between the two reads. Start again with those.
             if is_last {
-                // Somebody offered new courses between the two reads. Start again with those.
                 return Ok(board);
             }
         }

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::error::ApiError;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
-    // Shared by the route alone, so it is not part of `App`.
+    // Only one route uses it, so it is not part of `App`.
     let start = Arc::new(rush::Start::default());
     Router::new()
         .route("/", get(files::index))

@@ -25,7 +25,8 @@ use crate::stores::Events;
 
 const MAX_STUDENTS: u32 = 500;
 const MAX_SEATS: u32 = 100;
-/// Maximum number of students served at once. Leaves projection slots of the store to others.
+/// Maximum number of students served at once. The store's other projection slots stay free for
+/// other requests.
 const AT_ONCE: usize = 50;
 /// Pause before a student who met too many conflicts tries again.
 const RETRY_PAUSE: Duration = Duration::from_millis(2);
@@ -183,8 +184,8 @@ impl Field {
     }
 }
 
-/// Returns whether the student got a seat. Tries again after too many conflicts. This ends: each
-/// conflict means that another student got a seat, and seats are limited.
+/// Returns whether the student got a seat. Tries again after too many conflicts. The tries end,
+/// because each conflict means that another student got a seat, and seats are limited.
 async fn enroll_until_decided(
     race: &Race,
     student: &StudentId,

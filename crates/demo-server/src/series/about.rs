@@ -12,7 +12,8 @@ use super::parameters::Parameters;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The Prometheus release that this interface follows. Clients choose their requests by it.
+/// The Prometheus release that this interface follows. It tells clients which requests they can
+/// send.
 const PROMETHEUS: &str = "3.0.0";
 
 /// `GET /api/v1/metadata`

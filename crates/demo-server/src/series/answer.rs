@@ -48,15 +48,16 @@ pub(super) async fn large_json(
         let rest = &body.as_bytes()[sent..];
         let piece = &rest[..rest.len().min(PIECE)];
         sent += piece.len();
-        // A copy: a slice of `body` would keep all of it alive while the piece is on its way.
+        // A slice of `body` would keep all of it alive while the piece is on its way.
         (!piece.is_empty()).then(|| Bytes::copy_from_slice(piece))
     });
     Ok((headers, in_pieces(pieces, budget, LIMIT)).into_response())
 }
 
-/// A 200 that is generated while it is sent, after its `first` piece. Its content was fixed when
-/// the query ran, so later writes do not change it. Permit and budget work as in [`large_json`].
-/// The length is unknown until the end. Tests: `tests/it/series/json.rs` and `tests` below.
+/// A 200 that begins with the piece `first`. The rest is generated while it is sent. Its content
+/// was fixed when the query ran, so later writes do not change it. Permit and budget work as in
+/// [`large_json`]. The length is unknown until the end. Tests: `tests/it/series/json.rs` and
+/// `tests` below.
 pub(super) async fn written_json(
     work: &Work,
     first: Vec<u8>,
@@ -78,8 +79,8 @@ pub(super) async fn written_json(
     Ok((headers, in_pieces(pieces, budget, LIMIT)).into_response())
 }
 
-/// A body of pieces, each made when the one before the last is taken. If the client takes longer
-/// than `limit`, the body fails and its memory is released.
+/// A body of pieces. At most two pieces are made before the connection takes them. If the client
+/// takes longer than `limit`, the body fails and its memory is released.
 fn in_pieces(
     pieces: impl Iterator<Item = Bytes> + Send + 'static,
     budget: Permit,
@@ -96,8 +97,8 @@ fn in_pieces(
                     return;
                 }
             }
+            // `None` marks the end. If the channel closes without it, the timeout cut it off.
             let _ = sender.send(None).await;
-            // `None` marks the end. A channel that closes without it was cut off by the timeout.
         };
         let _ = tokio::time::timeout(limit, send).await;
     });

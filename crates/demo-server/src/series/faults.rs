@@ -10,8 +10,8 @@ const NAMED: usize = 5;
 /// The error for a body that was not written completely. `unit` names what its format counts: lines
 /// or samples.
 ///
-/// Faults of the sender are a 400, after which clients do not resend the body. Failures of the
-/// server are a 503, after which they do.
+/// A fault of the sender becomes a 400, after which clients do not send the body again. A failure
+/// of the server becomes a 503, after which they do.
 pub(super) fn check(ingested: &Ingested, unit: &str) -> Result<(), ApiError> {
     let faults = ingested.errors.iter().map(|error| &error.fault);
     // A server failure wins over faulty points: the body must be sent again in any case.

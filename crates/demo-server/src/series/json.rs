@@ -16,11 +16,12 @@ use crate::observe;
 
 /// Bodies up to this size are parsed on the serving thread, which takes about 0.1 ms.
 const SMALL_BODY: usize = 64 * 1024;
-/// Answers with up to this number of points are made on the serving thread, in about the same time,
+/// Maximum number of points in an answer that is made on the serving thread. It takes about the
+/// same time.
 const SMALL_ANSWER: u64 = 4_000;
-/// if they come from at most this number of series
+/// Maximum number of series in such an answer.
 const SMALL_SELECTION: usize = 64;
-/// and the database has at most this number of series to search.
+/// Maximum number of series in the database for such an answer, because the search takes time too.
 const FEW_SERIES: usize = 10_000;
 /// Maximum number of points in an answer: about 350 MB.
 const MAX_POINTS: u64 = 5_000_000;

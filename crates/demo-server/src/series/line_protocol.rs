@@ -31,7 +31,7 @@ pub(super) async fn write(
 ) -> Result<StatusCode, ApiError> {
     let precision = precision(&Parameters::of_query(&uri))?;
     let compressed = is_gzip(&headers)?;
-    // One time for the whole body, so that lines without a time get the same.
+    // One time for the whole body, so that all lines without a time get the same time.
     let now_ms = now_ms();
     let ingested = if !compressed && body.len() <= SMALL_BODY {
         line_protocol::write(&app.stores.series, &body, precision, now_ms)

@@ -18,7 +18,7 @@ use super::{answer, promql};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// Maximum number of listed items, also with a larger `limit`.
+/// Maximum number of listed items, even with a larger `limit`.
 const MAX_LISTED: usize = 100_000;
 
 /// `GET` and `POST /api/v1/series`
@@ -111,8 +111,8 @@ impl Listing {
         in_range.map(|series| series.labels().clone()).collect()
     }
 
-    /// Collects strings of the selected series: with `all` from the index if no range is given,
-    /// else with `add` from each series.
+    /// Collects strings of the selected series. Without a range, `all` reads them from the index.
+    /// With a range, `add` takes them from each series.
     fn collect(
         &self,
         db: &Db,

@@ -72,15 +72,15 @@ impl Parameters {
         otherwise: &str,
     ) -> Result<Option<T>, ApiError> {
         let parsed = self.get(name).map(|text| {
-            let shown: String = text.chars().take(64).collect();
             // Errors go to logs and pages, so they quote only the start of a long value.
+            let shown: String = text.chars().take(64).collect();
             parse(text).ok_or_else(|| invalid(name, &format!("{shown:?} {otherwise}")))
         });
         parsed.transpose()
     }
 }
 
-/// The error for a parameter, worded as Prometheus does.
+/// The error for a parameter, in Prometheus' words.
 pub(super) fn invalid(name: &str, reason: &str) -> ApiError {
     ApiError::invalid(format!("invalid parameter {name:?}: {reason}"))
 }

@@ -39,7 +39,7 @@ impl MessageNamespaces {
     }
 
     /// Counts over the open namespaces. `None` while a namespace is being opened or deleted,
-    /// because the lock is held then.
+    /// because that holds the lock of the list.
     pub(crate) fn stats(&self) -> Option<Stats> {
         match self {
             Self::Sqlite(namespaces) => Some(namespaces.stats()),

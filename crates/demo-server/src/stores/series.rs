@@ -2,8 +2,8 @@ use std::path::Path;
 
 use tsdb::{Db, DbOptions, DuplicatePolicy, Error, OpenOptions, Retention};
 
-/// The series: no age limit, samples in any order, duplicates kept. Above `bytes`, the oldest
-/// samples are deleted.
+/// Opens the series. Samples may come in any order, have no age limit, and keep their duplicates.
+/// Above `bytes`, the oldest samples are deleted.
 pub(super) fn open(folder: Option<&Path>, bytes: usize) -> Result<Db, Error> {
     let options = DbOptions {
         // The JSON interface returns all points with the same time.
