@@ -1,8 +1,8 @@
 //! Tests that every backend must pass. Together they define the meaning of [`EventStore`].
 //!
 //! One line gives a backend the whole suite, with one test per case. The factory opens a store over
-//! a new, empty log with the default [`Limits`](crate::Limits). Each test calls the factory at least
-//! once, inside a multi-threaded tokio runtime.
+//! a new, empty log with the default [`Limits`](crate::Limits). Each test calls the factory at
+//! least once, inside a multi-threaded tokio runtime.
 //!
 //! ```
 //! # #![allow(dead_code)]

@@ -1,4 +1,5 @@
-//! A projection folds the events of one snapshot, and its condition guards the events it depends on.
+//! A projection folds the events of one snapshot, and its condition guards the events it depends
+//! on.
 
 use std::time::Duration;
 

@@ -128,7 +128,8 @@ async fn book(store: &impl EventStore, rooms: &[String; 2], room: usize, seats: 
         if projected.state.iter().sum::<u64>() >= seats {
             return false;
         }
-        // Give other callers a chance to append between projection and append, even on a fast store.
+        // Give other callers a chance to append between projection and append, even on a fast
+        // store.
         tokio::task::yield_now().await;
         match store
             .append_if(tagged(&[&rooms[room]]), projected.condition)

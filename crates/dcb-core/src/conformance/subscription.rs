@@ -157,8 +157,8 @@ async fn take_until_end(subscription: &mut Subscription) -> Vec<SequencedEvent> 
     }
 }
 
-/// The subscribers read up to an `end` event instead of counting, so a store that loses an event fails
-/// at once and not only after a timeout.
+/// The subscribers read up to an `end` event instead of counting, so a store that loses an event
+/// fails at once and not only after a timeout.
 pub(super) async fn subscribers_under_load_get_each_event_once(
     store: &Arc<impl EventStore + 'static>,
 ) {

@@ -92,8 +92,8 @@ impl PostgresStore {
     }
 }
 
-/// The result of an append, given the events that the log has under its ids, at least one: success if
-/// all of them are stored with the same content.
+/// The result of an append, given the events that the log has under its ids, at least one: success
+/// if all of them are stored with the same content.
 pub(super) fn found_before(
     request: &Request,
     stored: &[SequencedEvent],

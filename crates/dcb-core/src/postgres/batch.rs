@@ -119,8 +119,9 @@ impl Batch {
         self.columns.iter().fold(sqlx::query(append), Query::bind)
     }
 
-    /// Whether checking keys decides the whole batch, provided that the last event known is the
-    /// last of the log. Ids that callers chose, trackings and probes without a tag need `dcb.append`.
+    /// Whether checking keys is enough to decide the whole batch, provided that the last event
+    /// known is the last of the log. Ids that callers chose, tracked positions and open probes
+    /// without a tag need `dcb.append`.
     pub(super) fn is_decided_by_keys(&self) -> bool {
         let count = |column: usize| self.columns[column].count();
         let keys_are_missing = count(OPEN) > 0 && self.columns[PROBE_KEY].nulls() > 0;
@@ -133,8 +134,8 @@ impl Batch {
         self.columns[OPEN].count() > 0 && second_keys > 0
     }
 
-    /// The cheapest optimistic append for this batch, with its parameters. With `pairs` it checks
-    /// for events with both keys of a probe, not with one.
+    /// The cheapest optimistic append for this batch, with its parameters. With `pairs` it looks
+    /// for events that have both keys of a probe; otherwise one key is enough.
     pub(super) fn bind_optimistic(
         &self,
         statements: &Statements,
@@ -169,7 +170,8 @@ impl Batch {
     /// Whether the batch is one event with tags and at most one open probe.
     fn is_lone(&self) -> bool {
         let count = |column: usize| self.columns[column].count();
-        // Without a tag the statement inserts no row in `event_tag`, and looks as if it had failed.
+        // For an event without tags the statement would insert no row in `event_tag`, and so look
+        // as if it had failed.
         count(ID) == 1 && count(TAG_KEY) > 0 && count(OPEN) <= 1
     }
 
@@ -241,7 +243,8 @@ impl Batch {
         for_each_probe(
             &condition.fail_if_events_match,
             |event_type, tags, tags_before| {
-                // 0 is the first key that a tag can have: without a type, the server searches from it.
+                // The first key that a tag can have has the type bits 0. Without a type, the server
+                // searches from that key on.
                 let type_bits = event_type.map_or(0, tag_key::type_bits);
                 let item_keys = &tag_keys[tags_before..tags_before + tags.len()];
                 let keys = item_keys.iter().map(|key| key | type_bits);

@@ -101,8 +101,8 @@ impl Checkpoint {
         Ok(stored.map(i64::unsigned_abs).and_then(Position::new))
     }
 
-    /// Moves the checkpoint in the caller's transaction. The row lock makes another runner of the same
-    /// projection wait here until that transaction ends.
+    /// Moves the checkpoint in the caller's transaction. The row lock makes another runner of the
+    /// same projection wait here until that transaction ends.
     ///
     /// # Errors
     /// [`Error::CheckpointMoved`] if the checkpoint is not at `from`; [`Error::Unavailable`] or

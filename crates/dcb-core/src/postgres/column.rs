@@ -1,8 +1,8 @@
-//! Array parameters, written element by element in PostgreSQL's binary format, and single elements of
-//! such arrays as parameters.
+//! Array parameters, written element by element in PostgreSQL's binary format, and single elements
+//! of such arrays as parameters.
 //!
-//! An array without values (empty, or all NULL) is sent as NULL. `unnest` of several arrays fills the
-//! shorter ones with NULL anyway, and a NULL array costs the server nothing.
+//! An array without values (empty, or all NULL) is sent as NULL. `unnest` of several arrays fills
+//! the shorter ones with NULL anyway, and a NULL array costs the server nothing.
 //!
 //! Columns keep their buffers, so that a batch allocates nothing for its values.
 
@@ -134,8 +134,8 @@ impl Column {
         let length_at = self.elements.len();
         self.elements.extend_from_slice(&[0; 4]);
         write(&mut self.elements);
-        // Can't wrap unnoticed: events have less than 4 GiB, and the server refuses parameters of
-        // more than 1 GiB.
+        // If the cast wraps, the append fails: an element is shorter than 4 GiB, and the server
+        // refuses a parameter that is longer than 1 GiB.
         let length = (self.elements.len() - length_at - 4) as i32;
         self.elements[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }

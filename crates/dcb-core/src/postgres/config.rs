@@ -11,15 +11,16 @@ pub struct Config {
     pub url: String,
     /// A streaming replica of that database, for reads. Reads are as old as the replica is. A
     /// decision on an old state is refused as a conflict, never accepted. A read whose `after` is
-    /// beyond the replica's head goes to the primary. [`EventStore::wait_for`] waits until reads see
-    /// an append. Default: none.
+    /// beyond the replica's head goes to the primary. [`EventStore::wait_for`] waits until reads
+    /// see an append. Default: none.
     ///
     /// [`EventStore::wait_for`]: crate::EventStore::wait_for
     pub replica_url: Option<String>,
     /// Whether the URLs lead to a pooler that gives the server session to another client after each
     /// transaction, like PgBouncer with `pool_mode = transaction`. Then each statement runs in an
-    /// explicit transaction (four round trips instead of one), without named prepared statements and
-    /// session settings, and the store finds appends of other processes by polling. Default: off.
+    /// explicit transaction (four round trips instead of one), without named prepared statements
+    /// and session settings, and the store finds appends of other processes by polling. Default:
+    /// off.
     pub transaction_pooling: bool,
     /// The schema with the log's tables and functions. Each schema has one log; a database can have
     /// any number of them. 1 to 63 characters. Default: `dcb`.

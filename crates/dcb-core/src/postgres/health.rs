@@ -1,16 +1,16 @@
-/// The result of a health check: what the server reports to the store.
+/// The result of a health check, as the server reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
     /// The server's version, for example `15.18`.
     pub server_version: String,
-    /// The settings that decide whether a commit survives a crash, as the writer's session sees them:
-    /// `fsync`, `synchronous_commit`, `full_page_writes`.
+    /// The settings that decide whether a commit survives a crash, as the writer's session sees
+    /// them: `fsync`, `synchronous_commit`, `full_page_writes`.
     pub durability: Vec<(&'static str, String)>,
 }
 
 impl Health {
-    /// The settings in [`Health::durability`].
+    /// The names of the settings in [`Health::durability`].
     pub(super) const DURABILITY: [&'static str; 3] =
         ["fsync", "synchronous_commit", "full_page_writes"];
 

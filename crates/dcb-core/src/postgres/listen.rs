@@ -1,13 +1,13 @@
 //! Announcements of appends by other processes.
 //!
 //! An append sends one NOTIFY per batch, on a channel with the name of the log's schema, and only
-//! while a session holds the listeners' lock. A log without listeners pays nothing. A listener takes
-//! the lock after LISTEN, so it misses no append that commits later. Each subscriber then reads once
-//! to find earlier appends.
+//! while a session holds the listeners' lock. A log without listeners pays nothing. A listener
+//! takes the lock after LISTEN, so it misses no append that commits later. Each subscriber then
+//! reads once to find earlier appends.
 //!
 //! Invariant: an announcement is only a hint. A subscription moves only by the events it has read,
-//! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement costs
-//! time, but no event. Tested by `announced.rs` and `dying.rs`.
+//! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement
+//! costs time, but no event. Tested by `announced.rs` and `dying.rs`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,8 +8,8 @@
 //! 1. `append`, `request`: `EventStore::append_if` checks the events against the limits, gives each
 //!    an id, and hashes the tags of the events and of the condition.
 //! 2. `group_commit::Queue::submit_until`: if the writer is free, the caller's task commits a batch
-//!    of one. If recent batches had several callers, it yields first, so that others can join. If the
-//!    writer is busy, the request waits in the queue. When the current commit ends, all waiting
+//!    of one. If recent batches had several callers, it yields first, so that others can join. If
+//!    the writer is busy, the request waits in the queue. When the current commit ends, all waiting
 //!    requests form the next batch.
 //! 3. `plan`: a request that conflicts with an earlier one of its batch is deferred. The batch
 //!    carries its conditions, but not its events.
@@ -19,12 +19,13 @@
 //! 5. `writer`, `writer_connection`, `statements`: one round trip.
 //!    - Usually the writer sends `SELECT … FROM dcb.append(…)`. The function takes the log's lock,
 //!      reads the head, and checks each open condition with one index descent, by the tag that is
-//!      likely the rarest. It examines the inconclusive ones in detail, inserts the accepted events
-//!      from head + 1 on, and commits with one fsync for the batch.
-//!    - After 16 uncontended batches the writer sends a plain INSERT instead, which puts the events
-//!      behind the last event it knows. If that fails, it sends `dcb.append` in a second round trip,
-//!      and for the next 16 batches too. While the server runs the INSERT, `recent_tags` notes the
-//!      new tags, and undoes that after a failure.
+//!      likely the rarest. If that does not settle a condition, the function examines it in detail.
+//!      It inserts the accepted events from head + 1 on. The whole batch costs one fsync.
+//!    - After 16 uncontended batches in a row the writer sends a plain INSERT instead, which puts
+//!      the events behind the last event that the writer knows. If the INSERT fails, the writer
+//!      sends `dcb.append` in another round trip, and keeps to `dcb.append` until 16 batches in a
+//!      row were uncontended again. While the server runs the INSERT, `recent_tags` notes the new
+//!      tags. It removes them again if the INSERT fails.
 //! 6. `plan`: `Plan::settle` turns the head and the refusals into a result for each request: its
 //!    positions, the first conflicting position, or "submit again" for a deferred request whose
 //!    obstacle was refused itself.
@@ -38,9 +39,9 @@
 //!
 //! Invariants that hold across the modules:
 //!
-//! - Positions are dense from 1 and in commit order. There is no sequence and no gap, not even a
-//!   temporary one. `PRIMARY KEY (position)` backs up the lock. Tested by the conformance suite
-//!   (`suite.rs`), `processes.rs` and `foreign_transactions.rs`.
+//! - Positions are dense from 1 and in commit order. No SQL sequence assigns them, and there is no
+//!   gap, not even a temporary one. `PRIMARY KEY (position)` backs up the lock. Tested by the
+//!   conformance suite (`suite.rs`), `processes.rs` and `foreign_transactions.rs`.
 //! - `dcb.append` takes the lock before the statement that reads the head, under READ COMMITTED. In
 //!   the other order, or in a snapshot older than the lock, it would miss conflicts. Tested by
 //!   `isolation.rs` and `processes.rs`.

@@ -1,4 +1,4 @@
-//! Runs a read-only statement, behind a pooler in an explicit transaction.
+//! Runs a read-only statement. Behind a pooler, an explicit transaction surrounds it.
 //!
 //! The driver prepares a statement in one message and executes it in another. A pooler in
 //! transaction mode may send the two to different server processes unless they share a transaction.
@@ -9,7 +9,7 @@ use sqlx::{Connection as _, SqlStr};
 
 use super::readers::Bound;
 
-/// Fetches the rows of a read-only statement, in a transaction that `begin` begins, if any.
+/// Fetches the rows of a read-only statement. If `begin` is given, it begins a transaction for it.
 pub(super) async fn rows(
     connection: &mut PgConnection,
     begin: Option<&SqlStr>,
@@ -23,7 +23,8 @@ pub(super) async fn rows(
         .persistent(false)
         .fetch_all(&mut *transaction)
         .await;
-    // Also after an error: otherwise the pooler would keep the server process for this client.
+    // Roll back after an error too. Otherwise the pooler would keep the server process for this
+    // client.
     transaction.rollback().await?;
     rows
 }

@@ -1,15 +1,15 @@
 //! Reads. Each is one statement on one of the readers' connections.
 //!
-//! If the head seen last makes a range short, the statement scans the range by position instead of
-//! using the tag index.
+//! If a range is short, judging by the head seen last, the statement scans it by position instead
+//! of searching the index on tags or types.
 //!
-//! Invariant: the head seen last only chooses between scan and index. Every answer carries the head
-//! of the statement's snapshot. If that head makes the range long, the answer has no events, and the
-//! read runs again by index. Tested by `short_ranges.rs`.
+//! Invariant: the head seen last only decides between that scan and an index. Every answer carries
+//! the head of the statement's snapshot. If that head makes the range long, the answer has no
+//! events, and the read runs again by index. Tested by `short_ranges.rs`.
 //!
-//! With a replica, reads go to the replica and are as old as the replica is. A read whose `after` is
-//! beyond the replica's head goes to the primary. So do the reads that appends depend on: events by
-//! id, and tracked positions. Tested by `replica.rs`.
+//! With a replica, reads go to the replica and are as old as the replica is. A read whose `after`
+//! is beyond the replica's head goes to the primary. So do the reads that appends depend on: events
+//! by id, and tracked positions. Tested by `replica.rs`.
 
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, Row as _, SqlStr};
@@ -148,8 +148,8 @@ impl PostgresStore {
         }
     }
 
-    /// Reads a probably short range in a shared statement. Returns `None` if the caller has to read
-    /// alone: the range is not short, a connection is free, or the shared statement failed.
+    /// Reads a range that is probably short in a shared statement. Returns `None` if the caller has
+    /// to read alone: the range is not short, a connection is free, or the shared statement failed.
     pub(super) async fn read_shared(
         &self,
         readers: &Readers,

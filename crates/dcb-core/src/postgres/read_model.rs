@@ -1,8 +1,8 @@
 //! Read models: state in the caller's tables, updated together with its checkpoint.
 //!
-//! Invariant: state and checkpoint change in one transaction, and only if the checkpoint is where the
-//! runner expects it. If the answer to a commit is lost, the moved checkpoint shows whether it took
-//! effect. Tested by `kept.rs` and `killed.rs`.
+//! Invariant: state and checkpoint change in one transaction, and only if the checkpoint is where
+//! the runner expects it. If the answer to a commit is lost, the moved checkpoint shows whether it
+//! took effect. Tested by `kept.rs` and `killed.rs`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::{Error, EventBatch, HandlerError, Position, ReadModel, SequencedEvent
 /// Keep all state in the database. A rolled-back batch is handled again, and state in the handler's
 /// memory is not rolled back with it.
 pub trait Handler: Send {
-    /// Applies at least one event, in order. The runner ends the transaction: do not send `COMMIT` or
-    /// `ROLLBACK`.
+    /// Applies at least one event, in order. The runner ends the transaction: do not send `COMMIT`
+    /// or `ROLLBACK`.
     ///
-    /// # Errors
-    /// Any error rolls the whole batch back. After a `sqlx::Error` for a lost connection, a deadlock or
-    /// a serialization failure the runner tries the batch again. Any other error ends the run.
+    /// # Errors Any error rolls the whole batch back. After a `sqlx::Error` for a lost connection,
+    /// a deadlock or a serialization failure the runner tries the batch again. Any other error ends
+    /// the run.
     fn handle(
         &mut self,
         transaction: &mut PgConnection,
@@ -45,13 +45,14 @@ pub trait Handler: Send {
 /// A [`ReadModel`] whose tables are in PostgreSQL, in the log's database or another.
 ///
 /// The checkpoint is a row of the table `checkpoint` in the schema of the configuration, created if
-/// missing. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must not
-/// use named prepared statements either. A batch costs three round trips in addition to the
+/// missing. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must
+/// not use named prepared statements either. A batch costs three round trips in addition to the
 /// handler's, and one commit.
 pub struct PostgresReadModel<H> {
     checkpoint: Checkpoint,
     handler: H,
-    /// Taken out while in use. A dropped future therefore closes it, which rolls its transaction back.
+    /// Taken out while in use. A dropped future therefore closes it, which rolls its transaction
+    /// back.
     connection: Option<PgConnection>,
 }
 
@@ -108,8 +109,8 @@ impl<H: Handler> PostgresReadModel<H> {
     }
 }
 
-/// Translates a handler's error. A database error that may pass becomes the store's transient error,
-/// so that the runner tries again.
+/// Translates a handler's error. A database error that may pass becomes the store's transient
+/// error, so that the runner tries again.
 fn handler_error(name: &str, failed: HandlerError) -> Error {
     let database_error = failed.downcast_ref::<sqlx::Error>().map(error);
     match database_error.filter(Error::is_transient) {

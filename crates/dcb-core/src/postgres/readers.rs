@@ -1,7 +1,7 @@
 //! The connections that read from one server, and the retry after one of them is lost.
 //!
-//! Invariant: a connection goes back to the pool unchecked only if its statement has been answered to
-//! the end. Any other is pinged before its next use, or cut. Tested by `abandoned.rs` of
+//! Invariant: a connection goes back to the pool unchecked only if its statement has been answered
+//! to the end. Any other is pinged before its next use, or cut. Tested by `abandoned.rs` of
 //! `postgres-pool`, and for a silent connection by `silence.rs`.
 
 use std::convert::Infallible;
@@ -83,8 +83,8 @@ impl Readers {
         self.begin.is_some()
     }
 
-    /// The queue that a short read should join. `None` if a connection is idle, or if each statement
-    /// needs a transaction.
+    /// The queue that a short read should join. `None` if a connection is idle, or if each
+    /// statement needs a transaction.
     pub(super) fn short_reads(&self) -> Option<&SharedReads<EventsOfEach>> {
         self.must_wait().then_some(&*self.short_reads)
     }

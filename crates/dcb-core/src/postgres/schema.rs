@@ -12,8 +12,8 @@ use super::tag_key;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// The changes from an empty schema to the current one, in order. Never change a released migration,
-/// not even a comment: its checksum covers the whole text. Add a new one instead.
+/// The changes from an empty schema to the current one, in order. Never change a released
+/// migration, not even a comment: its checksum covers the whole text. Add a new one instead.
 const MIGRATIONS: &[Migration] = &[Migration {
     version: 1,
     objects: &[

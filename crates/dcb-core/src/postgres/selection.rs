@@ -172,8 +172,8 @@ pub(super) fn probes(query: &Query) -> (Column, Column) {
     (types, tags)
 }
 
-/// Calls `visit` with each alternative: its type (`None`: any), its tags (empty: any), and the number
-/// of tags in the items before. The query `all` is one alternative without type and tags.
+/// Calls `visit` with each alternative: its type (`None`: any), its tags (empty: any), and the
+/// number of tags in the items before. The query `all` is one alternative without type and tags.
 pub(super) fn for_each_probe<'q>(
     query: &'q Query,
     mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag], usize),

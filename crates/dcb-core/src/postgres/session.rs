@@ -28,7 +28,8 @@ fn options(config: &Config, (url, field): (&str, &'static str)) -> Result<PgConn
         .application_name("dcb-core")
         .disable_statement_logging();
     Ok(if config.transaction_pooling {
-        // PgBouncer refuses start-up parameters that it does not know, and the driver sends this one.
+        // PgBouncer refuses start-up parameters that it does not know, and the driver sends this
+        // one.
         options.extra_float_digits(None)
     } else {
         options
@@ -75,8 +76,8 @@ fn reading(config: &Config) -> Settings {
     settings
 }
 
-/// Makes the planner plan each statement once and use the indexes that the statement is written for.
-/// Without statistics, as in a young log, it would choose otherwise.
+/// Makes the planner plan each statement once and use the indexes that the statement is written
+/// for. Without statistics, as in a young log, it would choose otherwise.
 fn planning() -> Settings {
     let settings = [
         ("plan_cache_mode", "force_generic_plan"),

@@ -1,7 +1,7 @@
 //! Short reads that share a statement when no connection is free.
 //!
-//! Reading a hundred events takes the server about as long as starting, ending and answering a
-//! statement. So short reads that find no connection free wait in a queue. The first one to get a
+//! The server spends about as much time to start, answer and end a statement as to read a hundred
+//! events. So short reads that find no connection free wait in a queue. The first one to get a
 //! connection reads for the next ones too, in one statement. Identical reads that arrive together
 //! run once. Events and counts have separate queues.
 //!
@@ -9,7 +9,8 @@
 //!
 //! - A shared statement only serves calls that began before it was sent, so each caller gets a
 //!   snapshot newer than its call.
-//! - No caller gets an error of a shared statement. If it fails, each of its callers reads alone.
+//! - No caller gets the error of a shared statement. If the statement fails, each of its callers
+//!   reads alone.
 //!
 //! Tested by `short_reads.rs`.
 
@@ -33,7 +34,7 @@ use crate::{Error, Events, Extent, Position, Query, SequencedEvent};
 pub(super) struct ShortRead {
     bounds: Bounds,
     limit: Option<i64>,
-    /// As an array literal; `None` for any type.
+    /// The types as an array literal; `None` for any type.
     types: Option<Vec<u8>>,
     tag: Option<String>,
 }
@@ -55,7 +56,8 @@ impl ShortRead {
         let names: Option<Vec<&str>> = names.into_iter().collect();
         Self {
             bounds,
-            // The limit counts wanted events. The server can't count them if the caller checks tags.
+            // The limit counts wanted events. The server can't count them if the caller checks
+            // tags.
             limit: limit.filter(|_| selection.is_exact_in_short_range()),
             types: names.map(|names| {
                 let mut literal = Vec::new();
@@ -127,8 +129,8 @@ pub(super) trait Answers {
     fn answer(&mut self, read: usize, wanted_again: bool) -> Self::Answer;
 }
 
-/// A row is malformed, or the answer has too many bytes. Each caller reads alone instead, and gets
-/// its specific error, or can take the events one by one.
+/// A row is malformed, or the answer has too many bytes. Each caller then reads alone, where it
+/// gets its own error or can take the events one by one.
 pub(super) struct ReadAlone;
 
 impl From<Error> for ReadAlone {
@@ -242,7 +244,7 @@ impl Readers {
     ///
     /// # Errors
     /// A timeout if the caller has waited for its whole query timeout; [`Error::Unavailable`] or
-    /// [`Error::Closed`] if it leads and gets no connection.
+    /// [`Error::Closed`] if the caller leads and gets no connection.
     pub(super) async fn read_together<A: Answers>(
         &self,
         waiting: &SharedReads<A>,
@@ -264,7 +266,8 @@ impl Readers {
             .acquire_by(deadline)
             .await
             .map_err(|failed| self.error(&failed))?;
-        // Only now, with a connection in hand: calls that arrived meanwhile still join the batch.
+        // Take the batch only now, with a connection in hand, so that calls that arrived during the
+        // wait join it.
         let claimed = ticket.take_batch(MAX_READS);
         let (reads, read_of_request) = distinct(&claimed);
         let columns = Columns::new(&reads);
@@ -300,7 +303,7 @@ impl Readers {
         Ok(leaders_answer)
     }
 
-    /// `None`, so that the caller reads alone; an error if its time is over.
+    /// Returns `None`, so that the caller reads alone, or an error if the caller's time is over.
     fn fall_back<T>(&self, deadline: Instant) -> Result<Option<T>, Error> {
         if Instant::now() < deadline {
             Ok(None)

@@ -4,20 +4,21 @@
 //!
 //! [`Statements::append_optimistic`], and [`Statements::append_lone`] for a single event, insert
 //! without reading the head. A writer uses them after a run of uncontended batches. The statement
-//! names the event that the writer takes for the last one, by position and id. These invariants keep
-//! it safe:
+//! names, by position and id, the event that the writer believes to be the last. These invariants
+//! keep the statement safe:
 //!
 //! - It takes the log's lock only if the lock is free, and never waits for it.
 //! - If another session has committed an event since, that event has the next position, and
 //!   `PRIMARY KEY (position)` refuses the INSERT.
-//! - It checks conditions by keys alone, in the snapshot in which the named event was the last. If
-//!   an event may match a condition, it inserts no row, and the writer sends `dcb.append` instead.
+//! - It checks conditions by keys alone, in its own snapshot. The INSERT succeeds only if the named
+//!   event is still the last of the log, so the snapshot misses no event. If an event may match a
+//!   condition, the statement inserts no row, and the writer sends `dcb.append` instead.
 //!
 //! No statement of the append path reads more rows for a frequent tag than for a rare one, and none
 //! depends on the planner's statistics. `schema/README.md` names the one exception: two frequent
 //! tags that no event has together.
 //!
-//! Tested by `optimistic.rs`, and for the plans by `appends.rs` and `grown.rs`.
+//! Tested by `optimistic.rs`. `appends.rs` and `grown.rs` test the server's plans.
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(super) struct Statements {
     /// bounds of the position, both exclusive; the limit, NULL for none; the types as an array
     /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
     /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
-    /// 1. A range that is not short has no rows.
+    /// 1. A read whose range is not short gets no events.
     pub(super) read_together: SqlStr,
     /// The counts of the same reads, one row per read.
     pub(super) extents_together: SqlStr,
@@ -50,15 +51,18 @@ pub(super) struct Statements {
     extent: [SqlStr; Shape::COUNTED.len()],
 }
 
-/// The keys that an optimistic append checks. A statement with more checks is slower even if it runs
-/// no check, because the server sets up each of them.
+/// The keys that an optimistic append checks. A probe is one alternative of a condition: a type, or
+/// any, with a set of tags. It is open if [`super::recent_tags`] could not settle it.
+///
+/// A statement that contains more checks is slower even if none of them runs, because the server
+/// sets up each one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// No keys: no probe is open.
+    /// Checks no keys, because no probe is open.
     Nothing,
-    /// One key of each open probe.
+    /// Checks whether an event has one chosen key of an open probe.
     Keys,
-    /// Events with both keys of an open probe.
+    /// Checks whether an event has both chosen keys of an open probe.
     Pairs,
 }
 
@@ -72,8 +76,8 @@ impl Check {
 const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data";
 
 impl Statements {
-    /// Builds the statements for the log in this schema, a quoted identifier. With `pooled`, appends
-    /// also return the server process and the start of their transaction.
+    /// Builds the statements for the log in this schema, a quoted identifier. With `pooled`,
+    /// appends also return the server process and the start time of their transaction.
     pub(super) fn new(schema: &str, pooled: bool) -> Self {
         // An `Arc`, so that a clone is cheap. Safe to assert: only the schema's name is inserted.
         let sql = |text: String| -> SqlStr {
@@ -105,8 +109,8 @@ impl Statements {
             positions_by_id: sql("SELECT e.id::text, e.position FROM dcb.event e \
                                   WHERE e.id = ANY ($1)"
                 .to_owned()),
-            // One message, so one transaction. The lock comes first, as in dcb.append. TRUNCATE,
-            // because every search for the head would step over deleted rows until a vacuum.
+            // One message, so one transaction. The lock comes first, as in dcb.append. TRUNCATE and
+            // not DELETE: every search for the head would step over deleted rows until a vacuum.
             clear: sql(
                 "SELECT pg_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int); \
                         TRUNCATE dcb.event, dcb.event_tag, dcb.tracking, dcb.command; \
@@ -126,18 +130,18 @@ impl Statements {
     /// nothing.
     ///
     /// `$3` to `$9` are the events and their tags. [`Check::Keys`] adds `$10`, the open probes, and
-    /// `$11` and `$12`, `after` and key of every probe. [`Check::Pairs`] adds `$13`, the second key of
-    /// every probe, NULL for none.
+    /// `$11` and `$12`, `after` and key of every probe. [`Check::Pairs`] adds `$13`, the second key
+    /// of every probe, NULL for none.
     pub(super) fn append_optimistic(&self, check: Check) -> SqlStr {
         self.append_optimistic[check as usize].clone()
     }
 
     /// [`Statements::append_optimistic`] for one event with tags and at most one open probe. The
-    /// number of inserted rows is the number of tags, or 0. `None` if there is no such statement for
-    /// the check.
+    /// number of inserted rows is the number of tag keys, or 0. `None` if there is no such
+    /// statement for the check.
     ///
-    /// `$1` to `$7` are single values, `$8` the keys of the event's tags. [`Check::Keys`] adds `$9` and
-    /// `$10`, `after` and key of the probe.
+    /// `$1` to `$7` are single values, `$8` the keys of the event's tags. [`Check::Keys`] adds `$9`
+    /// and `$10`, `after` and key of the probe.
     pub(super) fn append_lone(&self, check: Check) -> Option<SqlStr> {
         self.append_lone.get(check as usize).cloned()
     }
@@ -175,11 +179,12 @@ fn append(pooled: bool, with_commands: bool) -> String {
 
 /// The statement's snapshot is older than its lock, so it can't read the current head. If others
 /// have appended since, their events have these positions, and the primary key refuses the INSERT.
-/// It does not wait for the log's lock, because it holds locks on the tables already. If the lock is
-/// taken, another session is appending, and the statement inserts nothing.
+/// The statement does not wait for the log's lock, because it already holds locks on the tables,
+/// and waiting could deadlock with `clear`, which takes the locks in the other order. If the log's
+/// lock is taken, another session is appending or clearing, and the statement inserts nothing.
 ///
-/// The arrays are unnested in a SELECT list. As functions in FROM their rows would be stored before
-/// the first is read, which costs a batch of 100 events about 25 us.
+/// The arrays are unnested in a SELECT list. If they were functions in FROM, the server would store
+/// all their rows before it reads the first, which costs a batch of 100 events about 25 us.
 fn append_optimistic(check: Check) -> String {
     let nothing_found = match check {
         Check::Nothing => String::new(),
@@ -205,9 +210,9 @@ fn append_optimistic(check: Check) -> String {
     )
 }
 
-/// [`append_optimistic`] with single values: only the tags' keys are an array. Less set-up matters
-/// more here than in a batch, because the server has waited for the disk before a lone append and
-/// finds the processor's caches cold.
+/// [`append_optimistic`] with single values: only the tags' keys are an array. The shorter set-up
+/// matters more here than in a batch: before a lone append the server has usually waited for the
+/// disk, so the processor's caches are cold.
 fn append_lone(check: Check) -> String {
     let nothing_found = match check {
         Check::Keys => format!(
@@ -229,7 +234,8 @@ fn append_lone(check: Check) -> String {
     )
 }
 
-/// True if the last event is this one and nothing is found. It then also notifies listeners.
+/// True if the log's lock is free, the event at this position has this id, and nothing is found.
+/// The expression then also notifies the listeners, if there are any.
 fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String {
     format!(
         "CASE WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
@@ -240,8 +246,9 @@ fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String
     )
 }
 
-/// Continues a condition: no open probe can match an event after its `after`. A probe whose `after`
-/// is beyond the last event counts as found, so that `dcb.append` refuses it.
+/// A further part of an SQL condition: no open probe can match an event after the probe's `after`.
+/// A probe whose `after` is beyond the last event counts as a match, so that `dcb.append` refuses
+/// it.
 fn nothing_found(other: &str, can_match: &str) -> String {
     format!(
         "AND (SELECT 1 FROM ( \
@@ -270,14 +277,15 @@ fn key_occurs(key: &str, after: &str) -> String {
 }
 
 /// [`key_occurs`], but for a probe with two keys: not NULL if an event has both. If both keys occur
-/// more than ten times, it is not NULL either, and `dcb.append` decides.
+/// more than ten times, the result is not NULL either, so that `dcb.append` decides.
 fn key_or_pair_occurs() -> String {
     occurs_with("p.key", "p.other", &occurs_with("p.other", "p.key", "1"))
 }
 
-/// Not NULL if the key occurs together with the other one; `often` if it occurs more than ten times.
+/// Not NULL if an event has the key and the other key. If the other key is NULL, the key alone
+/// suffices. Otherwise the result is `often` if the key occurs more than ten times.
 fn occurs_with(key: &str, other: &str, often: &str) -> String {
-    // The low bits of a key are the type, which is the same for every tag of an event.
+    // The low bits of a key hash the type, so they are the same for every tag of an event.
     format!(
         "(SELECT CASE WHEN count(*) = 0 THEN NULL \
                       WHEN {other} IS NULL THEN 1 \
@@ -290,7 +298,7 @@ fn occurs_with(key: &str, other: &str, often: &str) -> String {
     )
 }
 
-/// The event's columns in the row with the head.
+/// NULLs in place of the event's columns, for the row that has the head.
 const NO_EVENT: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
                             NULL::json, NULL::bytea";
 
@@ -349,7 +357,7 @@ const WITH_HEAD: &str = "WITH h AS MATERIALIZED (SELECT max(position) AS head FR
 const WITHIN: &str = "e.position > $1 AND e.position < $2";
 
 fn events(shape: Shape, columns: &str, order: &str) -> String {
-    // OFFSET 0 stops a planner that believes the log is empty from starting with the events.
+    // Without OFFSET 0, a planner that believes the log is empty would start with the events.
     const EVENT_AT_TAG: &str = "CROSS JOIN LATERAL ( \
         SELECT * FROM dcb.event e WHERE e.position = t.position OFFSET 0) e";
     const TAG_WITHIN: &str = "t.position > $1 AND t.position < $2";
@@ -363,7 +371,7 @@ fn events(shape: Shape, columns: &str, order: &str) -> String {
               ORDER BY e.type {order}, e.position {order} LIMIT $3",
             type_within("$4")
         ),
-        // Up to the limit per type, in order; the outer query merges them.
+        // The subquery takes up to `$3` events of each type, in order. The outer query merges them.
         Shape::Types => format!(
             "SELECT {columns} FROM unnest($4::text[]) u(type) CROSS JOIN LATERAL ( \
                 SELECT {columns} FROM dcb.event e WHERE {} \
@@ -378,8 +386,9 @@ fn events(shape: Shape, columns: &str, order: &str) -> String {
                 AND CASE WHEN e.type = $4 THEN $5 = ANY (e.tags) END \
               ORDER BY t.position {order} LIMIT $3"
         ),
-        // Up to the limit per probe, in order: by type, or by the rarest of its tags. DISTINCT,
-        // because two probes can find the same event.
+        // The subquery takes up to `$3` events of each probe, in order. It finds them by the type
+        // or, if the probe has tags, by the rarest tag. DISTINCT, because two probes can find the
+        // same event.
         Shape::Probes => format!(
             "SELECT DISTINCT ON (e.position) {columns} \
                FROM (SELECT u.type, u.tags::text[] AS tags \

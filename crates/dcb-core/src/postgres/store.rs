@@ -111,15 +111,16 @@ impl PostgresStore {
         })
     }
 
-    /// Empties the log: events, tags, tracked positions and commands. The next event gets position 1.
+    /// Empties the log: events, tags, tracked positions and commands. The next event gets position
+    /// 1.
     ///
     /// The call waits for running appends and reads of all processes, and later ones wait for the
     /// call. A reader that returns with an old `after` gets [`Error::AfterBeyondHead`]. Checkpoints
     /// stay, because the tables of the projections stay too: a kept projection ends with the same
     /// error, and you have to reset it.
     ///
-    /// For tests and demonstrations. Stores of other processes identify the log by the id of its last
-    /// event. If new events may have the ids of old ones, reconnect those stores.
+    /// For tests and demonstrations. Stores of other processes identify the log by the id of its
+    /// last event. If new events may have the ids of old ones, reconnect those stores.
     ///
     /// # Errors
     /// [`Error::Timeout`] if others did not finish in time; nothing has changed then.
@@ -153,8 +154,8 @@ impl PostgresStore {
         }
     }
 
-    /// Finishes the queued appends, refuses new calls, and closes the connections. Any clone may call
-    /// it, repeatedly.
+    /// Finishes the queued appends, refuses new calls, and closes the connections. Any clone may
+    /// call it, repeatedly.
     pub async fn close(&self) {
         // The queue first: the appends in it need the writer's connection.
         self.shared.queue.close().await;

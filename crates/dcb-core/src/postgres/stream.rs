@@ -211,8 +211,8 @@ impl Pages {
             .map_or(self.page_rows, |remaining| remaining.min(self.page_rows))
     }
 
-    /// Handles the head that a page saw. The first page defines the snapshot and gets its head back.
-    /// A later head below the snapshot's means that the log was cleared.
+    /// Handles the head that a page saw. The first page defines the snapshot and gets its head
+    /// back. A later head below the snapshot's means that the log was cleared.
     fn begin(&mut self, head: Option<Position>) -> Result<Option<Option<Position>>, Error> {
         match self.snapshot {
             None => {

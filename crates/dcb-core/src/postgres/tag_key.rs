@@ -1,5 +1,5 @@
-//! The keys of tags, equal to those of the SQL function `dcb.tag_key`. A batch brings its keys along,
-//! so that the server hashes nothing while the log is locked.
+//! The keys of tags, equal to those of the SQL function `dcb.tag_key`. A batch brings its keys
+//! along, so that the server hashes nothing while the log is locked.
 //!
 //! Invariant: a key is a hash. A position found by a key is only a candidate, and every search
 //! compares the event's type and tags before it counts as a match. Tested by `keys.rs`, with tags
@@ -11,8 +11,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The bits of a key that hash the event type; the others hash the tag.
 const TYPE_BITS: i64 = (1 << 24) - 1;
 
-/// The key of a tag on events of one type, as stored in `dcb.event_tag`. Without a type, the first of
-/// the consecutive keys that the tag can have.
+/// The key of a tag on events of one type, as stored in `dcb.event_tag`. Without a type, the first
+/// of the consecutive keys that the tag can have.
 ///
 /// Use it to query the tables with SQL, or to load a log in bulk. Keys are hashes, and two tags may
 /// share one: after finding a position by a key, compare the event's type and tags.
@@ -35,8 +35,8 @@ pub(super) fn tag_bits(tag: &str) -> i64 {
     hash(tag.as_bytes()) & !TYPE_BITS
 }
 
-/// PostgreSQL's `hashtextextended` with seed 0 on a little-endian server. It is Bob Jenkins' lookup3,
-/// which consumes three words of 4 bytes per round.
+/// PostgreSQL's `hashtextextended` with seed 0 on a little-endian server. It is Bob Jenkins'
+/// lookup3, which consumes three words of 4 bytes per round.
 fn hash(bytes: &[u8]) -> i64 {
     const START: u32 = 0x9e37_79b9;
     const POSTGRES: u32 = 3_923_095;
@@ -93,8 +93,8 @@ fn finish(mut a: u32, mut b: u32, mut c: u32) -> [u32; 2] {
 /// A map with keys of tags as its keys.
 pub(super) type Keyed<V> = HashMap<i64, V, BuildHasherDefault<Spread>>;
 
-/// A cheap hasher for keys. They are hashes already, but keys of one event type share their low bits,
-/// which a `HashMap` uses to choose the bucket.
+/// A cheap hasher for keys. They are hashes already, but keys of one event type share their low
+/// bits, which a `HashMap` uses to choose the bucket.
 #[derive(Debug, Default)]
 pub(super) struct Spread(u64);
 

@@ -11,7 +11,8 @@ pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut
         if index > 0 {
             buffer.push(b',');
         }
-        // Always quoted. Inside quotes only `"` and `\` need an escape, and `NULL` is a text.
+        // Each text is quoted. Inside quotes only `"` and `\` need an escape, and `NULL` is an
+        // ordinary text.
         buffer.push(b'"');
         let mut rest = text.as_bytes();
         while let Some(special) = memchr2(b'"', b'\\', rest) {
@@ -25,8 +26,8 @@ pub(super) fn write_array<'a>(texts: impl Iterator<Item = &'a str>, buffer: &mut
     buffer.push(b'}');
 }
 
-/// Writes the metadata of an event as a JSON object, in its order. The event must have at least one
-/// entry.
+/// Writes the metadata of an event as a JSON object, and keeps the order of the entries. The event
+/// must have at least one entry.
 pub(super) fn write_metadata(event: &Event, buffer: &mut Vec<u8>) {
     for (index, (key, value)) in event.metadata().enumerate() {
         buffer.push(if index == 0 { b'{' } else { b',' });

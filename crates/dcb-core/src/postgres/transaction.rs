@@ -29,15 +29,14 @@ impl PostgresStore {
     /// for, the server ends it as a deadlock. The session's `lock_timeout` bounds the wait for the
     /// log's lock.
     ///
-    /// A refusal such as [`Error::Conflict`] leaves the transaction intact: roll it back or go on. The
-    /// transaction may append several times; each append sees the earlier ones.
+    /// A refusal such as [`Error::Conflict`] leaves the transaction intact: roll it back or go on.
+    /// The transaction may append several times; each append sees the earlier ones.
     ///
-    /// # Errors
-    /// [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
+    /// # Errors [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
     /// [`Error::AfterBeyondHead`], [`Error::DuplicateEventId`] and [`Error::AlreadyTracked`] for a
-    /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out whether
-    /// the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the transaction is
-    /// not READ COMMITTED, and with other codes if the server has aborted it.
+    /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out
+    /// whether the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the
+    /// transaction is not READ COMMITTED, and with other codes if the server has aborted it.
     pub async fn submit_in(
         &self,
         transaction: &mut PgConnection,

@@ -156,8 +156,8 @@ impl Writer {
     /// Tries to append the whole batch behind the last event known, and returns whether it did. It
     /// fails if another process has appended, or if an event may match a condition of the batch.
     ///
-    /// Checking for events with two keys makes a lone append about 10 % slower, found or not. So the
-    /// writer checks one key per probe until that check is inconclusive.
+    /// Checking for events with two keys makes a lone append about 10 % slower, found or not. So
+    /// the writer checks one key per probe until that check is inconclusive.
     async fn send_optimistic(
         &self,
         session: &mut Session,

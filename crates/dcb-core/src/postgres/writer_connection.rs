@@ -224,8 +224,8 @@ impl Open {
 
     /// Appends in an explicit transaction, behind a pooler.
     ///
-    /// Nothing can be committed before COMMIT is sent. The answer to the append, which arrives before
-    /// that, names the server process that has the transaction.
+    /// Nothing can be committed before COMMIT is sent. The answer to the append, which arrives
+    /// before that, names the server process that has the transaction.
     async fn transact(&mut self, begin: &SqlStr, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
         // The process of the previous transaction may serve another client now: never fence it.
         self.backend = None;

@@ -1,5 +1,5 @@
-//! Concurrent decisions, and a replay of the log that finds the decisions that a correct store would
-//! have refused.
+//! Concurrent decisions, and a replay of the log that finds the decisions that a correct store
+//! would have refused.
 //!
 //! Any number of workers, in one process or several, run [`work`] on the same log. Each decision
 //! counts the events that match a random query, its boundary. The decision then appends events that

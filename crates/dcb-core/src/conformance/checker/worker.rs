@@ -25,8 +25,8 @@ pub struct Workload {
 
 /// Makes the decisions of the worker with this number and returns the store's answers.
 ///
-/// A failed read or append goes into the ledger and the worker continues, so the store may be killed
-/// at any time. You can run any number of workers; give each a different number.
+/// A failed read or append goes into the ledger and the worker continues, so the store may be
+/// killed at any time. You can run any number of workers; give each a different number.
 ///
 /// # Panics
 /// If building a valid event fails, which would be a bug in this crate.
