@@ -9,10 +9,11 @@ use crate::{Limits, ProjectionLimit};
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
     pub url: String,
-    /// A streaming replica of that database, for reads. Reads are as old as the replica is. A
-    /// decision on an old state is refused as a conflict, never accepted. A read whose `after` is
-    /// beyond the replica's head goes to the primary. [`EventStore::wait_for`] waits until reads
-    /// see an append. Default: none.
+    /// A streaming replica of that database, for reads. Reads see only what the replica has
+    /// received. If an event that a decision depends on is missing from the replica, the primary
+    /// refuses the decision's append as a conflict. A read whose `after` is beyond the replica's
+    /// head goes to the primary. [`EventStore::wait_for`] waits until reads see an append. Default:
+    /// none.
     ///
     /// [`EventStore::wait_for`]: crate::EventStore::wait_for
     pub replica_url: Option<String>,

@@ -36,7 +36,7 @@ impl Counters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Round trips that committed a batch of appends.
+    /// Batches of appends that the server answered, even if it refused every append of the batch.
     pub commits: u64,
     /// Committed appends. If an append's answer was lost and the store then found the append in the
     /// log, it is not counted.
@@ -45,7 +45,7 @@ pub struct Stats {
     pub events: u64,
     /// Appends refused because of their condition.
     pub conflicts: u64,
-    /// Round trips that read.
+    /// How often a read asked for a connection: at least once per statement, and again for a retry.
     pub reads: u64,
     /// How often the writer lost its connection during a batch.
     pub lost_connections: u64,

@@ -33,7 +33,8 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
     };
     match database.code().as_deref() {
         Some("57014") => Failure::Cancelled,
-        // The server ended the session: an administrator, a shutdown, a crash of another process.
+        // The server ended the session (administrator, shutdown, crash of another process, idle
+        // timeout), or it refuses connections because it is starting or shutting down.
         Some("57P01" | "57P02" | "57P03" | "57P05" | "25P03") => Failure::Lost,
         // Class 08 is "connection exception".
         Some(code) if code.starts_with("08") => Failure::Lost,

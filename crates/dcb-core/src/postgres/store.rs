@@ -115,9 +115,12 @@ impl PostgresStore {
     /// 1.
     ///
     /// The call waits for running appends and reads of all processes, and later ones wait for the
-    /// call. A reader that returns with an old `after` gets [`Error::AfterBeyondHead`]. Checkpoints
-    /// stay, because the tables of the projections stay too: a kept projection ends with the same
-    /// error, and you have to reset it.
+    /// call. A read with an `after` from before the call fails with [`Error::AfterBeyondHead`] while
+    /// that position is beyond the new head. Once the log has grown past it, the read succeeds, but
+    /// skips the new events up to `after`.
+    ///
+    /// The call does not touch checkpoints, because it does not empty the tables of the projections
+    /// either. Reset every kept projection: its old checkpoint works like an old `after`.
     ///
     /// For tests and demonstrations. Stores of other processes identify the log by the id of its
     /// last event. If new events may have the ids of old ones, reconnect those stores.

@@ -25,9 +25,12 @@ impl PostgresStore {
     /// The transaction holds the log's lock from this call until it ends, and every other append to
     /// the log, by any process, waits for it. Append last, and commit at once. Appends through the
     /// queue share commits, but this append has one to itself, so all callers together get no more
-    /// throughput than a single caller. If the transaction holds locks that another appender waits
-    /// for, the server ends it as a deadlock. The session's `lock_timeout` bounds the wait for the
-    /// log's lock.
+    /// throughput than a single caller. The session's `lock_timeout` bounds the wait for the log's
+    /// lock.
+    ///
+    /// This call deadlocks if the transaction that holds the log's lock waits for a lock that the
+    /// caller's transaction holds. The server then aborts one of the two transactions, and it may
+    /// be either.
     ///
     /// A refusal such as [`Error::Conflict`] leaves the transaction intact: roll it back or go on.
     /// The transaction may append several times; each append sees the earlier ones.

@@ -19,7 +19,7 @@ struct State<R, A> {
 struct Waiting<R, A> {
     number: u64,
     request: R,
-    /// `None` once the entry has been promoted to leader.
+    /// `None` if the request leads: it arrived first, or was promoted to leader.
     caller: Option<oneshot::Sender<Role<A>>>,
 }
 

@@ -153,11 +153,13 @@ impl Writer {
         Ok(answer)
     }
 
-    /// Tries to append the whole batch behind the last event known, and returns whether it did. It
-    /// fails if another process has appended, or if an event may match a condition of the batch.
+    /// Tries to append the whole batch behind the last event known. Returns false, with nothing
+    /// written, if another session has appended or holds the log's lock, or if an event may match a
+    /// condition of the batch.
     ///
-    /// Checking for events with two keys makes a lone append about 10 % slower, found or not. So
-    /// the writer checks one key per probe until that check is inconclusive.
+    /// A check for events that have both keys of a probe makes a lone append about 10 % slower,
+    /// whether it finds one or not. So the writer checks one key per probe until that check is
+    /// inconclusive.
     async fn send_optimistic(
         &self,
         session: &mut Session,

@@ -4,8 +4,9 @@
 //! Any number of workers, in one process or several, run [`work`] on the same log. Each decision
 //! counts the events that match a random query, its boundary. The decision then appends events that
 //! record the count, on condition that the count still holds. Afterwards [`check`] replays the log
-//! and compares every recorded count with the events before it. The check uses only the log, not
-//! the store, and also finds lost, torn, repeated and resurrected appends.
+//! and compares every recorded count with the events before it. The check needs the events of the
+//! log and the workers' ledgers, but not the store. It also finds lost, torn, repeated and
+//! resurrected appends.
 
 mod replay;
 mod worker;
