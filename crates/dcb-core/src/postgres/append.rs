@@ -68,7 +68,8 @@ impl PostgresStore {
             SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }
-            // The caller waits once: for space in the queue and for the commit together.
+            // The remaining variants are timeouts: while the caller waited for space in the queue,
+            // or for the commit. The limit covers both waits together.
             _ => Error::Timeout {
                 operation: "append",
                 limit: self.shared.config.append_timeout,
@@ -76,9 +77,9 @@ impl PostgresStore {
         }
     }
 
-    /// The result of an append with at least one id that is stored already. This same append may
-    /// have stored it before it lost its connection. So if the stored events can't be read, the
-    /// outcome is unknown.
+    /// The result of an append when at least one of its ids is already in the log. An earlier try of
+    /// the same append may have stored the events before the connection was lost. So if the stored
+    /// events can't be read, the outcome is unknown.
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
         match self.events_by_id(&request.ids).await {
             Ok(stored) => found_before(request, &stored),
@@ -92,8 +93,8 @@ impl PostgresStore {
     }
 }
 
-/// The result of an append, given the events that the log has under its ids, at least one: success
-/// if all of them are stored with the same content.
+/// The result of an append when at least one of its ids is already in the log. `stored` has the
+/// events with these ids. The append succeeds if all of its events are stored with the same content.
 pub(super) fn found_before(
     request: &Request,
     stored: &[SequencedEvent],

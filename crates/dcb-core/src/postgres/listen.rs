@@ -1,9 +1,9 @@
 //! Announcements of appends by other processes.
 //!
-//! An append sends one NOTIFY per batch, on a channel with the name of the log's schema, and only
-//! while a session holds the listeners' lock. A log without listeners pays nothing. A listener
-//! takes the lock after LISTEN, so it misses no append that commits later. Each subscriber then
-//! reads once to find earlier appends.
+//! The server sends one NOTIFY per batch of appends, on a channel with the name of the log's schema.
+//! It does so only while a session holds the listeners' lock, so a log without listeners saves the
+//! cost. A listener sends LISTEN, takes the lock, and then wakes all subscriptions. They read the
+//! log once, to find the appends that were committed before the listener had the lock.
 //!
 //! Invariant: an announcement is only a hint. A subscription moves only by the events it has read,
 //! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement
@@ -19,7 +19,8 @@ use super::schema::Schema;
 use crate::AppendSignal;
 use crate::subscription::Backoff;
 
-/// Listens on a dedicated connection from the first subscription on, until it is dropped.
+/// Wakes subscriptions. From the first subscription until the `Listener` is dropped, a dedicated
+/// connection listens for the appends of other processes.
 pub(super) struct Listener {
     /// `None` behind a pooler, where a session can't listen.
     session: Option<Session>,
@@ -42,7 +43,8 @@ struct Session {
 }
 
 impl Listener {
-    /// Announces appends to the log in this schema; with `options`, also those of other processes.
+    /// Announces appends to the log in this schema. Without `options`, it announces only those of
+    /// this process.
     pub(super) fn new(options: Option<PgConnectOptions>, schema: &Schema) -> Self {
         let session = options.map(|options| Session {
             options,
@@ -63,7 +65,7 @@ impl Listener {
         &self.signal
     }
 
-    /// Starts to listen unless it does already, or was stopped. Must be called in a tokio runtime.
+    /// Starts to listen, unless the listener is running or was stopped. Call it in a tokio runtime.
     pub(super) fn start(&self) {
         let Some(session) = &self.session else {
             return;
@@ -71,7 +73,7 @@ impl Listener {
         let mut listening = self.lock();
         let begins = match &*listening {
             Listening::NotYet => true,
-            // The task ends only with the runtime of the caller that started it.
+            // A task that has finished ended with the tokio runtime that it ran in: start another.
             Listening::Begun(task) => task.is_finished(),
             Listening::Stopped => false,
         };

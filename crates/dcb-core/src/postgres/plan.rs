@@ -40,7 +40,7 @@ pub(super) enum Refusal {
 #[derive(Debug)]
 pub(super) enum Settled {
     Done(Result<Appended, Error>),
-    /// At least one of its ids is stored already: compare the stored events.
+    /// At least one id of the request is stored already: compare the stored events.
     Stored,
     /// Submit the request again.
     Again,
@@ -65,7 +65,7 @@ impl Plan {
         let mut earlier = EarlierRequests::new(batch);
         let deferrals = batch.iter().enumerate().map(|(index, request)| {
             let deferral = earlier.deferral(request);
-            // No request comes after the last one, so nothing looks its events up.
+            // The last request needs no index, because no request after it looks for its events.
             if deferral.is_none() && index + 1 < batch.len() {
                 earlier.add(index);
             }
@@ -76,7 +76,8 @@ impl Plan {
         }
     }
 
-    /// Whether the batch carries the events of this request, or only its conditions.
+    /// Whether the batch carries the events of this request. A deferred request sends only its
+    /// conditions and ids.
     pub(super) fn is_sent(&self, request: usize) -> bool {
         self.deferrals[request].is_none()
     }
@@ -180,8 +181,9 @@ struct EarlierRequests<'a> {
     batch: &'a [Request],
     /// Each event: (request, index of the event).
     events: Vec<(usize, usize)>,
-    /// Whether a later condition of the batch can match an event, and whether by tag.
+    /// Whether to collect events: a request after the first has a condition.
     notes_events: bool,
+    /// Whether to index their tags: such a condition has a query other than `all`.
     notes_tags: bool,
     /// The occurrences of each tag, under any type.
     by_tag: Keyed<Occurrences>,

@@ -89,8 +89,8 @@ impl<H: Handler> PostgresReadModel<H> {
         checkpoint: Option<Position>,
     ) -> Result<(), Error> {
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
-        // Move the checkpoint before the handler runs. The row lock makes a second runner wait; when
-        // it goes on, it finds that the checkpoint has moved, and fails.
+        // Move the checkpoint before the handler runs. The row lock makes a second runner wait.
+        // When that runner goes on, it finds that the checkpoint has moved, and fails.
         self.checkpoint
             .advance(&mut transaction, checkpoint, batch.through)
             .await?;

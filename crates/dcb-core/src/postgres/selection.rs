@@ -16,7 +16,8 @@ pub(super) enum Shape {
     Types,
     /// One type with one tag, by the index on tags.
     Tag,
-    /// Any other query, as a list of types (NULL: any), each with a set of tags.
+    /// Any other query, as a list of probes. A probe is one type (NULL: any) with a set of tags, and
+    /// each item has one probe per type.
     Probes,
     /// [`Shape::Types`] by a scan of at most [`SHORT_RANGE`] positions. In a longer range it finds
     /// the head and no events.
@@ -162,7 +163,7 @@ fn distinct_types(query: &Query) -> Column {
     column
 }
 
-/// The alternatives of a query other than `all`, one per item and type, in two columns.
+/// The probes of a query other than `all`, in two columns: types and tags.
 pub(super) fn probes(query: &Query) -> (Column, Column) {
     let (mut types, mut tags) = (Column::new(Element::Text), Column::new(Element::Text));
     for_each_probe(query, |event_type, probe_tags, _| {
@@ -172,8 +173,8 @@ pub(super) fn probes(query: &Query) -> (Column, Column) {
     (types, tags)
 }
 
-/// Calls `visit` with each alternative: its type (`None`: any), its tags (empty: any), and the
-/// number of tags in the items before. The query `all` is one alternative without type and tags.
+/// Calls `visit` with each probe: its type (`None`: any), its tags (empty: any), and the number of
+/// tags in the items before its item. The query `all` is one probe without type and tags.
 pub(super) fn for_each_probe<'q>(
     query: &'q Query,
     mut visit: impl FnMut(Option<&'q str>, &'q [crate::Tag], usize),

@@ -73,7 +73,8 @@ impl PostgresStore {
             config.append_timeout,
         );
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
-        // Now, so that a wrong configuration fails here and not at the first append.
+        // Connect the writer here, so that a wrong configuration fails now and not at the first
+        // append.
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
@@ -115,9 +116,9 @@ impl PostgresStore {
     /// 1.
     ///
     /// The call waits for running appends and reads of all processes, and later ones wait for the
-    /// call. A read with an `after` from before the call fails with [`Error::AfterBeyondHead`] while
-    /// that position is beyond the new head. Once the log has grown past it, the read succeeds, but
-    /// skips the new events up to `after`.
+    /// call. A forward read with an `after` from before the call fails with
+    /// [`Error::AfterBeyondHead`] while that position is beyond the new head. Once the log has grown
+    /// to that position, the read succeeds, but skips the new events up to `after`.
     ///
     /// The call does not touch checkpoints, because it does not empty the tables of the projections
     /// either. Reset every kept projection: its old checkpoint works like an old `after`.
@@ -133,8 +134,8 @@ impl PostgresStore {
             return Err(Error::Closed);
         }
         let cleared = self.shared.queue.committer().clear().await;
-        // After a failure too, because the outcome may be unknown. An announcement is only a hint:
-        // subscriptions read the log themselves.
+        // Wake the subscriptions after a failure too, because the log may have been cleared. An
+        // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().announce();
         cleared
     }
@@ -160,7 +161,7 @@ impl PostgresStore {
     /// Finishes the queued appends, refuses new calls, and closes the connections. Any clone may
     /// call it, repeatedly.
     pub async fn close(&self) {
-        // The queue first: the appends in it need the writer's connection.
+        // Close the queue before the connections, because its appends need the writer's.
         self.shared.queue.close().await;
         self.shared.listener.stop();
         self.shared.queue.committer().close().await;

@@ -11,8 +11,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The bits of a key that hash the event type; the others hash the tag.
 const TYPE_BITS: i64 = (1 << 24) - 1;
 
-/// The key of a tag on events of one type, as stored in `dcb.event_tag`. Without a type, the first
-/// of the consecutive keys that the tag can have.
+/// The key of a tag on events of one type, as stored in `dcb.event_tag`. The keys of one tag under
+/// all types are a range of consecutive numbers; without a type, the result is the first of them.
 ///
 /// Use it to query the tables with SQL, or to load a log in bulk. Keys are hashes, and two tags may
 /// share one: after finding a position by a key, compare the event's type and tags.
@@ -20,7 +20,7 @@ pub fn tag_key(tag: &str, event_type: Option<&str>) -> i64 {
     tag_bits(tag) | event_type.map_or(0, type_bits)
 }
 
-/// The first of the keys that the tag of this key can have.
+/// The key of the same tag without an event type: the type bits are 0.
 pub(super) fn any_type(key: i64) -> i64 {
     key & !TYPE_BITS
 }

@@ -1,5 +1,5 @@
-//! A queue of waiting requests whose front leads: the leader acquires a resource and serves the
-//! requests behind it as well. No I/O.
+//! A queue of requests that wait for a resource, such as a connection. The request at the front is
+//! the leader: its caller acquires the resource, and serves the requests behind it as well. No I/O.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 pub(super) struct WaitQueue<R, A>(Mutex<State<R, A>>);
 
 struct State<R, A> {
-    /// In order of arrival. The front is the leader, or is about to be notified that it is.
+    /// In order of arrival. The front is the leader, although its caller may not know it yet.
     waiting: VecDeque<Waiting<R, A>>,
     /// Counts up for ever, so `waiting` stays sorted by number when callers leave.
     next_number: u64,
@@ -91,14 +91,14 @@ impl<R, A> WaitQueue<R, A> {
 }
 
 impl<R, A> State<R, A> {
-    /// Makes the front the leader. Returns its channel if it still has to be notified.
+    /// Makes the front the leader. Returns the channel to its caller if the caller does not know yet.
     fn promote(&mut self) -> Option<oneshot::Sender<Role<A>>> {
         self.waiting.front_mut()?.caller.take()
     }
 }
 
-/// A place in the queue. Dropping it leaves the queue; if it was the leader's, the next request
-/// leads.
+/// A request's place in the queue. Dropping the ticket removes the request from the queue. If the
+/// request was the leader, the next request becomes the leader.
 pub(super) struct Ticket<'q, R, A> {
     queue: &'q WaitQueue<R, A>,
     number: u64,

@@ -24,7 +24,8 @@ use super::session::deadline_after;
 /// The connection of the writer, opened on demand.
 pub(super) struct WriterConnection {
     options: PgConnectOptions,
-    /// Begins a transaction; only behind a pooler, which may change the session after each one.
+    /// The statement that begins a transaction. `None` without a pooler. A pooler may switch to
+    /// another session after each transaction, so the statement also sets the timeouts.
     begin: Option<SqlStr>,
     limit: Duration,
     open: Option<Open>,
@@ -39,14 +40,14 @@ struct Open {
     backend: Option<Backend>,
 }
 
-/// A server process. Process ids are reused, so each has a time as well.
+/// A server process, identified by its id and a time, because the system reuses process ids.
 enum Backend {
     Session {
         pid: i32,
         started: String,
     },
-    /// Behind a pooler: the process serves other clients after this transaction, so it is
-    /// identified by the start of the transaction.
+    /// Behind a pooler, the process serves other clients after this transaction. So the time is the
+    /// start of the transaction: a process that has gone on to another one must not be fenced.
     Transaction {
         pid: i32,
         began: String,
@@ -54,7 +55,8 @@ enum Backend {
 }
 
 impl WriterConnection {
-    /// `begin` begins each transaction behind a pooler. `limit` bounds each statement.
+    /// Behind a pooler, `begin` is the statement that begins each transaction. `limit` bounds each
+    /// statement.
     pub(super) fn new(options: PgConnectOptions, begin: Option<SqlStr>, limit: Duration) -> Self {
         Self {
             options,
