@@ -77,9 +77,9 @@ impl PostgresStore {
         }
     }
 
-    /// The result of an append when at least one of its ids is already in the log. An earlier try of
-    /// the same append may have stored the events before the connection was lost. So if the stored
-    /// events can't be read, the outcome is unknown.
+    /// The result of an append when at least one of its ids is already in the log. An earlier try
+    /// of the same append may have stored the events before the connection was lost. So if the
+    /// stored events can't be read, the outcome is unknown.
     async fn compare(&self, request: &Request) -> Result<Appended, Error> {
         match self.events_by_id(&request.ids).await {
             Ok(stored) => found_before(request, &stored),
@@ -94,7 +94,8 @@ impl PostgresStore {
 }
 
 /// The result of an append when at least one of its ids is already in the log. `stored` has the
-/// events with these ids. The append succeeds if all of its events are stored with the same content.
+/// events with these ids. The append succeeds if all of its events are stored with the same
+/// content.
 pub(super) fn found_before(
     request: &Request,
     stored: &[SequencedEvent],

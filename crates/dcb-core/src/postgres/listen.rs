@@ -1,9 +1,9 @@
 //! Announcements of appends by other processes.
 //!
-//! The server sends one NOTIFY per batch of appends, on a channel with the name of the log's schema.
-//! It does so only while a session holds the listeners' lock, so a log without listeners saves the
-//! cost. A listener sends LISTEN, takes the lock, and then wakes all subscriptions. They read the
-//! log once, to find the appends that were committed before the listener had the lock.
+//! The server sends one NOTIFY per batch of appends, on a channel with the name of the log's
+//! schema. It does so only while a session holds the listeners' lock, so a log without listeners
+//! saves the cost. A listener sends LISTEN, takes the lock, and then wakes all subscriptions. They
+//! read the log once, to find the appends that were committed before the listener had the lock.
 //!
 //! Invariant: an announcement is only a hint. A subscription moves only by the events it has read,
 //! marks the signal as seen before it reads, and polls as well. A lost or repeated announcement

@@ -1,8 +1,8 @@
 //! The connections that read from one server, and the retry after one of them is lost.
 //!
-//! Invariant: a connection goes back to the pool unchecked only if its statement has been answered
-//! to the end. Any other is pinged before its next use, or cut. Tested by `abandoned.rs` of
-//! `postgres-pool`, and for a silent connection by `silence.rs`.
+//! Invariant: a connection is reused without a check only if its last statement has been answered
+//! to the end. Otherwise the pool pings the connection before its next use, or closes it. Tested by
+//! `abandoned.rs` of `postgres-pool`, and for a connection that falls silent by `silence.rs`.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -37,7 +37,8 @@ pub(super) struct Readers {
     query_timeout: Duration,
     /// The head seen last; 0 before the first.
     head: Arc<AtomicU64>,
-    /// Begins the transaction of each statement; only behind a pooler in transaction mode.
+    /// The statement that begins a transaction around each read. `None` without a pooler in
+    /// transaction mode.
     begin: Option<SqlStr>,
     /// Short reads that wait for a connection.
     short_reads: Arc<SharedReads<EventsOfEach>>,
@@ -111,8 +112,8 @@ impl Readers {
         .await
     }
 
-    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead, it
-    /// starts again once, with a new one.
+    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead, the
+    /// call sends the statement once more, on another connection.
     pub(super) async fn fold<'q, T>(
         &self,
         statement: impl Fn() -> Bound<'q>,
@@ -182,11 +183,13 @@ impl Readers {
                 Ok(Ok(()))
             }
             Err(failed) if failure(&failed) == Failure::Lost => {
-                // After a timeout the answer may still arrive, so no other statement can use it.
+                // After a timeout the answer may still arrive on this connection, so no other
+                // statement can use the connection.
                 connection.discard();
                 Err(failed)
             }
-            // Dropped half-way through the rows: the pool pings the connection before the next use.
+            // The lease is dropped here. Rows may be left over, so the pool pings the connection
+            // before its next use.
             done => done,
         }
     }

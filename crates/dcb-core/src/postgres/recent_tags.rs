@@ -1,9 +1,13 @@
-//! The tags of the events that this process appended last, as an answer to conditions that ask only
-//! about those events. Pure: no I/O.
+//! Remembers the tags of the events that this process appended last. With them the writer answers a
+//! condition that asks only about those events, without a search on the server. Pure: no I/O.
 //!
-//! Most conditions come from a recent decision: their `after` is a few hundred events behind the
-//! head. If the last event noted here is still the last event of the log, then every event since
-//! the first one noted is noted too, because positions have no gaps and the log never changes.
+//! Most conditions come from a recent decision, so that their `after` is at most a few hundred
+//! events behind the head. As long as the last event noted here is the last event of the log, all
+//! events since the first one noted are here, because positions have no gaps and the log never
+//! changes.
+//!
+//! A condition has an alternative for each type of each item. An alternative is settled if the
+//! noted tags show that no event since `after` can match.
 //!
 //! Invariant: an answer from memory counts only if the server confirms, under the log's lock, that
 //! the last event noted (position and id) is the last event of the log. If another process has
@@ -24,8 +28,9 @@ const MAX_COUNTED_KEYS: usize = 8192;
 /// too. A higher number makes failed optimistic appends rarer.
 const UNCONTENDED_BATCHES: u32 = 16;
 
-/// The tags of the last events, in two generations. A full newer generation replaces the older one,
-/// so at least one generation of tags is always known.
+/// The tags of the last events, in two generations. New tags go to the newer generation. When it is
+/// full, it becomes the older one, the previous older one is forgotten, and an empty newer one
+/// begins. So the memory is bounded, and the last [`TAGS_PER_GENERATION`] tags are always known.
 #[derive(Debug, Default)]
 pub(super) struct RecentTags {
     older: Generation,
@@ -34,7 +39,7 @@ pub(super) struct RecentTags {
     /// Batches without contention since the last contended one.
     uncontended: u32,
     undo_log: UndoLog,
-    /// How many unsettled alternatives with several tags asked for each key.
+    /// For each key, the number of unsettled alternatives with several tags that asked for it.
     lookups: Keyed<u32>,
 }
 

@@ -1,6 +1,6 @@
 //! Installs the log's schema, upgrades an older one, and reports differences.
 //!
-//! Each statement runs once, so none is prepared under a name.
+//! Each statement runs only once per connection, so it is not worth a named prepared statement.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
@@ -94,8 +94,8 @@ impl Schema {
 /// Installs or upgrades the schema, and verifies that it is unchanged since then.
 pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
     let mut connection = administrator(config).await?;
-    // One transaction, so that a pooler keeps it in one session. READ COMMITTED, to see the changes
-    // that another installer committed while this one waited for its lock.
+    // All statements run in one transaction, so that a pooler keeps them in one session. READ
+    // COMMITTED lets this installer see what another one committed while it waited for the lock.
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
     let mut transaction = connection
         .begin_with(begin)
@@ -156,7 +156,8 @@ async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), 
     lock_installation(transaction, schema)
         .await
         .map_err(|failed| error(&failed))?;
-    // Again, because another process may have migrated during the wait for the lock.
+    // Read the version again, because another process may have migrated during the wait for the
+    // lock.
     let found = installed_version(transaction, schema).await?;
     if found == 0 {
         let tables = format!(
@@ -180,7 +181,7 @@ async fn migrate(transaction: &mut PgConnection, schema: &Schema) -> Result<(), 
             .await
             .map_err(|failed| error(&failed))?;
     }
-    // Recorded as the catalog shows the objects, because the server rewrites definitions.
+    // Record the definitions that the catalog shows, because the server rewrites the SQL.
     let record = format!(
         "DELETE FROM dcb.installed_object; \
          INSERT INTO dcb.installed_object (kind, name, definition) {}",
@@ -231,7 +232,8 @@ async fn verify(connection: &mut PgConnection, schema: &Schema) -> Result<(), Er
     for row in &rows {
         differences.push(row.try_get(0).map_err(|failed| error(&failed))?);
     }
-    // Only if all objects are intact: `same_keys` calls a function that may be missing.
+    // Compare keys only if all objects are intact: `same_keys` calls a function that may be
+    // missing.
     if differences.is_empty() && !same_keys(connection, schema).await? {
         differences.push("function tag_key returns different keys than this library".to_owned());
     }

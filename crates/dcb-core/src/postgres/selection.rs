@@ -16,8 +16,8 @@ pub(super) enum Shape {
     Types,
     /// One type with one tag, by the index on tags.
     Tag,
-    /// Any other query, as a list of probes. A probe is one type (NULL: any) with a set of tags, and
-    /// each item has one probe per type.
+    /// Any other query, as a list of probes. A probe is one type (NULL: any) with a set of tags,
+    /// and each item has one probe per type.
     Probes,
     /// [`Shape::Types`] by a scan of at most [`SHORT_RANGE`] positions. In a longer range it finds
     /// the head and no events.

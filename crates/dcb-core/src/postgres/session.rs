@@ -28,8 +28,8 @@ fn options(config: &Config, (url, field): (&str, &'static str)) -> Result<PgConn
         .application_name("dcb-core")
         .disable_statement_logging();
     Ok(if config.transaction_pooling {
-        // PgBouncer refuses start-up parameters that it does not know, and the driver sends this
-        // one.
+        // The driver sends this start-up parameter by default. PgBouncer does not know it, and
+        // refuses the connection.
         options.extra_float_digits(None)
     } else {
         options
@@ -47,7 +47,8 @@ fn with(options: PgConnectOptions, config: &Config, settings: Settings) -> PgCon
     }
 }
 
-/// The statement that begins a transaction with these settings; `None` if the session has them.
+/// The statement that begins a transaction with these settings. `None` without a pooler, because
+/// the session has the settings then.
 fn transaction(config: &Config, settings: &Settings) -> Option<SqlStr> {
     config.transaction_pooling.then(|| {
         let set = settings
@@ -77,7 +78,7 @@ fn reading(config: &Config) -> Settings {
 }
 
 /// Makes the planner plan each statement once and use the indexes that the statement is written
-/// for. Without statistics, as in a young log, it would choose otherwise.
+/// for. In a young log, which has no statistics yet, the planner would choose other plans.
 fn planning() -> Settings {
     let settings = [
         ("plan_cache_mode", "force_generic_plan"),
@@ -106,10 +107,11 @@ pub(super) fn writer(config: &Config) -> Result<PgConnectOptions, Error> {
     ))
 }
 
-/// The statement that begins each of the writer's transactions; only behind a pooler.
+/// The statement that begins each of the writer's transactions. `None` without a pooler.
 pub(super) fn writing_transaction(config: &Config) -> Option<SqlStr> {
     let mut settings = writing(config);
-    // If this process dies, the pooler may not notice, and the log would stay locked.
+    // If this process dies, the pooler may not notice. Without this timeout, the transaction would
+    // stay open and keep the log locked.
     settings.push((
         "idle_in_transaction_session_timeout",
         milliseconds(config.append_timeout),
@@ -124,7 +126,7 @@ pub(super) fn readers(config: &Config, url: (&str, &'static str)) -> Result<Pool
     Ok(Pool::new(options, limits))
 }
 
-/// The statement that begins each of the readers' transactions; only behind a pooler.
+/// The statement that begins each of the readers' transactions. `None` without a pooler.
 pub(super) fn reading_transaction(config: &Config) -> Option<SqlStr> {
     transaction(config, &reading(config))
 }

@@ -1,11 +1,12 @@
-//! Streams: a read in pages of one snapshot, row by row.
+//! Streams: a stream reads a snapshot of the log in pages, and yields the events row by row.
 //!
-//! Invariant: the log up to a position never changes, so a snapshot is a position. Every page is
-//! bounded by the head that the first page saw, and no transaction stays open between pages. A
-//! consumer that stops early makes the server read at most one page too many. The exception is
-//! `clear`, which empties a log under its lock; a stream that runs meanwhile ends with
-//! [`Error::AfterBeyondHead`]. Tested by the conformance suite (`suite.rs`), `reads.rs` and
-//! `clearing.rs`.
+//! Invariant: all pages of a stream show the same snapshot. No transaction has to stay open between
+//! pages, because the events up to a position never change. The first page sees the head of the
+//! log, and no page reads beyond that position. Only `clear` changes earlier events: a stream whose
+//! next page finds a lower head ends with [`Error::AfterBeyondHead`]. Tested by the conformance
+//! suite (`suite.rs`), `reads.rs` and `clearing.rs`.
+//!
+//! If a consumer stops early, the server has read at most one page too many.
 
 use std::sync::Arc;
 
@@ -115,7 +116,8 @@ fn items(
             let mut begun = false;
             // Only a connection whose statement has been answered to its end can be given back.
             let mut ended = false;
-            // An incomplete page has to be read again from here; its connection may be lost.
+            // After an incomplete page, the next page goes on behind the last event that was
+            // yielded. `lost` tells whether the page's connection is dead.
             let (mut incomplete, mut lost) = (false, false);
             loop {
                 let row = match readers.in_time(rows.try_next()).await {
@@ -135,7 +137,7 @@ fn items(
                 if !std::mem::replace(&mut begun, true) {
                     head = row::head(&row)?;
                     readers.observe_head(head);
-                    // If it doesn't fit, no event follows, and the next page uses the index.
+                    // If the shape doesn't fit, no event follows, and the next page uses the index.
                     incomplete = !shape.fits(bounds, head);
                     if let Some(head) = pages.begin(head)? {
                         yield Item::Head(head);

@@ -91,7 +91,8 @@ impl<R, A> WaitQueue<R, A> {
 }
 
 impl<R, A> State<R, A> {
-    /// Makes the front the leader. Returns the channel to its caller if the caller does not know yet.
+    /// Makes the front the leader. Returns the channel to its caller, unless the caller has been
+    /// notified already.
     fn promote(&mut self) -> Option<oneshot::Sender<Role<A>>> {
         self.waiting.front_mut()?.caller.take()
     }
