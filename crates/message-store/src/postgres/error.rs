@@ -4,7 +4,7 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
 
-/// What a failed statement means for the caller.
+/// The meaning of a failed statement for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The connection is lost; the statement may or may not have taken effect.

@@ -8,7 +8,7 @@ use crate::{Error, Limits};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where the messages are kept: in memory or in a file.
+    /// The storage of the messages: memory or a file.
     pub location: Location,
     /// Whether acknowledged writes survive power loss. Default: [`Durability::Full`].
     pub durability: Durability,
@@ -35,7 +35,7 @@ pub struct Config {
     pub cache_bytes: usize,
 }
 
-/// Where a store keeps its messages: in memory or in a file.
+/// The storage of a store: memory or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In memory, until the store is dropped.

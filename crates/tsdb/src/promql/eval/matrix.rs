@@ -106,8 +106,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates a sub-query. Its times are multiples of its step, whatever the times of the query
-    /// are.
+    /// Evaluates a sub-query. Its times are multiples of its step and do not depend on the times of
+    /// the query.
     fn subquery(
         &self,
         operand: &Vector,

@@ -94,7 +94,7 @@ struct NamedSeries<'m> {
     bytes: &'m [u8],
     /// Its index in the batch.
     batch_index: u32,
-    /// The series of which the bytes are already an alias, if there is one.
+    /// The series that already has these bytes as an alias, if any.
     known: Option<SeriesId>,
 }
 
