@@ -6,7 +6,7 @@ use local_postgres::{LocalPostgres, Options};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Listen before the URL is printed: a reader of the URL may send Ctrl-C at once.
+    // Listen before printing the URL: a program that reads the URL may send Ctrl-C at once.
     let stopped = tokio::spawn(tokio::signal::ctrl_c());
     let server = match LocalPostgres::start(Options::default()).await {
         Ok(server) => server,

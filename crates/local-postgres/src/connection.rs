@@ -1,7 +1,7 @@
 //! Single connections, and the facts that a server reports about itself.
 //!
-//! There is no pool: a connection belongs to the runtime that opened it, and the tests that share a
-//! server each have their own runtime.
+//! There is no pool, because a connection works only on the runtime that opened it. Tests that share
+//! a server have a runtime each.
 
 use std::time::Duration;
 

@@ -111,6 +111,7 @@ fn unique_name(hint: &str) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     let mut name: String = "local_postgres_".chars().chain(hint).collect();
+    // Only the hint may be cut, because the ending makes the name unique.
     name.truncate(LONGEST_NAME - ending.len());
     name.make_ascii_lowercase();
     name + &ending

@@ -99,7 +99,7 @@ impl Options {
     }
 }
 
-/// The settings that keep an acknowledged commit from being lost or torn.
+/// The settings that protect an acknowledged commit from a power cut.
 pub(crate) const DURABILITY_SETTINGS: [&str; 3] =
     ["fsync", "synchronous_commit", "full_page_writes"];
 

@@ -10,7 +10,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The caller's account. If the caller is root, the user `postgres`, or else `nobody`.
+    /// The caller's account. For root it is the user `postgres`, or `nobody` if there is no such
+    /// user.
     pub(crate) fn for_servers() -> io::Result<Self> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self { ids: None });

@@ -83,6 +83,7 @@ async fn run(program: Command, watchdog: &Watchdog) -> io::Result<Output> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut program = program.kill_on_drop(true).spawn()?;
+    // The watchdog gets the id before the program starts; see `LAUNCH`.
     watchdog.tell(&program.id().map(|pid| pid.to_string()).unwrap_or_default())?;
     if let Some(mut go) = program.stdin.take() {
         go.write_all(b"go\n").await?;
@@ -102,6 +103,7 @@ pub(crate) fn configure(folder: &ServerFolder, settings: &[(String, String)]) ->
     } else {
         String::new()
     };
+    // Loopback only, because the server trusts every client.
     let own = [
         ("listen_addresses", "127.0.0.1"),
         ("unix_socket_directories", sockets.as_str()),

@@ -14,7 +14,7 @@ use super::{account::Account, table, watchdog::Watchdog};
 const PREFIX: &str = "local-postgres-";
 const LOCK: &str = "lock";
 
-/// A temporary folder. It belongs to this process while this process holds its lock.
+/// A temporary folder. This process owns it as long as it holds the lock.
 #[derive(Debug)]
 pub(crate) struct ServerFolder {
     path: PathBuf,
@@ -23,9 +23,9 @@ pub(crate) struct ServerFolder {
 }
 
 impl ServerFolder {
-    /// Creates a folder in `place` that only `account` may enter. The watchdog creates the folder,
-    /// and removes it after this process has ended. So no folder is left behind, however early this
-    /// process ends.
+    /// Creates a folder in `place` that only `account` may enter. The watchdog does the work: it
+    /// creates the folder, and removes it after this process has ended. So no folder is left
+    /// behind, even if this process dies right after its creation.
     pub(crate) fn create(place: &Path, account: Account) -> io::Result<(Self, Watchdog)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -62,7 +62,8 @@ impl ServerFolder {
         self.path.join("log")
     }
 
-    /// Whether the path of PostgreSQL's socket in this folder fits into a Unix socket address.
+    /// Whether PostgreSQL can open a socket in this folder. The length of a socket's path is
+    /// limited.
     pub(crate) fn holds_socket(&self) -> bool {
         const LONGEST_ADDRESS: usize = 103;
         let name = "/.s.PGSQL.65535";
@@ -80,9 +81,11 @@ pub(crate) fn sweep(place: &Path, account: Account) {
         .flatten()
         .map(|entry| entry.path());
     for folder in folders.filter(|path| is_abandoned_by(path, account)) {
+        // Without a lock file, the folder is still being created.
         let Ok(lock) = File::open(folder.join(LOCK)) else {
             continue;
         };
+        // The operating system releases a lock when its process ends.
         if lock.try_lock().is_ok() {
             table::quit_postmaster_of(&folder.join("data"));
             let _ = fs::remove_dir_all(&folder);

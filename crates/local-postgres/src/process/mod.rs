@@ -1,4 +1,4 @@
-//! A server that this crate starts: its folder, its user, its start and its end.
+//! A server that this crate starts: its folder, user, port and processes.
 
 pub(crate) mod account;
 pub(crate) mod cluster;

@@ -19,6 +19,7 @@ pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<P
         .filter(|place| is_enterable(place, account) && is_writable(place, account))
         .collect();
     if durability == Durability::Durable {
+        // A stable sort, so that `TMPDIR` stays first among the folders on disk.
         places.sort_by_key(|place| is_in_memory(place));
     }
     let none = "the server's user may write to no temporary folder; set TMPDIR";
@@ -28,9 +29,9 @@ pub(crate) fn for_data(durability: Durability, account: Account) -> io::Result<P
         .ok_or_else(|| io::Error::other(none))
 }
 
-/// Whether `account` may enter the folder. If the account is another user, the permissions for all
-/// users decide; the caller's own account is assumed to be allowed. A folder that does not exist
-/// yet is no obstacle.
+/// Whether `account` may enter the folder. The caller's own account is assumed to be allowed. For
+/// another user, the folder and all folders above it must be open to everyone. A folder that does
+/// not exist yet counts as open.
 pub(crate) fn is_enterable(folder: &Path, account: Account) -> bool {
     let open_to_all = |path: &Path| match fs::metadata(path) {
         Ok(about) => about.permissions().mode() & 0o001 != 0,

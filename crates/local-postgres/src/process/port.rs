@@ -17,7 +17,7 @@ const TRIES: usize = 100;
 pub(crate) fn free() -> io::Result<u16> {
     let span = u64::from(PORTS.end - PORTS.start);
     let candidates = std::iter::repeat_with(|| {
-        // `RandomState` has random keys, so an empty hash is a random number. This saves a
+        // `RandomState` has random keys, so the hash of nothing is a random number. This saves a
         // dependency.
         let random = RandomState::new().build_hasher().finish() % span;
         PORTS.start + u16::try_from(random).unwrap_or_default()

@@ -142,9 +142,12 @@ impl Postmaster {
             return Ok(());
         };
         let pid = pid_of(postmaster);
+        // Look for the segments before the kill: a dead process has no memory map.
         let memory = SharedMemory::of(pid, &self.folder.data());
         table::kill_with_children(pid)?;
         memory.remove();
+        // Until `wait` returns, the system gives the id to no other process. The watchdog must have
+        // forgotten it by then.
         self.watchdog.tell("")?;
         postmaster.wait()?;
         *child = None;
@@ -157,6 +160,7 @@ impl Postmaster {
         for _ in 0..PORT_TRIES {
             match self.launch().await {
                 Ok(()) => return Ok(()),
+                // Clients know the port, so wait for it instead of choosing another one.
                 Err(Failure::PortTaken) => tokio::time::sleep(PAUSE * 20).await,
                 Err(Failure::Other(reason)) => return Err(reason),
             }
@@ -165,6 +169,7 @@ impl Postmaster {
     }
 
     async fn shut_down(&self) -> io::Result<()> {
+        // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients to disconnect.
         if let Some(postmaster) = self.child().as_ref() {
             table::signal(pid_of(postmaster), Signal::INT)?;
         }
@@ -217,6 +222,7 @@ impl Postmaster {
         let go = child.stdin.take();
         let pid = child.id();
         *self.child() = Some(child);
+        // The watchdog gets the id before the server starts; see `LAUNCH`.
         self.watchdog.tell(&pid.to_string())?;
         go.map_or(Ok(()), |mut go| io::Write::write_all(&mut go, b"go\n"))
     }
@@ -227,7 +233,7 @@ impl Postmaster {
         data.is_ok_and(|data| Path::new(&data) == self.folder.data())
     }
 
-    /// Returns the exit status if the server has ended, and forgets its process.
+    /// The exit status, if the server has ended. Then it counts as down.
     fn exited(&self) -> io::Result<Option<ExitStatus>> {
         let mut child = self.child();
         let Some(postmaster) = child.as_mut() else {

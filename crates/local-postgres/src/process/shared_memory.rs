@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, path::PathBuf, process::Command
 /// The shared memory of a running server, recorded before the server is killed.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
-    /// POSIX segments, as files. They are found only on Linux, which shows a process's memory map
+    /// POSIX segments, as files. Empty on other systems than Linux, which lists a process's memory
     /// in `/proc`.
     files: BTreeSet<PathBuf>,
     /// The System V segment that guards the data folder.
@@ -28,8 +28,8 @@ impl SharedMemory {
         }
     }
 
-    /// Best effort: a segment that stays takes a few kilobytes until a restart on the same folder
-    /// removes it.
+    /// Ignores errors: a segment that stays takes a few kilobytes, and the next start on the same
+    /// folder removes it.
     pub(crate) fn remove(self) {
         for file in self.files {
             let _ = fs::remove_file(file);

@@ -74,6 +74,7 @@ fn postmaster_of(data: &Path) -> Option<i32> {
 }
 
 fn is_stopped(row: &Row, pid: i32) -> bool {
+    // A dead postmaster forks no children either.
     row.pid == pid && "TZ".contains(row.state)
 }
 

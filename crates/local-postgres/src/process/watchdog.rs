@@ -1,10 +1,13 @@
 //! A process that outlives this one and cleans up after it.
 //!
-//! A server that a whole test process shares lives in a static, which is never dropped, and no
-//! destructor runs on Ctrl-C or kill -9. `PR_SET_PDEATHSIG` would fire when the *thread* that
-//! started the server ends, and a library must not install a signal handler. So a shell waits on a
-//! pipe. This process holds the only write end, which is closed on exec: however this process ends,
-//! the pipe closes with it, and the shell cleans up.
+//! Destructors cannot do this. All tests of a process share a server in a static, which is never
+//! dropped, and no destructor runs on Ctrl-C or kill -9. A signal handler is no option for a
+//! library, and `PR_SET_PDEATHSIG` would already fire at the end of the *thread* that started the
+//! server.
+//!
+//! So a shell reads from a pipe until the pipe ends, and then cleans up. Only this process holds the
+//! pipe's write end: its child processes don't inherit it. However this process ends, the operating
+//! system closes the pipe.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -13,13 +16,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// A shell script that waits for a line and then becomes the program in its arguments. This process
-/// sends the line after it has told the watchdog the shell's process id. If this process dies
-/// before that, the pipe ends, and the program never starts.
+/// A shell script that reads one line and then runs the program in its arguments, under its own
+/// process id. So the watchdog can know the program's id before the program starts: this process
+/// starts the script, sends the script's id to the watchdog, and only then sends the line. If this
+/// process dies in between, the program never starts.
 pub(super) const LAUNCH: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
-/// A shell whose script waits on the pipe. It cleans up when this value is dropped or this process
-/// ends.
+/// A shell that cleans up when this value is dropped or this process ends.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
@@ -36,8 +39,8 @@ impl Watchdog {
     ) -> io::Result<Self> {
         shell.args(["-c", script, "watchdog"]).arg(argument);
         shell.stdin(Stdio::piped()).stdout(stdout);
-        // Keep the shell out of the terminal's foreground group, because Ctrl-C reaches every
-        // member of that group.
+        // A separate process group, because Ctrl-C reaches all processes of the terminal's
+        // foreground group.
         shell.stderr(Stdio::null()).process_group(0);
         let mut shell = shell.spawn()?;
         let pipe = Mutex::new(shell.stdin.take());
@@ -73,7 +76,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.release();
-        // The script limits its own time, so this wait ends. If it fails, there is no remedy.
+        // The script limits its own time, so this call returns. An error here has no remedy.
         let _ = self.shell.wait();
     }
 }

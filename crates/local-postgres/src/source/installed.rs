@@ -9,7 +9,8 @@ use std::{
 use super::Found;
 use crate::{Missing, Options, Source, process::postmaster::Postmaster};
 
-/// Folders in which packages install one folder per version, with the prefix of that folder's name.
+/// Packages install each version into its own folder. Each entry is the folder above, and the text
+/// before the version in a folder's name.
 const VERSIONED: [(&str, &str); 4] = [
     ("/usr/lib/postgresql", ""),
     ("/usr", "pgsql-"),
@@ -65,6 +66,8 @@ fn newest_first(parent: &str, prefix: &str) -> Vec<PathBuf> {
         .flatten()
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
+            // Homebrew names its folders `postgresql@17`, or `postgresql` for its default version,
+            // which sorts last.
             let version = name
                 .strip_prefix(prefix)?
                 .trim_start_matches('@')

@@ -29,9 +29,9 @@ pub(crate) enum Server {
     Container(#[expect(dead_code, reason = "held for its drop")] container::Container),
 }
 
-/// Finds the server of the forced source, or else of the first source that has one. If no other
-/// source is forced, a set `DATABASE_URL` forces [`Source::Url`]: a caller that names a server does
-/// not want another one.
+/// Finds a server in the forced source. Without a forced source, tries all sources in order. If
+/// `DATABASE_URL` is set and no source is forced, it forces [`Source::Url`], because a caller that
+/// names a server does not want another one.
 pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
     let named = options
         .source
@@ -44,6 +44,7 @@ pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
     for source in Source::ORDER {
         match start(source, options).await {
             Ok(found) => {
+                // An absent source is normal; a server that failed to start is worth a message.
                 missing.retain(|one: &Missing| one.failed);
                 return Ok(Found {
                     failed: missing,

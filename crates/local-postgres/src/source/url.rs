@@ -11,7 +11,8 @@ pub(crate) fn is_set() -> bool {
     env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
-/// Does not connect: [`LocalPostgres::start`] later reads the server's facts, as for every source.
+/// Does not connect. [`LocalPostgres::start`] connects to the server of any source, and reports an
+/// error if it does not answer.
 ///
 /// [`LocalPostgres::start`]: crate::LocalPostgres::start
 pub(crate) fn start() -> Result<Found, Missing> {

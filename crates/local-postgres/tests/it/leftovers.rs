@@ -1,4 +1,4 @@
-//! The end of a process, of any kind, also ends its server and removes the server's folder.
+//! However a process ends, its server ends too, and the server's folder is removed.
 
 use std::{env, fs, path::Path, thread, time::Duration};
 
@@ -30,8 +30,8 @@ async fn terminate_leaves_nothing() {
     nothing_is_left_after("-TERM").await;
 }
 
-/// The folder is created some milliseconds after the start. `initdb` outlives a parent that is killed, and
-/// writes into the folder while it is being removed.
+/// The kills fall before, during and after the creation of the folder. `initdb` outlives a killed
+/// parent, and may write into the folder during its removal.
 #[test]
 fn process_killed_during_a_start_leaves_nothing() {
     let pauses_ms = (1..15).step_by(2).chain([50, 100, 300, 500, 800]);

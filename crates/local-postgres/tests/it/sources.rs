@@ -138,8 +138,8 @@ async fn temporary_folder_may_have_any_name() {
     nothing_is_left_in(folder.path(), served);
 }
 
-/// If the caller is root, the server and its watchdog run as another user, who may not remove files from such
-/// a folder.
+/// If the caller is root, the server and its watchdog run as another user. That user may not remove
+/// files from such a folder.
 #[test]
 fn temporary_folder_that_only_its_owner_may_change_is_not_used() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -201,8 +201,8 @@ async fn container_starts_and_is_removed() {
     crate::common::wait_until("the container is removed", || is_gone(&served.url));
 }
 
-/// An engine may pull an image for minutes. The test starts its own executable with an engine that never
-/// creates a container.
+/// An engine may pull an image for minutes. The test runs itself in a second process, with an engine
+/// that never creates a container.
 #[cfg(feature = "container")]
 #[test]
 fn dropped_container_start_does_not_wait_for_the_engine() {
@@ -316,7 +316,8 @@ fn download_does_not_depend_on_the_umask() {
     served.process.wait_with_output().expect("the example ends");
 }
 
-/// Prints a line past the test harness, which shows the output of failed tests only.
+/// Prints a line directly to standard error, because the test harness hides the output of tests that
+/// pass.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,6 +1,6 @@
-//! Runs a container on a thread with a separate runtime. The engine's client belongs to the runtime
-//! that opened its connections, and dropping a [`Container`] must remove the container even outside
-//! a runtime.
+//! Runs a container on a thread that has its own runtime. Dropping a [`Container`] removes the
+//! container with the engine's client, and the client works only on the runtime that opened its
+//! connections. The caller's runtime may have ended by then.
 
 use std::{
     env,
@@ -36,7 +36,7 @@ const SHARED_MEMORY_BYTES: u64 = 512 << 20;
 /// A running container, removed on drop and when this process ends.
 pub(crate) struct Container {
     url: String,
-    /// Dropping it makes the thread remove the container.
+    /// When this is dropped, the thread removes the container.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -112,6 +112,7 @@ fn live(
             Ok((container, url)) => {
                 let _ = ready.send(Ok(url));
                 let _ = stopped.await;
+                // If the removal fails, the watchdog tries it too.
                 if container.rm().await.is_ok() {
                     let _ = watchdog.tell("done");
                 }

@@ -30,6 +30,7 @@ pub(super) async fn binaries() -> Result<PathBuf, String> {
     let lock = lock(cache.join("lock"))
         .await
         .map_err(|error| error.to_string())?;
+    // Another process may have fetched the binaries while this one waited for the lock.
     if newest_in(&cache).is_none() {
         fetch(&cache).await?;
     }
@@ -37,8 +38,8 @@ pub(super) async fn binaries() -> Result<PathBuf, String> {
     newest_in(&cache).ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
 }
 
-/// The first of the usual cache folders that the server's user may enter. Root's home is closed to
-/// other users.
+/// The first of the usual cache folders that the server's user may enter. If the caller is root,
+/// another user runs the server, and root's home is closed to that user.
 fn cache_folder() -> io::Result<PathBuf> {
     let account = Account::for_servers()?;
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -55,8 +56,8 @@ fn cache_folder() -> io::Result<PathBuf> {
     ))
 }
 
-/// Creates the folder and its missing parents. If another user runs the server, all users may enter
-/// them, regardless of the caller's umask.
+/// Creates the folder and its missing parents. If another user runs the server, opens them to all
+/// users, regardless of the caller's umask.
 fn make(folder: &Path, account: Account) -> io::Result<()> {
     if !account.is_another_user() || folder.is_dir() {
         return fs::create_dir_all(folder);
@@ -76,8 +77,8 @@ fn newest_in(cache: &Path) -> Option<PathBuf> {
     folder.join("initdb").is_file().then_some(folder)
 }
 
-/// Takes the lock that lets only one process fetch and unpack. Waits for the lock on a thread that
-/// may block.
+/// Takes the lock that lets only one process at a time fetch and unpack. Waits on a thread for
+/// blocking calls.
 async fn lock(path: PathBuf) -> io::Result<File> {
     let locked = spawn_blocking(move || {
         let file = File::create(path)?;

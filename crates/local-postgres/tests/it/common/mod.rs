@@ -11,7 +11,7 @@ use std::{
 
 use sqlx::{Connection as _, PgConnection, Row as _};
 
-/// Longer than any clean-up takes. Only a test that fails waits this long.
+/// The time limit of a clean-up. Only a test that fails waits this long.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The example `serve`, which cargo builds together with the tests.
