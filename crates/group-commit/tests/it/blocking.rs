@@ -10,7 +10,7 @@ use group_commit::{BlockingQueue, CommitBlocking, CommitError, Limits, SubmitErr
 const POISON: u32 = 1_000;
 const BOMB: u32 = 1_001;
 
-/// A log whose commits wait until the test opens the gate.
+/// A log whose commits wait until the test lets them through.
 #[derive(Default)]
 struct Gate {
     commits: Mutex<usize>,
@@ -82,7 +82,7 @@ fn queue() -> Arc<BlockingQueue<Gate>> {
     Arc::new(BlockingQueue::new(Gate::default(), Limits::default()))
 }
 
-/// Submits on a new thread and returns once the request has arrived.
+/// Submits on a new thread. Returns as soon as the request is queued or in flight.
 fn arrive(queue: &Arc<BlockingQueue<Gate>>, id: u32) -> JoinHandle<Outcome> {
     let arrived = |queue: &BlockingQueue<Gate>| {
         let stats = queue.stats();
@@ -139,7 +139,10 @@ fn errors_and_panics_reach_their_own_callers() {
         [Ok(1), Ok(2), Err(SubmitError::Refused("poison")), Ok(3)]
     );
     assert_eq!(queue.submit(BOMB), Err(SubmitError::Panicked));
-    assert!(queue.submit(3).is_ok(), "the queue goes on");
+    assert!(
+        queue.submit(3).is_ok(),
+        "the queue accepts the next request"
+    );
 }
 
 #[test]

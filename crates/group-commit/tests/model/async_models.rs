@@ -12,7 +12,7 @@ use crate::{Limits, Outcome, Queue, SubmitError};
 
 type Callers = Vec<shuttle::future::JoinHandle<()>>;
 
-/// Small enough that a few callers split batches and fill the queue.
+/// Limits so small that six callers need several batches and fill the queue.
 fn limits(fill_yields: u32) -> Limits {
     Limits {
         max_batch_requests: 3,
@@ -42,7 +42,7 @@ async fn some_yields() {
     }
 }
 
-/// Drops `future` after some yields, in any state.
+/// Polls `future` until it ends or a random number of yields has passed, then drops it.
 async fn abandon<T>(future: impl Future<Output = T>) -> Option<T> {
     let (mut future, mut patience) = (pin!(future), pin!(some_yields()));
     poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -60,10 +60,12 @@ async fn caller(queue: Arc<Queue<Ledger>>, request: Request, manner: u32) {
         _ => abandon(queue.submit(request)).await,
     };
     check_manner(manner, outcome.as_ref());
+    // A dropped caller has no outcome, but its request must not be written twice either.
     queue.committer().check(request, outcome.as_ref());
 }
 
-/// Runs six callers. `request` and `manner` choose each caller's request and call by its number.
+/// Runs six callers, numbered from 0. `request` returns a caller's request, and `manner` the way in
+/// which it submits the request: see [`caller`].
 fn spawn_callers(
     queue: &Arc<Queue<Ledger>>,
     request: fn(u32) -> Request,
@@ -96,7 +98,7 @@ async fn close_and_check_idle(queue: &Queue<Ledger>) {
     queue.close().await;
     assert!(
         !queue.committer().is_committing(),
-        "closed and still committing"
+        "close returned during a commit"
     );
     let stats = queue.stats();
     assert_eq!(
@@ -107,13 +109,13 @@ async fn close_and_check_idle(queue: &Queue<Ledger>) {
     assert_eq!(late, Err(SubmitError::Closed));
 }
 
-/// Waits until the queue has finished the commits that dropped and timed-out callers began.
+/// Checks that every request that the queue took for a batch is written.
 fn check_finished(queue: &Queue<Ledger>) {
     let written = queue.committer().written().len();
     assert_eq!(
         queue.stats().requests,
         written as u64,
-        "a batch was taken and not written"
+        "the queue took a request and did not write it"
     );
 }
 
@@ -142,7 +144,7 @@ fn timed_out_callers_do_not_affect_the_others() {
 }
 
 #[test]
-fn waiting_and_refused_callers_together() {
+fn callers_of_all_kinds_do_not_affect_each_other() {
     explore(|| run_plain(any_manner));
 }
 
@@ -188,7 +190,8 @@ fn requests_are_committed_in_order_of_arrival() {
     });
 }
 
-/// Submits five requests at once. One caller is dropped on the way, and the last request may be invalid.
+/// Submits five requests at once. The third call may be dropped early, and the last request may be
+/// invalid.
 async fn ordered_caller(queue: Arc<Queue<Ledger>>, id: u32) {
     let kind = if thread_rng().gen_bool(0.5) {
         Kind::Poison
@@ -196,6 +199,7 @@ async fn ordered_caller(queue: Arc<Queue<Ledger>>, id: u32) {
         Kind::Plain
     };
     let outcomes = tokio::join!(
+        // `biased` polls the calls in this order, so the requests arrive in it.
         biased;
         queue.submit(plain(id)),
         queue.submit(plain(id + 1)),
@@ -222,6 +226,7 @@ fn close_races_with_callers() {
                 spawn(async move { close_and_check_idle(&queue).await })
             });
             join(closers.into()).await;
+            // The callers may still run, but `close` has returned, so the log must not grow.
             let written = queue.committer().written();
             join(callers).await;
             assert_eq!(
@@ -233,7 +238,8 @@ fn close_races_with_callers() {
     });
 }
 
-/// A runtime that shuts down drops its tasks. Callers on another runtime must go on.
+/// A runtime that shuts down drops the tasks that commit. Callers on another runtime must still get
+/// an outcome.
 #[test]
 fn the_queue_survives_a_spawner_that_drops_its_tasks() {
     explore(|| {

@@ -36,7 +36,7 @@ fn close_and_check_idle(queue: &BlockingQueue<Ledger>) {
     queue.close();
     assert!(
         !queue.committer().is_committing(),
-        "closed and still committing"
+        "close returned during a commit"
     );
     let stats = queue.stats();
     assert_eq!(
@@ -90,6 +90,7 @@ fn close_races_with_threads() {
         for closer in closers {
             closer.join().expect("close returns");
         }
+        // The callers may still run, but `close` has returned, so the log must not grow.
         let written = queue.committer().written();
         for caller in callers {
             caller.join().expect("a caller ends");

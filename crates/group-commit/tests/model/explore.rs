@@ -4,13 +4,14 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
 const SEED: u64 = 0x6772_6f75_7020_636f;
-/// One interleaving takes about 50 us, so the default effort takes a second per model.
+/// One interleaving takes about 50 us, so a model takes less than a second at the default effort.
 const INTERLEAVINGS_PER_EFFORT: usize = 20;
-/// How often the second scheduler preempts the task with the highest priority.
+/// Limits the preemptions in one run of the second scheduler.
 const PREEMPTIONS: usize = 4;
 
-/// Explores `model` with random schedules, and with schedules that run one task for a long time. The
-/// latter reach orders that random schedules almost never reach.
+/// Runs `model` under two schedulers. The first switches between tasks at random. The second (PCT)
+/// runs one task until it blocks, with few exceptions, and so reaches orders that random switches
+/// almost never reach.
 pub(crate) fn explore(model: fn()) {
     let iterations = iterations();
     println!("seed {SEED}, {iterations} interleavings per scheduler");

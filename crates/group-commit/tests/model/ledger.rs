@@ -33,7 +33,7 @@ pub(crate) fn plain(id: u32) -> Request {
     }
 }
 
-/// Half of the requests are plain.
+/// A request of any kind. Half of the requests are plain.
 pub(crate) fn any_kind(id: u32) -> Request {
     let kinds = [Kind::Poison, Kind::Fatal, Kind::Vague, Kind::Bomb];
     let kind = kinds
@@ -45,7 +45,8 @@ pub(crate) fn any_kind(id: u32) -> Request {
 
 /// Writes ids in order. The verdict is the id, so each caller can check that it got its own.
 ///
-/// Its state is under a `std` mutex, because shuttle need not explore interleavings of the checks.
+/// Its state is under a `std` mutex. A mutex of shuttle would multiply the schedules by the order of
+/// the checks, which does not matter.
 #[derive(Default)]
 pub(crate) struct Ledger {
     written: Mutex<Vec<u32>>,
@@ -87,14 +88,17 @@ impl Ledger {
         match outcome {
             Some(Ok(verdict)) => assert_eq!((*verdict, times), (request.id, 1), "{request:?}"),
             Some(Err(error)) if !error.may_have_been_written() => {
-                assert_eq!(times, 0, "{request:?}: {error}, and yet it was written");
+                assert_eq!(
+                    times, 0,
+                    "{request:?} was written despite the error: {error}"
+                );
             }
             Some(Err(_)) | None => {}
         }
         match (request.kind, outcome) {
             (Kind::Poison, Some(outcome)) => assert!(outcome.is_err(), "{outcome:?}"),
             (_, Some(Err(SubmitError::Refused(culprit)))) => {
-                panic!("{request:?} got the refusal of {culprit}")
+                panic!("{request:?} got the error of request {culprit}")
             }
             _ => {}
         }

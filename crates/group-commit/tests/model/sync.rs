@@ -1,5 +1,5 @@
-//! The `crate::sync` of the models. shuttle may switch tasks at every operation, and a deadline may have
-//! passed at every check.
+//! The `crate::sync` of the models. At every operation shuttle may switch tasks, and at every check a
+//! deadline may have passed.
 
 use std::time::Instant;
 

@@ -36,7 +36,7 @@ async fn the_queue_is_bounded_by_bytes() {
     assert_eq!(
         (queue.stats().queued, queue.stats().queued_bytes),
         (1, 100),
-        "alone, it enters"
+        "a request above the limit enters an empty queue"
     );
     let _waits = arrive(&queue, Job { id: 2, bytes: 4 }).await;
     assert_eq!(queue.stats().waiting_for_room, 1);
@@ -46,7 +46,7 @@ async fn the_queue_is_bounded_by_bytes() {
     assert_eq!(queue.committer().written(), [0, 1, 2]);
 }
 
-/// A sum of sizes that wraps around would look like free space.
+/// If the sum of the sizes wrapped around, the queue would look empty.
 #[tokio::test]
 async fn sizes_whose_sum_overflows_never_share_the_queue() {
     let queue = closed_queue(Limits {
@@ -81,7 +81,7 @@ async fn caller_waiting_for_room_is_not_overtaken() {
     assert_eq!(
         queue.try_submit(job(3)).await,
         Err(SubmitError::Full),
-        "though it would fit"
+        "a request that fits overtook one that waits for room"
     );
     let _small = arrive(&queue, job(4)).await;
 

@@ -55,7 +55,7 @@ async fn leader_dropped_in_flight_leaves_its_commit_to_a_task() {
     assert_eq!(
         queue.committer().started(),
         [[0], [1]],
-        "each committed once"
+        "each request is committed once"
     );
 }
 
@@ -65,6 +65,7 @@ async fn caller_dropped_in_flight_does_not_affect_its_batch() {
     let (leader, mut waiting) = arrive_behind(&queue, &[1, 2, 3]).await;
     queue.committer().let_through(1);
     assert_eq!(leader.await.unwrap(), Ok(1));
+    // The second batch is in flight, so its requests can't be withdrawn any more.
     until(|| queue.committer().started().len() == 2).await;
     waiting.remove(1).abort();
     queue.committer().let_through(1);
@@ -89,7 +90,7 @@ async fn deadline_in_flight_returns_outcome_unknown_and_the_commit_goes_on() {
     let queue = closed_queue(Limits::default());
     let in_flight = until(|| !queue.committer().started().is_empty());
     let outcome = queue.submit_until(job(0), in_flight).await;
-    assert_eq!(outcome, Err(SubmitError::OutcomeUnknown), "as the leader");
+    assert_eq!(outcome, Err(SubmitError::OutcomeUnknown), "the leader");
 
     let (pass, passed) = oneshot::channel::<()>();
     let follower = tokio::spawn({
@@ -107,7 +108,7 @@ async fn deadline_in_flight_returns_outcome_unknown_and_the_commit_goes_on() {
     assert_eq!(
         follower.await.unwrap(),
         Err(SubmitError::OutcomeUnknown),
-        "as a follower"
+        "the follower"
     );
 
     queue.committer().let_through(1);
@@ -115,8 +116,8 @@ async fn deadline_in_flight_returns_outcome_unknown_and_the_commit_goes_on() {
     assert_eq!(queue.committer().written(), [0, 1]);
 }
 
-/// If callers arrived together recently, the first one yields before it commits. Until it commits, its
-/// request is queued like any other.
+/// After a batch with several callers, the leader of the next batch yields before it commits, so that
+/// the others can join. Until the commit begins, its request can be withdrawn like any other.
 #[tokio::test]
 async fn leader_dropped_while_yielding_is_withdrawn() {
     let queue = closed_queue(Limits::default());
@@ -126,9 +127,10 @@ async fn leader_dropped_while_yielding_is_withdrawn() {
         caller.await.unwrap().unwrap();
     }
 
+    // The deadline passes while the leader yields.
     let outcome = queue.submit_until(job(0), tokio::task::yield_now()).await;
     assert_eq!(outcome, Err(SubmitError::TimedOut));
-    assert!(pending_once(queue.submit(job(3))), "it gives way");
+    assert!(pending_once(queue.submit(job(3))), "the leader yields");
     assert_eq!(queue.stats().withdrawn, 2);
 
     queue.committer().let_through(1);

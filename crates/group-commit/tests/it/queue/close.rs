@@ -37,7 +37,8 @@ async fn close_is_idempotent_and_survives_a_panicking_committer() {
     assert_eq!(queue.submit(job(1)).await, Err(SubmitError::Closed));
 }
 
-/// Holds one count of an `Arc`, so the test sees when the queue drops it.
+/// A committer that shares an `Arc` with the test. The `Arc`'s count shows when the queue has dropped
+/// the committer.
 struct Counted(#[expect(dead_code, reason = "held, never read")] Arc<()>);
 
 impl Commit for Counted {

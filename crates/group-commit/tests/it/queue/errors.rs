@@ -2,21 +2,21 @@ use group_commit::{Limits, SubmitError};
 
 use crate::queue::gate::{BOMB, FATAL, MISCOUNT, POISON, VAGUE, arrive_behind, closed_queue, job};
 
-/// Returns the outcomes of one batch with `ids`, and checks that the queue commits the next request.
+/// Commits one batch with `ids` and returns the outcomes. Checks that the batches before and after it
+/// succeed.
 async fn outcomes_of(ids: &[u32]) -> Vec<Result<usize, SubmitError<&'static str>>> {
     let queue = closed_queue(Limits::default());
     let (leader, waiting) = arrive_behind(&queue, ids).await;
     queue.committer().let_through(100);
-    assert_eq!(
-        leader.await.unwrap(),
-        Ok(1),
-        "the batch before is not touched"
-    );
+    assert_eq!(leader.await.unwrap(), Ok(1), "the batch before it succeeds");
     let mut outcomes = Vec::new();
     for caller in waiting {
         outcomes.push(caller.await.unwrap());
     }
-    assert!(queue.submit(job(9)).await.is_ok(), "the queue goes on");
+    assert!(
+        queue.submit(job(9)).await.is_ok(),
+        "the batch after it succeeds"
+    );
     outcomes
 }
 
@@ -42,6 +42,7 @@ async fn finding_one_invalid_request_costs_a_logarithm_of_commits() {
     let (_leader, _waiting) = arrive_behind(&queue, &ids).await;
     queue.committer().let_through(100);
     queue.close().await;
+    // The leader's own commit is not part of the search, so the count below leaves it out.
     assert_eq!(queue.committer().written(), (0..64).collect::<Vec<_>>());
     let commits = queue.committer().started().len() - 1;
     assert_eq!(commits, 2 * 6 + 1, "2 * log2(64) + 1");

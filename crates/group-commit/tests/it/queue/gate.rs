@@ -1,4 +1,4 @@
-//! A committer whose commits wait until the test opens the gate.
+//! A committer whose commits wait until the test lets them through.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +7,8 @@ use group_commit::{Commit, CommitError, Limits, Outcome, Queue};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// `id` decides the outcome; `bytes` is the size that the queue counts.
+/// A request. Some ids, such as [`POISON`], make the commit fail. `bytes` is the size that the queue
+/// counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) id: u32,
@@ -24,7 +25,7 @@ pub(crate) fn job(id: u32) -> Job {
     Job { id, bytes: 1 }
 }
 
-/// The verdict is the position in the log, from 1.
+/// The committer. A request's verdict is its position in the log, from 1.
 pub(crate) struct Gate {
     commits: Semaphore,
     started: Mutex<Vec<Vec<u32>>>,
@@ -98,7 +99,7 @@ pub(crate) fn closed_queue(limits: Limits) -> Arc<Queue<Gate>> {
 
 pub(crate) type Caller = JoinHandle<Outcome<Gate>>;
 
-/// Submits in a new task and returns once the request has arrived.
+/// Submits in a new task. Returns as soon as the request is queued or in flight.
 pub(crate) async fn arrive(queue: &Arc<Queue<Gate>>, job: Job) -> Caller {
     let before = arrivals(queue);
     let caller = tokio::spawn({
@@ -106,6 +107,7 @@ pub(crate) async fn arrive(queue: &Arc<Queue<Gate>>, job: Job) -> Caller {
         async move { queue.submit(job).await }
     });
     until(|| arrivals(queue) > before).await;
+    // The first request leads: wait for its commit, so that later requests queue behind it.
     until(|| !queue.committer().started().is_empty()).await;
     caller
 }

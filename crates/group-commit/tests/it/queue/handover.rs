@@ -5,7 +5,7 @@ use group_commit::{Commit, CommitError, Limits, Queue, SubmitError};
 
 use crate::queue::gate::{Gate, arrive, arrive_behind, closed_queue, job};
 
-/// The verdict is the number of the commit.
+/// A committer that numbers its commits from 1. A request's verdict is the number of its commit.
 #[derive(Default)]
 struct Numbered {
     started: AtomicU64,
@@ -45,11 +45,13 @@ async fn commit_without_fill_yields_starts_before_the_last_callers_are_answered(
         })
     });
     for caller in callers {
+        // A caller that is answered after the next commit has started sees a larger count.
         let (number, started) = caller.await.unwrap();
-        // The leader alone, then four batches of two. No batch follows the last one.
+        // The first caller commits alone, then four batches of two follow. After the last one there
+        // is nothing left to start.
         assert!(
             started > number || number == 5,
-            "answered {number} with {started} started"
+            "commit {number} answered when {started} had started"
         );
     }
     assert_eq!(queue.stats().batches, 5);
@@ -63,7 +65,8 @@ fn numbered(fill_yields: u32) -> Arc<Queue<Numbered>> {
     Arc::new(Queue::new(Numbered::default(), limits))
 }
 
-/// The number of batches of eight callers in a closed loop of twenty rounds, on one thread.
+/// The number of batches for eight callers that submit twenty requests each, one after the other, on
+/// one thread.
 async fn batches_of_a_closed_loop(queue: &Arc<Queue<Numbered>>) -> u64 {
     let before = queue.stats().batches;
     let callers = [(); 8].map(|()| {
@@ -92,14 +95,15 @@ async fn fill_yields_let_the_answered_callers_join_the_next_batch() {
     );
 }
 
-/// Each round of a closed loop is one batch: the leader waits for the callers it has just answered.
+/// The leader waits for the callers it has just answered, so each round of the loop is one batch.
 #[tokio::test]
 async fn leader_waits_for_the_callers_it_has_answered() {
     // The first caller commits alone, and stays one round ahead of the others.
     assert_eq!(batches_of_a_closed_loop(&numbered(1)).await, 21);
 }
 
-/// After one batch with several callers, the first caller of the next batch waits for the others too.
+/// After a batch with several callers, the leader of the next batch waits for the others, even if it
+/// finds the queue empty.
 #[tokio::test]
 async fn first_of_several_callers_yields_to_the_others() {
     let queue = numbered(1);
@@ -130,14 +134,15 @@ fn callers_on_another_runtime_continue_after_the_drivers_runtime_shuts_down() {
         assert_eq!(
             follower.await.unwrap(),
             Ok(1),
-            "the commit of the leader was dropped"
+            "the follower commits after the leader's commit was dropped"
         );
     });
 }
 
 #[tokio::test]
 async fn spawner_that_drops_its_task_causes_outcome_unknown_and_the_queue_continues() {
-    // Without fill yields, the follower's commit has begun when the leader passes it on.
+    // Without fill yields, the leader begins the follower's commit and then hands it to the spawner,
+    // which drops it.
     let limits = Limits {
         fill_yields: 0,
         ..Limits::default()

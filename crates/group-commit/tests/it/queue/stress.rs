@@ -11,7 +11,7 @@ const SEED: u64 = 20_261_121;
 const CALLERS: u32 = 100;
 const REQUESTS: u32 = 50;
 
-/// Submits one request through a call that `random` chooses. `None` if the call was dropped early.
+/// Submits one request through a random method. Returns `None` if it drops the call before its end.
 async fn submit(queue: &Queue<Gate>, id: u32, random: &mut StdRng) -> Option<Outcome<Gate>> {
     let patience = Duration::from_micros(random.random_range(1..2_000));
     match random.random_range(0..10) {
@@ -44,14 +44,14 @@ async fn caller(queue: Arc<Queue<Gate>>, number: u32) -> Vec<u32> {
                 assert_eq!(
                     queue.committer().written()[position - 1],
                     id,
-                    "another's verdict"
+                    "the verdict belongs to another request"
                 );
                 acknowledged.push(id);
             }
             Some(Err(error)) if !error.may_have_been_written() => {
                 assert!(
                     !queue.committer().written().contains(&id),
-                    "{error}, and yet written"
+                    "written despite the error: {error}"
                 );
             }
             Some(Err(_)) | None => {}
