@@ -1,4 +1,6 @@
-//! A student enrolls in a course with a capacity: project, decide, append if nothing has changed.
+//! A student enrolls in a course with a limited number of seats: project, decide, and append if
+//! nothing has changed.
+//!
 //! `cargo run -p course-enrollment --example enroll`
 
 use course_enrollment::{
@@ -22,8 +24,8 @@ async fn enroll<S: EventStore>(
         }
         Ok(EnrollmentCompleted::now(student, &course).to_event()?)
     };
-    // Reads both projections together, decides, and appends only if no event that either counts has
-    // been appended since. After a conflict, it starts again.
+    // One read serves both projections. The append fails if an event that either of them counts has
+    // been appended since the read; then `decide` runs again from the start.
     model.decide(store, decide).await?;
     Ok(())
 }

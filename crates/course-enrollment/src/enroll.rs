@@ -25,10 +25,11 @@ pub async fn enroll<S: EventStore>(
         seats_taken(course)?,
         is_enrolled(student, course)?,
     ));
+    // The projectors are folded over one read. Its query is also the condition of the append.
     let decide = |(max_courses, courses_taken, capacity, seats_taken, is_enrolled)| {
         let enrollment = Enrollment { student, course };
-        enrollment.check_not_enrolled(is_enrolled)?;
         // The order decides which error a caller gets if several rules forbid the enrollment.
+        enrollment.check_not_enrolled(is_enrolled)?;
         enrollment.check_student(max_courses, courses_taken)?;
         enrollment.check_course(capacity, seats_taken)?;
         Ok::<Event, Error>(EnrollmentCompleted::now(student, course).to_event()?)

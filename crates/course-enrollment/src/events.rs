@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CourseId, StudentId};
 
-/// A string in an event. A literal needs no allocation.
+/// A string in an event. Borrowed if it is a literal, which saves an allocation.
 pub type Text = Cow<'static, str>;
 
 /// A course was offered. Tags: `course_id`, `category`.

@@ -13,7 +13,8 @@ pub struct Progress {
 }
 
 /// Appends a dataset's events in order and reports progress after each batch. Each batch is one
-/// commit of `batch` events (at least 1). By default, stores accept up to 1,000.
+/// commit of `batch` events; 0 counts as 1. By default, a store accepts up to 1,000 events in a
+/// batch.
 ///
 /// Loading a dataset again changes nothing. After an interruption, loading continues with the
 /// missing events, with any batch size.

@@ -13,7 +13,7 @@ use crate::{CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegi
 pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Error> {
     let offers = offers().tag_pair("course_id", course).build()?;
     Ok(Projector::new(offers, None, |capacity, event| {
-        // Without a readable offer, the course counts as not offered and no student can enroll.
+        // If the offer can't be read, the course counts as not offered, so no student can enroll.
         *capacity = event
             .json::<CourseOffered>()
             .ok()
@@ -49,7 +49,7 @@ pub fn is_enrolled(student: &StudentId, course: &CourseId) -> Result<Projector<b
 pub fn max_courses(student: &StudentId) -> Result<Projector<Option<u32>>, Error> {
     let registrations = registrations().tag_pair("student_id", student).build()?;
     Ok(Projector::new(registrations, None, |max_courses, event| {
-        // An unreadable registration counts as none, like an unreadable offer.
+        // A registration that can't be read counts as none, like such an offer.
         *max_courses = event
             .json::<StudentRegistered>()
             .ok()

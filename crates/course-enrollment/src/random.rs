@@ -1,6 +1,6 @@
-/// SplitMix64 (Steele, Lea, Flood 2014). It gives the same numbers on every machine and in every
-/// version, so the datasets' digests depend only on this file and the seed. A random-number crate
-/// may change its output with an upgrade.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014). It returns the same numbers on every machine.
+/// It is written here because a crate for random numbers may change its output with an upgrade, and
+/// the datasets' digests depend on it.
 pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -18,7 +18,7 @@ impl SplitMix64 {
 
     /// A number below `bound`, which must be at least 1. The bias is at most `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // Multiply and shift, because a remainder would need a slower division.
+        // Multiplying and shifting is faster than the division that a remainder needs.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 

@@ -1,5 +1,5 @@
-/// The weights of indices, for random draws in proportion to them. A Fenwick tree lets both a draw
-/// and a change of a weight take O(log n).
+/// The weights of indices, for random draws in proportion to the weights. They are kept in a Fenwick
+/// tree, so a draw and a change of a weight each take O(log n).
 ///
 /// Weights are integers, so that draws are exact and the same on every machine.
 pub(crate) struct Weights {
@@ -25,13 +25,15 @@ impl Weights {
     }
 
     pub(crate) fn set(&mut self, index: usize, weight: u64) {
-        // A weight may shrink, so the change may wrap. The sums themselves stay in range.
+        // A weight may shrink. Then `change` wraps around, and adding it wraps back: the sums stay
+        // in range.
         let change = weight.wrapping_sub(self.weights[index]);
         self.weights[index] = weight;
         self.total = self.total.wrapping_add(change);
         let mut node = index + 1;
         while node < self.sums.len() {
             self.sums[node] = self.sums[node].wrapping_add(change);
+            // The next sum that covers `index`: add the lowest set bit.
             node += node & node.wrapping_neg();
         }
     }
@@ -42,7 +44,7 @@ impl Weights {
         let mut node = 0;
         let mut step = (self.sums.len() - 1).next_power_of_two();
         while step > 0 {
-            // `<=` skips indices with weight 0.
+            // With `<=` instead of `<`, an index with weight 0 is passed over.
             if let Some(&sum) = self.sums.get(node + step)
                 && sum <= point
             {

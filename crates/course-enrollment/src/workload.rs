@@ -1,7 +1,8 @@
 //! The events, conditions, queries and projections of the benchmarks.
 //!
-//! As in the published benchmarks, all courses are in computer science and all students major in
-//! it. So [`course_query`] matches 34 of [`past_events`], and [`student_query`] matches 33.
+//! As in the published benchmarks, all courses are in computer science, and all students major in
+//! it. So [`course_query`] matches all 34 courses of [`past_events`], and [`student_query`] all 33
+//! students.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,14 +56,14 @@ impl Workload {
         (0..count).map(|index| self.event(index)).collect()
     }
 
-    /// A condition that no event matches, so an append with it succeeds. It forbids events with a
-    /// new course id and the category.
+    /// A condition with which an append succeeds: it forbids events with a course id that is new and
+    /// therefore has no events.
     pub fn unmet_condition(&self) -> AppendCondition {
         AppendCondition::fail_if(course_boundary(&self.course_id()))
     }
 
-    /// A course, and the condition that no event has its id. The first append with the condition
-    /// succeeds; later ones fail.
+    /// A course, and the condition that no event has its id. Appending both succeeds once, then
+    /// fails.
     pub fn course_and_condition(&self) -> (Event, AppendCondition) {
         let id = self.course_id();
         let condition = AppendCondition::fail_if(course_boundary(&id));

@@ -7,7 +7,7 @@ use course_enrollment::{Dataset, DatasetCache, Error, Progress, load};
 use dcb_core::postgres::{Config, PostgresStore};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Number of events in a commit: the default maximum of a store.
+/// Number of events in a commit: the most that a store accepts by default.
 const BATCH: usize = 1_000;
 
 /// Loads a course-enrollment dataset into an event store on PostgreSQL. Loading it again changes

@@ -26,14 +26,15 @@ const INSERT: &str = "
     INSERT INTO datasets (id, config, courses, students, enrollments, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// A folder with datasets. Each is an SQLite file with one row of JSON in the table `datasets`.
+/// A folder with datasets. Each dataset is an SQLite file whose table `datasets` has one row, with
+/// the events as JSON.
 ///
-/// The cache uses a file only if the digest of its content is the recorded one. A missing or
-/// damaged file, or one from another version, is replaced. A new file is written under a temporary
-/// name and then renamed, so any number of processes can share a folder: each sees a complete file
-/// or none.
+/// The cache uses a file only if the digest of its content is the recorded one. It replaces a file
+/// that is missing, damaged or from another version. It writes a new file under a temporary name and
+/// then renames it, so any number of processes can share a folder: each sees a complete file or
+/// none.
 ///
-/// The files are useful for programs that read SQL. Reading and checking a file takes longer than
+/// The files serve programs that read SQL. Reading and checking a file takes longer than
 /// [`Dataset::generate`].
 #[derive(Clone, Debug)]
 pub struct DatasetCache {
@@ -84,6 +85,8 @@ impl DatasetCache {
 
     /// Reads the file. Returns `None` on any fault; `get` then replaces the file.
     fn read(&self, dataset: Dataset) -> Option<DatasetContent> {
+        // Read-only, so that a missing file is not created here. One thread uses the connection, so
+        // it needs no mutex.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(self.file(dataset), flags).ok()?;
         let columns: [String; 3] = connection
@@ -98,9 +101,9 @@ impl DatasetCache {
             students: serde_json::from_str(students).ok()?,
             enrollments: serde_json::from_str(enrollments).ok()?,
         };
-        (content.checked_digest()? == dataset.digest()).then_some(content)
         // The digest covers the types, tags and data of all events, so a changed file never passes
         // for the dataset.
+        (content.checked_digest()? == dataset.digest()).then_some(content)
     }
 
     fn write(&self, content: &DatasetContent) -> Result<(), Error> {
@@ -112,15 +115,15 @@ impl DatasetCache {
         let renamed = written
             .and_then(|()| fs::rename(&unfinished, &file).map_err(|error| failed(&file, &error)));
         if renamed.is_err() {
-            // A leftover file is harmless, and the first error says more than a second one.
+            // If this fails too, a harmless file stays. The first error says more than the second.
             let _ = fs::remove_file(&unfinished);
         }
         renamed
     }
 }
 
-/// Writes without a journal or syncs: if a crash damages the file, its digest no longer matches,
-/// and `get` replaces the file.
+/// Writes without a journal and without syncing. If a crash damages the file, its digest no longer
+/// matches, and `get` replaces it.
 fn write_file(file: &Path, content: &DatasetContent) -> rusqlite::Result<()> {
     let connection = Connection::open(file)?;
     connection.execute_batch(SCHEMA)?;

@@ -36,8 +36,8 @@ pub(super) fn draw(
         let Some(course) = seats.draw(random, &students[student].major) else {
             break;
         };
-        // A repeated request gives no seat, but it has used up random numbers and counts as one of
-        // `asked`: the recorded digests depend on both.
+        // A repeated request gives no seat, but it counts as one of the `asked` requests, and it has
+        // used random numbers. The recorded digests depend on both.
         if given.insert((student, course)) {
             requests.take(student);
             seats.take(course);
@@ -63,7 +63,8 @@ fn enrollment(
     }
 }
 
-/// The number of courses that each student may still take. It is also the student's weight.
+/// The number of courses that each student may still take. It is also the student's weight in a
+/// draw.
 struct Requests {
     left: Vec<u64>,
     weights: Weights,
@@ -94,8 +95,8 @@ impl Requests {
     }
 }
 
-/// The number of free seats in each course. A course has the weight popularity × (1 + free /
-/// capacity), or 0 if it is full. Students of its field prefer it by a factor of 1.5.
+/// The number of free seats in each course. A course's weight in a draw is popularity × (1 + free /
+/// capacity), or 0 if the course is full. For students of its field, the weight is 1.5 times that.
 struct Seats<'a> {
     courses: &'a [CourseOffered],
     left: Vec<u64>,
@@ -128,8 +129,8 @@ impl<'a> Seats<'a> {
 
     /// The course that a student with this major asks for; `None` if all courses are full.
     ///
-    /// To apply the factor of 1.5 without fractions, every course has two lots, and a course of the
-    /// student's field has a third.
+    /// The factor of 1.5 needs no fractions: every weight counts twice, and the weights of the
+    /// student's field count a third time.
     fn draw(&self, random: &mut SplitMix64, major: &str) -> Option<usize> {
         let field = self.of_category.get(major);
         let field_total = field.map_or(0, Weights::total);
@@ -138,6 +139,7 @@ impl<'a> Seats<'a> {
             return None;
         }
         let point = random.below(total);
+        // Points below `field_total` belong to the third count, the others to the first two.
         match field {
             Some(field) if point < field_total => Some(field.find(point)),
             _ => Some(self.all.find((point - field_total) / 2)),

@@ -3,8 +3,8 @@ use super::{Dataset, DatasetContent, enrollments};
 use crate::random::SplitMix64;
 use crate::{CourseId, CourseOffered, StudentId, StudentRegistered};
 
-/// Popularity is drawn in thousandths, so that it has at most three decimals and weights stay
-/// integers.
+/// Popularity is drawn in thousandths. So it has at most three decimals, and the weights of courses
+/// can be integers.
 pub(super) const POPULARITY_UNITS: f64 = 1_000.0;
 
 pub(super) fn content(dataset: Dataset) -> DatasetContent {

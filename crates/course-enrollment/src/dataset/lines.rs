@@ -4,7 +4,7 @@ use dcb_core::Event;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// An event as it is written to files and digests.
+/// The form of an event in files. The digests are computed from it too.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(rename = "type")]
@@ -25,7 +25,7 @@ pub fn write_json_line(event: &Event, out: &mut impl Write) -> std::io::Result<(
         tags: event.tags().collect(),
         data: serde_json::from_slice(event.data())?,
     };
-    // One write per line: `out` may be an unbuffered file or a hash.
+    // One write per line, because `out` may be an unbuffered file.
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');
     out.write_all(&text)

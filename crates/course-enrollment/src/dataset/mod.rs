@@ -17,10 +17,11 @@ use crate::Error;
 
 /// A university of a certain size, the same on every machine and in every run.
 ///
-/// Courses and students are drawn from [`Dataset::SEED`]. Then students ask for seats one after the
-/// other, [`DatasetSize::enrollments_asked`] times. Students who may take more courses ask more
-/// often. Popular courses, courses with many free seats and courses of the student's field are
-/// requested more often. A repeated request has no effect. Full courses are not requested.
+/// A generator with the seed [`Dataset::SEED`] draws the courses, then the students, then
+/// [`DatasetSize::enrollments_asked`] requests for a seat. Students who may take more courses ask
+/// more often. They prefer popular courses, courses with many free seats and courses of their field.
+/// They never ask for a full course. If a student asks for the same course again, the request has no
+/// effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dataset {
     /// 33 events, small enough to read.

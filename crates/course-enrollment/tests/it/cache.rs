@@ -1,4 +1,4 @@
-//! The cache returns the recorded content, also if a file was damaged or changed.
+//! The cache returns the recorded content, even if a file was damaged or changed.
 
 use std::fs;
 

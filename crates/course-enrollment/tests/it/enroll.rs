@@ -1,4 +1,4 @@
-//! The rules of enrollment, also under concurrency.
+//! The rules of enrollment, for one caller and for many at once.
 
 use course_enrollment::{
     CourseId, CourseOffered, Error, StudentId, StudentRegistered, course_count, courses_taken,
@@ -132,7 +132,7 @@ async fn hundred_concurrent_callers_get_exactly_the_seats_of_a_course() -> Resul
         let (store, student) = (store.clone(), student(&format!("s{number}"), 1));
         callers.spawn(async move {
             store.append(student.to_event()?).await?;
-            // After too many conflicts, the error says to try again.
+            // A caller that met too many conflicts tries again, as the error says.
             loop {
                 let outcome = enroll(&store, &student.id, &CourseId::new("c1")).await;
                 let Err(Error::Store(dcb_core::Error::RetriesExhausted { .. })) = outcome else {
