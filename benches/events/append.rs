@@ -7,12 +7,13 @@
 //! - **Another process in between**: another process appends an event before each append, so the
 //!   writer never knows where the log ends. In all other rows the writer is alone and knows the
 //!   end.
-//! - **In turn**: each caller appends one event after the other. All other ops end with a barrier,
-//!   so they also pay for waking 100 tasks and for waiting until the last one is answered.
+//! - **In turn**: each caller appends several events, one after the other. In all other rows each
+//!   caller makes one append per op, so the op also pays for waking 100 tasks and for waiting until
+//!   the last one is answered.
 //!
-//! The log grows while a row is measured. The row's floors take turns with it and write to a log
-//! with the same content. fsync and index maintenance dominate all of these rows: compare a row
-//! with its floors, not with another day's figures.
+//! The log grows while a row is measured. The row's floors take turns with the row, and write to a
+//! log with the same content. fsync and index maintenance take most of the time of all these rows,
+//! and both vary from day to day. So compare a row with its floors, not with another day's figures.
 
 use crate::support::appender::Appender;
 use crate::support::cells::{Access, Cell, Tables};
@@ -37,7 +38,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         let row = row.fills(page::APPEND).fills(page::APPEND_MS);
         target.row(with_floors(row, &cell), &op);
     }
-    // These rows are about one case each, so one dataset is enough.
+    // Each of these rows is about one case, so one dataset is enough.
     let others = [
         (
             tables.cells(&[1], &[LARGEST]),

@@ -1,15 +1,15 @@
 //! AppendIf: the write path with a condition, checked under the log's lock.
 //!
-//! - **As in the seed**: the log is empty before the row begins. As published, the condition of the
-//!   rows "with conflict" names the caller's id instead of the conflicting event's, so no call
-//!   conflicts.
+//! - **As in the seed**: the log is empty before the row begins. In the rows "with conflict" no
+//!   call conflicts, because the published condition names the caller's id instead of the
+//!   conflicting event's.
 //! - **On the dataset**: the log holds the dataset and 100 past events. The rows "with conflict"
 //!   conflict, and every op asserts how many calls succeed.
 //! - **Another process in between**: another process appends an event before each append, so the
 //!   server has to look up every condition. In all other rows the writer knows its last events.
-//! - **Boundaries**: conditions with and without `after`, on logs of 61,000 and a million events,
-//!   and conditions on a tag that over 100,000 events carry, measured against the same call on a
-//!   tag that few events carry. In the rows "in turn" the callers do not wait for each other.
+//! - **Boundaries**: conditions with and without `after`, on logs of 61,000 and a million events.
+//!   Conditions on a hot tag, which over 100,000 events carry, are measured against the same call
+//!   on a tag that few events carry. In the rows "in turn" the callers do not wait for each other.
 //!
 //! A log grows while a row is measured. The log of a million events is made once and grows from row
 //! to row. Floors take turns with the row and write to separate logs.

@@ -1,8 +1,8 @@
 //! The operations of the Go library's second page of figures, on its dataset of 61,000 events, and
 //! the cost and benefit of each index.
 //!
-//! - **As in the seed**: the log holds the dataset and grows. Appended events are small and
-//!   identical in shape. The page's reads draw ids at random; here the ids are fixed.
+//! - **As in the seed**: the log holds the dataset and grows. Appended events are small and have
+//!   the same fields. The published reads draw ids at random; here the ids are fixed.
 //! - **On the dataset**: the appended events are courses, students and enrollments. The rows are
 //!   measured again on SQLite, in a file with one fsync per commit.
 //! - **Indexes**: the log's tables with one index dropped, written and read by the driver. The

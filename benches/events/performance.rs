@@ -1,7 +1,7 @@
 //! The benchmarks of the Go library's first page of figures: append, read, project.
 //!
 //! - **As in the seed**: the log is empty before the row begins, so reads and projections find
-//!   nothing. The events are small and identical in shape.
+//!   nothing. The events are small and have the same fields.
 //! - **On the dataset**: the log holds the dataset and 100 past events, and the appended events are
 //!   courses, students and enrollments. The larger dataset is measured again on SQLite, in a file
 //!   with one fsync per commit.

@@ -4,9 +4,9 @@
 //! - **On the dataset**: they are the last events of a log with the dataset, and the read starts at
 //!   the first of them.
 //!
-//! The floor reads the same 100 rows with the same conditions, written by hand: a scan by position
-//! that checks type and tag. The server's cache is warm. At 100 callers the floor has as many
-//! connections as the store.
+//! The floor is a hand-written statement for the same 100 rows and the same conditions: it scans by
+//! position and checks type and tag. The server's cache is warm. At 100 callers the floor has the
+//! same number of connections as the store.
 
 use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;

@@ -1,10 +1,10 @@
-//! ProjectionLimits: a store that lets 5 projections run at once, and more callers than that.
+//! ProjectionLimits: a store that lets 5 projections run at once, called by more than 5 callers.
 //!
 //! - **As in the seed**: the projection reads 1 of 100 events.
 //! - **On the dataset**: the same, with the 100 events at the end of a log with the dataset.
 //!
-//! A call that is refused at the limit counts as a call. The scheduler decides how many are
-//! refused: a call that starts after another one has ended is admitted.
+//! A call that is refused at the limit counts as a call. The number of refused calls depends on the
+//! scheduler: a call that starts after another one has ended is admitted.
 
 use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;

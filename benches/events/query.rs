@@ -1,14 +1,14 @@
 //! Query: a bounded read in one statement that returns owned events.
 //!
 //! - **As in the seed**: 34 courses of a category in a log of 100 events.
-//! - **On the dataset**: the same 34 among the last 100 events of a log with the dataset, and all
-//!   courses of the category in that log.
+//! - **On the dataset**: some rows read the same 34 courses, from the last 100 events of a log that
+//!   begins with the dataset. Others read all courses of the category in that log.
 //! - **No two alike**: 100 callers, each with a different limit of 34 or more. In the other rows
 //!   all callers send the same query, like callers that decide about the same course.
 //!
-//! The server's cache is warm. At 100 callers the floor has as many connections as the store. The
-//! store combines queries that wait for a connection into one statement, in which identical queries
-//! run once. The floor sends each query as a separate statement.
+//! The server's cache is warm. At 100 callers the floor has the same number of connections as the
+//! store. The store combines queries that wait for a connection into one statement, in which
+//! identical queries run once. The floor sends each query as a separate statement.
 
 use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;

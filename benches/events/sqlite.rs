@@ -7,10 +7,10 @@
 //! - **Query**, **Project**: 34 of 100 events, and 3 projectors over all of them in one pass.
 //!
 //! A floor steps prepared statements on a separate connection and copies each row into owned
-//! values, as a hand-written loop would return them. It writes the keys of an event's tags with the
-//! event; the store first keeps new keys in memory, see `schema/README.md`. Allocations are counted
-//! on the Rust side only; SQLite's heap is not counted for the row or for the floor. Compare a row
-//! that waits for fsync with its floor, not with another day's figures.
+//! values, as a hand-written loop would. It writes the keys of an event's tags together with the
+//! event, whereas the store first keeps new keys in memory (see `schema/README.md`). Only
+//! allocations of Rust code are counted; neither the row's nor the floor's figures contain SQLite's
+//! heap. Compare a row that waits for fsync with its floor, not with another day's figures.
 
 mod embedded;
 mod raw;

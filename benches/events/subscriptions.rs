@@ -1,11 +1,11 @@
 //! Following the log: the delay until an event is delivered, and how fast a kept projection catches
 //! up.
 //!
-//! - **Subscribe**, **Append**: 1,000 appends a second. A call of Subscribe ends when a
-//!   subscription of another store has delivered the event, a call of Append when the event is
-//!   committed.
-//! - **Rebuild**: a projection that keeps a counter in the log's database, over the whole dataset
-//!   and over a million events.
+//! - **Subscribe**, **Append**: 1,000 appends a second. A call of Append ends when the event is
+//!   committed. A call of Subscribe ends later, when a subscription of another store has delivered
+//!   the event.
+//! - **Rebuild**: a projection that keeps a counter in the log's database is built from the whole
+//!   dataset, and from a million events.
 
 use crate::support::content::Content;
 use crate::support::log::{Log, Store};

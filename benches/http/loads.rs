@@ -57,7 +57,7 @@ impl Times {
     }
 }
 
-/// A load whose set-up gets a clone of `given`.
+/// A load. Its set-up gets a clone of `given`.
 pub(crate) fn load<T, S, F, Fut>(schedule: Schedule, given: &T, setup: F) -> Load
 where
     T: Clone + Send + Sync + 'static,

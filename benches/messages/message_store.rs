@@ -1,12 +1,12 @@
 //! The message store on SQLite and PostgreSQL: the published rows, and further rows on table sizes,
 //! batches and concurrent writers.
 //!
-//! - **The published rows**: a write to a new stream; the first 10 of 100 messages of a stream; 100
-//!   messages of a category in a table without other messages.
+//! - **The published rows**: a write to a new stream; a read of the first 10 of a stream's 100
+//!   messages; a read of all 100 messages of a category, in a table without other messages.
 //! - **Table sizes**: the same reads, and 100 messages from the middle of one of 100 categories, in
 //!   tables of ten thousand to a million messages.
 //! - **Batches** and **writers at once**: the cost of a shared commit. Each caller makes several
-//!   writes per op, so the barrier at the end of an op weighs little.
+//!   writes per op, so waiting for the last caller at the end of an op costs little.
 //! - **Decoded**: reads that decode the JSON into a map, as the published reads do.
 //!
 //! Each row that writes has a separate database or file. A floor is the bare driver on the same
@@ -92,7 +92,7 @@ impl Published {
     }
 }
 
-/// The rows of the async API; for SQLite, variants of the blocking rows.
+/// The rows of the async API. For SQLite they are variants of the blocking rows.
 fn seed_rows<B: Backend>(
     target: &mut Target,
     backend: &B,
@@ -126,8 +126,8 @@ fn blocking_rows(target: &mut Target, sqlite: &Sqlite) {
             .name(published.row(sqlite.label()), None)
             .floor(&floor);
         let row = match (sqlite.is_memory(), published) {
-            // An op in memory has no fsync, whose time varies between machines. So its goal is an
-            // absolute time.
+            // The goal of an op in memory is an absolute time. It needs no fsync, whose time
+            // differs between machines.
             (true, _) => row.goal(Goal::mean(Duration::from_micros(reach))),
             (false, Published::Write) => row.goal(Goal::at_most_times(&floor, 1.15)),
             (false, _) => row,

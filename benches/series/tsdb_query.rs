@@ -3,7 +3,7 @@
 //! - **As in the seed**: the functions behind the HTTP handler, without a socket: all points of one
 //!   metric as JSON, in pieces of 64 KiB through one buffer.
 //! - **On the dataset**: ranges, averages and selections through the engine's API. All data is in
-//!   memory, and most of it is in no processor cache.
+//!   memory, but the processor's caches hold little of it.
 
 use crate::points::data::{MILLION, START_MS, STEP_MS, Shape, labels};
 use crate::points::json::loaded;

@@ -1,8 +1,8 @@
 //! Writes to the time-series engine.
 //!
-//! - **As in the seed**: the function behind the HTTP handler, without a socket. One metric and one
-//!   series with the same timestamps in every request, so the engine keeps duplicates. The engine
-//!   is replaced before it holds more than a million points.
+//! - **As in the seed**: the function behind the HTTP handler, without a socket. Every request has
+//!   the same timestamps of the same series, so the engine keeps duplicates. The engine is replaced
+//!   before it holds more than a million points.
 //! - **On the dataset**: distinct timestamps, through JSON and through the API; one to 10,000
 //!   series; with a log. One op of the engine's rows is a thousand samples, because the clock is
 //!   too coarse for a single sample.
@@ -232,9 +232,8 @@ fn engine_rows(target: &mut Target) {
     );
 }
 
-/// Each thread writes to separate series. The floor's one thread writes the samples of both threads
-/// to the series of both. An op has so many samples that the time to start the threads is
-/// negligible.
+/// Two threads, each with separate series. The floor is one thread that writes the samples of both.
+/// An op has enough samples to make the time to start the threads negligible.
 fn two_threads(target: &mut Target) {
     let load = |series, points, writers| Load {
         way: Way::EachHandle,

@@ -16,8 +16,7 @@ pub(crate) struct Appender {
     pub(crate) workload: Workload,
     /// The course and condition that all calls of an op use, if the calls contend.
     shared: Mutex<Option<(Event, AppendCondition)>>,
-    /// The last position that the store returned. Besides the store, only `other` appends to the
-    /// log.
+    /// The last position that the store returned. Only the store and `other` append to the log.
     head: AtomicU64,
 }
 
@@ -94,8 +93,8 @@ impl Appender {
         shared.clone().ok_or_else(|| "no course is shared".into())
     }
 
-    /// Remembers the end of the log for [`behind_head`](Self::behind_head). Reading it from the
-    /// server before an op would leave the op colder caches than its floor finds.
+    /// Remembers the end of the log for [`behind_head`](Self::behind_head). A read of the head
+    /// before each op would disturb the caches, but only for the row and not for its floor.
     pub(crate) fn observe(&self, appended: &Appended) {
         self.head
             .fetch_max(appended.last().get(), Ordering::Relaxed);

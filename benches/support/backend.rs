@@ -1,4 +1,4 @@
-//! The stores that the same operation is measured on.
+//! The stores on which an operation is measured.
 
 use super::content::{self, Content};
 use super::log::{Log, Store};

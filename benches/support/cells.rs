@@ -91,8 +91,8 @@ impl Tables {
         cells
     }
 
-    /// Declares the row of one caller a second time, on Docker, in turns with the same op on the
-    /// local server. These rows fill only the comparison table.
+    /// Declares the row of one caller a second time, on a server in Docker. Its floor is the same
+    /// op on the local server. These rows fill only the comparison table.
     pub(crate) fn beside_docker(
         &self,
         target: &mut Target,

@@ -89,7 +89,7 @@ pub(crate) async fn fill_store(content: Content, store: &impl EventStore) -> Res
 }
 
 /// Brings the tables into the state that autovacuum would reach: hint bits set, statistics present,
-/// no dirty page left. Autovacuum skips empty tables, and so does this.
+/// no dirty page left. Skips empty tables, like autovacuum.
 async fn settle(content: Content, url: &str) -> Result<(), BoxError> {
     if content == Content::Empty {
         return Ok(());

@@ -7,8 +7,8 @@ use super::raw_writes;
 use bench::Floor;
 use dcb_core::postgres::Config;
 
-/// Connections for single INSERTs. Their rate peaks at about this number, and PostgreSQL's default
-/// of 100 connections has room for it.
+/// Connections for single INSERTs. The rate is highest at about this number, which fits into
+/// PostgreSQL's default of 100 connections.
 const MOST_WRITERS: usize = 50;
 
 /// A round trip.

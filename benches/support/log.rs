@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 /// A log on a server. The first call of [`database`](Self::database) makes it. Clones share it.
 ///
-/// A floor that reads uses the log of its row: the row's set-up runs first, even if it renews the
-/// log. A floor that writes has [a separate log](Self::beside).
+/// A floor that reads uses the log of its row. It finds the log there, because the row's set-up
+/// runs first. A floor that writes has [a separate log](Self::beside).
 #[derive(Clone)]
 pub(crate) struct Log {
     server: Arc<Server>,
@@ -61,7 +61,8 @@ impl Log {
         Self::on_side(&self.server, self.content, self.side, changes)
     }
 
-    /// The same log. Once it is copied, the facts of the target say how its tables are stored.
+    /// The same log. When it is copied, the storage options of its tables become a fact of the
+    /// target.
     pub(crate) fn noting_storage(mut self) -> Self {
         self.changes.notes_storage = true;
         self

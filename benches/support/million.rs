@@ -90,9 +90,9 @@ pub(crate) async fn repeat(url: &str, events: i64) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// The tag of a student of the first copy outside the main campus. The few enrollments with this
-/// tag lie between enrollments with the hot tag. Every hundredth student serves one caller. If
-/// there are more callers, they share these students.
+/// The tag of a student in the first copy who is not at the main campus. The few enrollments with
+/// this tag lie between enrollments with the hot tag. The callers get students whose numbers are a
+/// hundred apart. If there are more callers than such students, some callers share one.
 pub(crate) fn cold_tag(content: Content, caller: usize) -> String {
     let students = match content {
         Content::Repeated { dataset, .. } => dataset.size().students,

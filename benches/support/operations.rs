@@ -157,8 +157,8 @@ impl Operation {
         Ok(())
     }
 
-    /// The same work without the store, on the log's PostgreSQL. Published reads whose rows depend
-    /// on a random draw have a round trip as their floor.
+    /// The same work without the store, on the log's PostgreSQL. If the published read draws its
+    /// rows at random, the floor is a bare round trip.
     pub(crate) fn floor(self, log: &Log) -> Floor {
         let read_only = log.as_read_only();
         match self {

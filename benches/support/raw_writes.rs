@@ -1,9 +1,10 @@
 //! Writes with the bare driver: the cost of an append without the store.
 //!
 //! Each op writes the row's events to `dcb.event` and `dcb.event_tag` with all their indexes, in
-//! one autocommit statement, to a separate log with the row's content, so that the appends of the
-//! row stay undisturbed. The floor hashes the tags like the store does, so the server hashes
-//! nothing. It reads the head once, in the set-up: no row has two writers to the same database.
+//! one autocommit statement. It writes to a separate log with the row's content, so that it does
+//! not disturb the row's appends. Like the store, the floor hashes the tags itself, so the server
+//! hashes nothing. It reads the head only once, in the set-up, because nothing else writes to its
+//! log.
 
 use super::log::Log;
 use super::raw::Connections;
@@ -86,7 +87,7 @@ fn several(
 }
 
 fn writer(log: &Log, connections: usize) -> bench::AsyncOp<Writer> {
-    // A separate log: see the header.
+    // A separate log: see the module's documentation.
     let log = log.beside();
     let set_up = move || {
         let log = log.clone();

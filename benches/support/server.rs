@@ -270,7 +270,8 @@ impl Started {
     /// and the commit that needs the file waits 10 to 30 ms for the zeros, about once per row.
     async fn prefill_wal(postgres: &LocalPostgres) -> Result<String, BoxError> {
         let mut connection = raw::connect(postgres.url()).await?;
-        // The message matters: switching away from an empty file would not start the next one.
+        // Without this message the file would be empty, and a switch from an empty file does
+        // nothing.
         let files = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal() \
                      FROM generate_series(1, pg_size_bytes(current_setting('min_wal_size')) \
                      / pg_size_bytes(current_setting('wal_segment_size')))";

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const CALLERS: usize = 100;
 /// Appends per caller in one op. With one, as in the tables, the callers wait for each other after
-/// each append. With ten they do not, which shows their rate.
+/// each append. With ten they rarely wait, so the row shows their rate.
 const TURNS: [usize; 2] = [1, 10];
 const PEER: &str = "Go library 2,400/s; UmaDB 19,152/s";
 const PEER_ONE: &str = "Go library 675-751 µs, and not race-free";
@@ -65,8 +65,8 @@ fn on_a_million(target: &mut Target, log: &Log) {
         target.row(row, &op(OWN_NEAR, turns));
     }
 
-    // The floor is the same call with `after`, so the ratio is the extra cost of a condition
-    // without it.
+    // The floor is the same call with `after`. So the ratio shows the extra cost of a condition
+    // that has no `after`.
     let near = beside("with_after", "the same with after", OWN_NEAR);
     let goal = Goal::at_most_times(&near, 1.3).peer(PEER_NO_AFTER);
     target.row(
@@ -85,8 +85,8 @@ fn on_a_million(target: &mut Target, log: &Log) {
     }
 }
 
-/// Adds the floor and the goals. An op of the floor writes as many events as an op of the row, so
-/// the ratio of ops is the ratio of events.
+/// Adds the floor and the goals. One op of the floor and one op of the row write the same number of
+/// events, so the ratio of their times is the ratio per event.
 fn against_batches(row: Row, log: &Log, turns: usize) -> Row {
     if turns > 1 {
         let floor = floors::courses_in_turn(log, CALLERS, turns);

@@ -1,5 +1,5 @@
-//! The cost of each index for an append and its benefit for a read: the log's tables with and
-//! without it.
+//! The cost of each index for an append, and its benefit for a read. Both are measured on the log's
+//! tables with the index and without it.
 
 use super::{LABEL, page};
 use crate::support::log::Log;
@@ -41,8 +41,8 @@ pub(crate) fn declare(target: &mut Target, log: &Log) {
         (Some(&TAG), "without event_tag_pkey"),
     ] {
         let row = row("Index Append", what).one_op("one INSERT of 1 course and its tags");
-        // For the head of the page. Every row notes the same text, because the rows differ only by
-        // the dropped index.
+        // This text is for the head of the page. Every row sets the same text, because the rows
+        // differ only by the dropped index.
         let log = log.altered(index.map(|index| index.drop)).noting_storage();
         target.row(row, &raw_writes::single(&log, 1));
     }

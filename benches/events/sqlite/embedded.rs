@@ -88,7 +88,7 @@ impl<S> Embedded<S> {
     }
 }
 
-/// Ends the run if a call returned anything other than its row expects.
+/// Ends the run if a call did not return the value that its row expects.
 pub(crate) fn expect<T: Copy + PartialEq + Debug>(seen: T, expected: T) -> Result<(), BoxError> {
     if seen == expected {
         Ok(())

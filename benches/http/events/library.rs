@@ -155,7 +155,8 @@ impl LibraryCall {
             Self::Project { projectors, after } => {
                 match events.project_stream(&projectors, after).await {
                     Ok(projected) => expect(projected.finish().await?.state.iter().sum(), 0),
-                    // The log is shorter than the position after which the script starts to count.
+                    // The script counts the events after a position that lies beyond the end of
+                    // this log.
                     Err(Error::AfterBeyondHead { .. }) => Ok(Outcome::Success),
                     Err(error) => Err(error.into()),
                 }

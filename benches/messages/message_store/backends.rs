@@ -26,7 +26,7 @@ pub(crate) trait Backend: Clone + Send + Sync + 'static {
     /// Its name on the published page.
     fn label(&self) -> &'static str;
 
-    /// Marks a row as measured through the named API.
+    /// Adds the name of the API to the row's variant.
     fn name(&self, row: Row, api: Option<&str>) -> Row;
 
     /// An empty store.

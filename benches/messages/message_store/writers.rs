@@ -15,8 +15,8 @@ const WRITERS: [usize; 3] = [1, 16, 100];
 const CATEGORIES: [u64; 2] = [1, 64];
 /// Concurrent clients of the SQL interface.
 const CLIENTS: usize = 16;
-/// The rate of Message DB under pgbench on another machine. The floor calls a function like Message
-/// DB's on this machine.
+/// The rate of Message DB under pgbench, on another machine. The floor measures a function like
+/// Message DB's on this machine.
 const MESSAGE_DB_PER_SECOND: f64 = 10_948.0;
 const SHARE: f64 = 0.8;
 

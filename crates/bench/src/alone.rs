@@ -42,8 +42,8 @@ impl Alone {
             }
             std::thread::sleep(RETRY_AFTER);
         }
-        // A run that waits prints this name. The name is stale between locking and writing, so a
-        // waiting run may print the previous holder.
+        // A run that waits prints this name. If it reads the file between our lock and our write,
+        // it prints the previous holder's name.
         let named = locked
             .set_len(0)
             .and_then(|()| locked.rewind())

@@ -40,8 +40,10 @@ pub fn target(name: &str, declare: impl Fn(&mut Target) -> Result<(), BoxError>)
 ///
 /// `program` is the program's name in Cargo.toml. A target saves nothing if the filter leaves out
 /// all its rows. A declaration should only declare rows. Servers and data belong in the set-up of a
-/// row, which runs only if the row is measured. The exit code is 0, 130 after Ctrl-C, and 1 with
-/// the error on standard error otherwise.
+/// row, which runs only if the row is measured.
+///
+/// The exit code is 0 on success and 130 after Ctrl-C. After any other error it is 1, and the error
+/// is printed on standard error.
 pub fn targets(program: &str, targets: &[(&str, &Declare<'_>)]) -> ExitCode {
     match measure_each(program, targets) {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,12 +73,13 @@ fn measure_each(program: &str, targets: &[(&str, &Declare<'_>)]) -> Result<(), E
     Ok(())
 }
 
-/// Measures one target with the given settings and returns what was saved.
-/// `declare` is called once for each number of workers in the settings.
+/// Measures one target with the given settings and returns its saved results. Calls `declare` once
+/// for each number of workers in the settings.
 ///
 /// # Errors
-/// The declaration's and the rows' errors; [`Error::DuplicateRow`], [`Error::MixedKinds`] and
-/// [`Error::UnknownFloor`] before anything is measured; [`Error::Interrupted`]; errors of files.
+/// Before anything is measured: the declaration's error, [`Error::DuplicateRow`],
+/// [`Error::MixedKinds`] or [`Error::UnknownFloor`]. Later: the errors of rows and of files, and
+/// [`Error::Interrupted`].
 pub fn measure(
     name: &str,
     mut settings: Settings,

@@ -1,8 +1,8 @@
 //! Two sets of measurements side by side, row by row.
 //!
-//! A row gets a verdict only if the 95 % interval of log(after / before) excludes zero. The state
-//! of the machine also affects the difference between two saved runs. Revisions that take turns,
-//! round by round, find the machine in the same state.
+//! A row gets a verdict only if the 95 % interval of log(after / before) excludes zero. Two saved
+//! runs also differ because the state of the machine changes between them. Two revisions that are
+//! measured in turns find the machine in the same state.
 
 mod interval;
 mod revisions;
@@ -116,7 +116,7 @@ impl Comparison {
                 }
             }
         }
-        // Every round adds the same missing rows.
+        // A row that is missing in one round is missing in all, so the list has it once per round.
         missing.sort();
         missing.dedup();
         let ratios = ratios

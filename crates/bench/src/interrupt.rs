@@ -48,10 +48,10 @@ impl Interrupt {
         }
     }
 
-    /// Returns the error to stop with once Ctrl-C is pressed.
+    /// Waits for Ctrl-C and returns the error for the caller to stop with.
     pub(crate) async fn wait(&self) -> BoxError {
         let mut pressed = self.pressed.subscribe();
-        // `self` holds the sender, so the wait cannot end because the channel closed.
+        // The wait fails only if the channel is closed, but `self` holds the sender.
         let _ = pressed.wait_for(|pressed| *pressed).await;
         "interrupted".into()
     }

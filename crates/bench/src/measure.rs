@@ -92,7 +92,7 @@ impl<'a> Passes<'a> {
     }
 
     fn timing_pass(&mut self, criterion: &mut Criterion) -> Result<(), Error> {
-        // Unwind safe: after a failure the passes are only dropped.
+        // Unwinding may leave the passes in a broken state, but then they are only dropped.
         let unwound = catch_unwind(AssertUnwindSafe(|| self.under_criterion(criterion)));
         if let Some(source) = self.failed.take() {
             return Err(self.error(source));
@@ -135,14 +135,15 @@ impl<'a> Passes<'a> {
         if self.samples.len() == self.bench.profile.samples_of(self.row.pace) {
             self.samples.pop_front();
         }
-        // Criterion refuses a sample that took no time.
+        // Criterion rejects a sample of zero length.
         let elapsed = sample.row().elapsed.max(Duration::from_nanos(1));
         self.samples.push_back(sample);
         elapsed
     }
 
     fn run(&mut self, ops: u64, pass: Pass) -> Result<Sample, BoxError> {
-        // A failed run consumes the contest, so that nothing continues with a broken state.
+        // If the run fails, `self.contest` stays empty, so that no later sample continues with a
+        // broken state.
         let contest = self.contest.take().ok_or("the set-up did not run")?;
         let (contest, sample) = contest.run(self.bench, ops, pass)?;
         self.contest = Some(contest);

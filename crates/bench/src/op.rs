@@ -21,8 +21,8 @@ type Start = dyn Fn(Shape) -> BoxFuture<'static, Result<Box<dyn Running>, BoxErr
 /// The number of a call within its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The op, counted from 0 through warm-up, timing and allocation pass, so that ids built from
-    /// it never repeat.
+    /// The number of the op, from 0. Warm-up, timing and allocation pass count on, so ids built
+    /// from it never repeat.
     pub op: u64,
     /// The caller within this op, counted from 0.
     pub worker: usize,
@@ -46,8 +46,8 @@ pub enum Outcome {
     Refused,
 }
 
-/// An operation that rows and floors measure. Cheap to clone. Each row that uses it runs its set-up
-/// before the first sample and drops its state after the last one.
+/// An operation that rows and floors measure. Cheap to clone. Each row runs the operation's set-up
+/// before the first sample, and drops the resulting state after the last one.
 #[derive(Clone)]
 pub struct Op {
     start: Arc<Start>,
@@ -55,10 +55,9 @@ pub struct Op {
 }
 
 impl Op {
-    /// An asynchronous operation, which starts with its set-up. At concurrency C one op is one call
-    /// by each of C tasks. The tasks are spawned and wait before the op. The op begins when they
-    /// are released together, and ends when the last call returns. At concurrency 1 no task is
-    /// spawned.
+    /// Begins an asynchronous operation with its set-up. At concurrency C, one op is one call by
+    /// each of C tasks. The tasks are spawned beforehand and wait. The op begins when they are
+    /// released together, and ends when the last call returns. At concurrency 1 no task is spawned.
     pub fn setup<S, F, Fut>(setup: F) -> AsyncOp<S>
     where
         S: Send + Sync + 'static,
@@ -68,7 +67,7 @@ impl Op {
         AsyncOp::new(setup)
     }
 
-    /// A blocking operation, which starts with its set-up. It runs outside any async runtime, at
+    /// Begins a blocking operation with its set-up. It runs outside any async runtime, at
     /// concurrency C on C threads.
     pub fn blocking<S, F>(setup: F) -> BlockingOp<S>
     where
@@ -122,8 +121,8 @@ pub(crate) trait Running: Send {
         pass: Pass,
     ) -> BoxFuture<'_, Result<Observed, BoxError>>;
 
-    /// True if several ops may be timed as one block, because single ops can be too short for the
-    /// clock.
+    /// True if several ops may be timed together, as one block. A single op can be too short for
+    /// the clock.
     fn runs_in_blocks(&self) -> bool;
 }
 
@@ -132,7 +131,7 @@ pub(crate) trait Running: Send {
 pub(crate) struct Observed {
     pub(crate) ops: u64,
     pub(crate) elapsed: Duration,
-    /// One latency per call. If ops run in blocks, there is one per block: the mean of its ops.
+    /// One latency per call. If ops run in blocks, one latency per block: the mean over its ops.
     pub(crate) latencies_ns: Vec<u64>,
     pub(crate) successes: u64,
     pub(crate) refused: u64,

@@ -17,7 +17,7 @@ enum State {
     },
 }
 
-/// Forwards Criterion's requests to the rows.
+/// Passes Criterion's requests for profiles on to the rows.
 pub(crate) struct RowProfiler;
 
 impl Profiler for RowProfiler {

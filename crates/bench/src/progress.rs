@@ -43,7 +43,8 @@ impl Progress {
         );
     }
 
-    /// Prints how the time was spent: set-up is the part that a change of the benches can save.
+    /// Prints how long the rows took, and how much of that was set-up, which a change of the
+    /// benches can save.
     pub(crate) fn ended(&self) {
         if self.done > 0 {
             eprintln!(

@@ -187,8 +187,8 @@ impl Row {
         self
     }
 
-    /// Marks a row whose ops involve neither a disk nor another process. A quick run measures it
-    /// for a shorter time, because its interval is narrow anyway.
+    /// Marks a row whose ops involve neither a disk nor another process. Its interval is narrow, so
+    /// a quick run measures it for a shorter time.
     #[must_use]
     pub fn steady(mut self) -> Self {
         self.pace = Pace::Steady;

@@ -24,8 +24,7 @@ pub struct TargetRun {
     pub target: String,
     /// The run that it belongs to.
     pub run: RunId,
-    /// The reason why it cannot fill a page; `None` if every row was measured as the profile
-    /// demands.
+    /// The reason why it cannot fill a page. `None` if every row was measured with all its samples.
     pub partial: Option<String>,
     /// Machine and build.
     pub environment: Environment,

@@ -124,8 +124,8 @@ impl Checkout {
     /// The program to run in this tree, and the filter for its rows.
     fn program_and_filter(&self, revisions: &Revisions) -> (String, Option<String>) {
         let Revisions { target, filter, .. } = revisions;
-        // In old revisions every target is a separate program, so a program of this name comes
-        // first.
+        // In old revisions every target is a separate program. So look for a program of this name
+        // before looking for a target.
         let manifest = fs::read_to_string(self.tree.join("crates/bench/Cargo.toml"));
         let is_program = manifest.is_ok_and(|manifest| {
             let programs = manifest.split("[[bench]]").skip(1);
@@ -141,23 +141,22 @@ impl Checkout {
         }
     }
 
-    /// Runs the target once and reads its saved run. The folder's name ends with cargo's process
-    /// id.
+    /// Runs the target once and reads the run that it saved.
     fn run(&self, revisions: &Revisions) -> Result<Vec<TargetRun>, Error> {
         let mut cargo = self.cargo();
         let (program, filter) = self.program_and_filter(revisions);
         cargo.args(["--bench", &program, "--"]).args(filter);
         let process = run(cargo)?;
         let runs = self.target.join("registrar-bench");
-        // The folder's name has a start time, which is not known here, and ends with the process
-        // id.
+        // The name of the run's folder begins with a start time, which is not known here, and ends
+        // with cargo's process id.
         let suffix = format!("-{process}");
         let folders = fs::read_dir(&runs).map_err(Error::file(&runs))?.flatten();
         let newest = folders
             .map(|folder| folder.path())
             .filter(|folder| folder.to_string_lossy().ends_with(&suffix))
-            // The system reuses process ids. The names start with the start time, so the maximum is
-            // the newest run.
+            // The system reuses process ids, so several runs may match. The largest name has the
+            // latest start time.
             .max();
         let newest = newest.ok_or_else(|| Error::Command {
             command: "cargo bench".to_owned(),

@@ -18,7 +18,7 @@ impl Direct {
         }
     }
 
-    /// Sets the pause after it.
+    /// Sets the pause after the call.
     #[must_use]
     pub fn pause(self, pause: Duration) -> Self {
         Self { pause, ..self }
@@ -41,7 +41,8 @@ where
     M: Fn(usize) -> N + Send + Sync + 'static,
     N: FnMut() -> Direct + Send + 'static,
 {
-    /// `make` gets the number of a caller and returns the function that prepares its calls.
+    /// Calls `make` with the number of each caller. The function that `make` returns prepares one
+    /// call at a time.
     pub fn new(make: M) -> Self {
         Self { make }
     }

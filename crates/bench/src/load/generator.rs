@@ -88,8 +88,8 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
             per_second, time, ..
         } => {
             let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
-            // Late calls get as much time again. Then the load gives up, because an overloaded
-            // service may never catch up.
+            // The load gives callers the same time again for calls that are late. Then it gives up,
+            // because an overloaded service may never catch up.
             let give_up = begun + 2 * *time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);
@@ -112,6 +112,7 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
     };
     tokio::select! {
         ended = ended => ended?,
+        // It prints until it is dropped, so this branch never wins.
         never = print_progress(begun, schedule.length(), &tally) => match never {},
     }
     Ok(tally.figures(schedule))

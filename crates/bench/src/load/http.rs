@@ -166,7 +166,8 @@ async fn driven<T>(
             return Poll::Ready(Ok(done));
         }
         let ended = connection.as_mut().poll(cx);
-        // The poll of the connection may have read everything that `wanted` waits for.
+        // The connection may just have read the bytes that `wanted` waits for, so poll `wanted`
+        // again.
         match (wanted.as_mut().poll(cx), ended) {
             (Poll::Ready(done), _) => Poll::Ready(Ok(done)),
             (Poll::Pending, Poll::Ready(Err(error))) => Poll::Ready(Err(error.into())),

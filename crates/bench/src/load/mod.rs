@@ -1,14 +1,15 @@
-//! Loads: calls that a schedule times, over HTTP or straight to a store. An op of an ordinary row
-//! instead begins when the previous op has ended.
+//! Loads: calls over HTTP or straight to a store, at the times that a schedule sets. They differ
+//! from the ops of an ordinary row, each of which begins when the previous one has ended.
 //!
 //! A [`Schedule`] sets the times of the calls, a [`Service`] makes the callers, and a [`Load`]
 //! combines both into a row. [`HttpService`] sends requests to a server, [`DirectService`] calls a
 //! store. Doing the same work both ways shows the cost of HTTP. [`web_app`] has the requests of the
 //! published load scripts.
 //!
-//! A call has two times. The **service time** starts when the call is made. In an open schedule a
-//! call also has an **intended start**, even if no caller was free then: a server that stalls
-//! delays all calls that fall due during the stall, and their wait belongs to its latency.
+//! The **service time** of a call counts from the moment it is made. In an open schedule a call
+//! also has an **intended start**, at which it is due even if no caller is free. A server that
+//! stalls delays all calls that fall due during the stall. Counted from the intended start, the
+//! latency contains this delay.
 //!
 //! A load counts every call that was due. A call that failed, or that no caller was free to make,
 //! is a failed call on the page. The tests in `tests/it/load.rs` check this.

@@ -24,8 +24,8 @@ pub enum Schedule {
         /// The time during which calls fall due. Callers get the same time again for late calls.
         time: Duration,
     },
-    /// Users come and go. Each makes a call, waits for the answer, then pauses for as long as the
-    /// call asks.
+    /// Users come and go. Each makes a call, waits for the answer, then pauses for the time that
+    /// the call sets.
     Users(Ramp),
 }
 

@@ -100,14 +100,14 @@ impl Tally {
         let seen = self.seen.lock();
         let elapsed = seen.ended.saturating_duration_since(self.counts_from);
         let elapsed = match schedule {
-            // The slopes are part of a ramp even if no call is made on them.
+            // A ramp takes its whole length, even if no user makes a call near its end.
             Schedule::Users(ramp) => elapsed.max(ramp.length()),
             Schedule::Closed { .. } | Schedule::Open { .. } => elapsed,
         };
         let calls = seen.calls();
         LoadFigures {
             schedule: schedule.text(),
-            // Rates divide by it, and a load without calls takes no time.
+            // Never 0, because rates divide by it.
             elapsed_s: elapsed.as_secs_f64().max(1e-9),
             calls,
             successes: seen.successes,
@@ -146,7 +146,8 @@ fn ns(from: Instant, to: Instant) -> u64 {
 }
 
 fn histogram() -> Histogram<u64> {
-    // From a microsecond to ten minutes, far above the limit of an answer, with three digits.
+    // Three digits, from a microsecond to ten minutes. No answer takes longer, because it has a
+    // time limit.
     Histogram::new_with_bounds(1_000, 600_000_000_000, 3)
         .expect("three digits and ten minutes are within the histogram's limits")
 }

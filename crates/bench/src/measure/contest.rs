@@ -34,12 +34,13 @@ pub(super) struct Contest {
 struct Side {
     running: Box<dyn Running>,
     next_op: u64,
-    /// Its ops per op of the row, at most one. A slower side gets the same time with fewer ops.
+    /// The number of its ops for each op of the row, at most 1. A side that is slower than the row
+    /// runs fewer ops in the same time.
     share: f64,
 }
 
 impl Side {
-    /// Its ops in a turn with `turn` ops of the row.
+    /// The number of its ops in a turn, when the row runs `turn` ops.
     fn ops_of(&self, turn: u64) -> u64 {
         ((turn as f64 * self.share).round() as u64).max(1)
     }
@@ -76,7 +77,7 @@ impl Contest {
         }
         let set_up = async move {
             let mut sides = Vec::with_capacity(starting.len());
-            // In order, because floors that read use the log that the set-up of the row makes.
+            // The row's set-up runs first, because floors that read use the log that it makes.
             for side in starting {
                 sides.push(Side {
                     running: side.await?,
@@ -113,7 +114,7 @@ impl Contest {
     ) -> Result<(Self, Sample), BoxError> {
         let blocking = self.blocking;
         let (mut contest, sample) = drive(bench, blocking, self.take_turns(ops, pass))?;
-        // The allocation pass is slower, so its times say nothing about turns.
+        // Counting slows the ops down, so the times of the allocation pass say nothing about turns.
         if pass == Pass::Timing {
             contest.fit(&sample);
         }
@@ -150,11 +151,12 @@ impl Contest {
     fn fit(&mut self, sample: &Sample) {
         let row_ns = sample.row().ns_per_op().max(0.1);
         for (side, seen) in self.sides.iter_mut().zip(&sample.sides) {
-            // 0.1 ns stands for an op that the compiler removed: it keeps the ratio finite.
+            // At least 0.1 ns, because an op that the compiler removed takes no time, and the ratio
+            // must stay finite.
             side.share = (row_ns / seen.ns_per_op().max(0.1)).min(1.0);
         }
         let ops = |least_ns: f64| ((least_ns / row_ns).ceil() as u64).max(1);
-        // If one side must time single ops, all sides do: otherwise only that side would pay for
+        // If one side times single ops, all sides must. Otherwise only that side would pay for
         // reading the clock at every op.
         if self.sides.iter().all(|side| side.running.runs_in_blocks()) {
             self.block = ops(self.shortest_timed_ns);
@@ -176,7 +178,7 @@ fn order(sides: usize, round: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Runs asynchronous work as one task on a worker thread, like in a server; on the main thread
+/// Runs asynchronous work as one task on a worker thread, like a server does. On the main thread
 /// every wake-up would cross threads. Blocking work runs on the calling thread, because blocking
 /// stores must not be called inside a runtime.
 fn drive<T: Send + 'static>(

@@ -25,7 +25,7 @@ pub(super) fn figures(row: &Row, samples: &[Sample], allocations: &Sample) -> Fi
             what: floor.what.to_string(),
             concurrency: floor.concurrency,
             mean_ns: statistics::mean(&floor_ns),
-            // The median: one slow fsync on one side would dominate a mean of ratios.
+            // The median, because one slow fsync on one side would dominate the mean of the ratios.
             ratio: statistics::median(&ratios),
             bytes_per_op: per_op(counted.allocated.bytes, counted),
             allocations_per_op: per_op(counted.allocated.allocations, counted),

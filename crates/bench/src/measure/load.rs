@@ -31,7 +31,7 @@ impl Bench<'_> {
                 ran = &mut task => Ok(ran.map_err(BoxError::from).flatten()),
                 _ = self.interrupt.wait() => {
                     task.abort();
-                    // The task owns servers. They have stopped once the task has ended.
+                    // The task owns servers, and it stops them before it ends.
                     let _ = task.await;
                     Err(Error::Interrupted)
                 }
@@ -49,8 +49,8 @@ impl Bench<'_> {
         }
     }
 
-    /// True if a row passes Criterion's filter. The only way to ask Criterion is to start the
-    /// benchmark. Once started, only unwinding keeps Criterion from measuring.
+    /// True if a row passes Criterion's filter. Criterion answers only by starting the benchmark,
+    /// and only unwinding then keeps it from measuring.
     fn is_chosen(&self, criterion: &mut Criterion, id: &str) -> bool {
         let mut chosen = false;
         let asked = catch_unwind(AssertUnwindSafe(|| {

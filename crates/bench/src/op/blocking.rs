@@ -132,7 +132,7 @@ where
             let threads: Vec<_> = (0..workers).map(spawn).collect();
             let mut seen = Observed::default();
             ready.wait();
-            // Between the two barriers: the threads exist, and no call has begun.
+            // Here, between the two barriers, all threads exist and no call has begun.
             let counting = (pass == Pass::Allocations).then(AllocationScope::start);
             go.wait();
             done.wait();

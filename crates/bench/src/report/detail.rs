@@ -5,8 +5,8 @@ use super::table::TableSpec;
 use super::view::View;
 use crate::row::Reading;
 
-/// A table with a published counterpart: its rows, a correction of the published figures, and
-/// charts. Most pages consist of these.
+/// The part of a page about one table that was also published: the rows of both readings, a
+/// correction of the published figures, and charts. Most pages consist of such parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Detail {
     /// Its heading.
@@ -26,13 +26,14 @@ const READINGS: [(Reading, &str); 2] = [
 
 impl Detail {
     /// The heading, the table of each reading that has rows, the correction and the charts. If
-    /// neither reading has rows, the first table says so row by row.
+    /// neither reading has rows, the table of the first reading lists the published rows with the
+    /// reason why they were not measured.
     pub fn sections(&self, view: &View<'_>) -> Vec<Section> {
         let mut sections = vec![Section::Heading(3, self.title.to_owned())];
         let has_rows = |reading| view.table(self.spec.id, reading).next().is_some();
         let nowhere = !READINGS.iter().any(|(reading, _)| has_rows(*reading));
         for (index, (reading, title)) in READINGS.into_iter().enumerate() {
-            // A reading without rows would be a table of reasons only.
+            // The table of a reading without rows would contain only reasons.
             if has_rows(reading) || (nowhere && index == 0) {
                 sections.extend(self.reading(view, reading, title));
             }

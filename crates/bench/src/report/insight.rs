@@ -1,4 +1,4 @@
-//! Sentences computed from rows. Rows without figures give none.
+//! Sentences that sum up several rows. Rows without figures are left out; `None` if none is left.
 
 use super::number::{significant, whole};
 use crate::result::{Figures, RowResult};

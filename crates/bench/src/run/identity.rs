@@ -31,8 +31,8 @@ impl RunId {
         })
     }
 
-    /// The identity that an earlier program of the same run used for its folder in `runs`. Without
-    /// such a folder, this identity.
+    /// Finds the folder in `runs` that an earlier program of the same run made, and returns the
+    /// identity in its name. Returns this identity if there is no such folder.
     pub fn joined(self, runs: &Path) -> Self {
         let folders = std::fs::read_dir(runs).into_iter().flatten().flatten();
         folders

@@ -5,8 +5,8 @@ use std::process::Command;
 
 const ALONE: &str = "BENCH_TEST_IS_ALONE";
 
-/// The test harness allocates while it starts other tests, so the exact counts are checked in a process
-/// that runs this test only.
+/// The test harness allocates while it starts other tests. So the test runs itself alone in a
+/// second process, and checks the exact counts there.
 #[test]
 fn scope_counts_allocations_of_all_threads() {
     if std::env::var_os(ALONE).is_some() {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The run with row times multiplied by `factor`, plus or minus `noise`.
+/// A copy of the run whose row times are multiplied by `factor`, plus or minus `noise`.
 fn slowed(run: &TargetRun, factor: f64, noise: f64) -> TargetRun {
     let mut run = run.clone();
     for row in &mut run.rows {
@@ -47,7 +47,7 @@ fn verdict_requires_interval_that_excludes_one() {
 #[test]
 fn rounds_are_compared_pairwise() {
     let run = measured();
-    // The machine slows down by up to a factor of four between rounds, for both sides alike.
+    // From round to round the machine slows down by up to a factor of four, for both sides alike.
     let weather = [1.0, 3.0, 0.8, 2.0, 1.4, 4.0];
     let rounds = |change: &dyn Fn(usize) -> f64| {
         let round = |(index, weather): (usize, &f64)| {
@@ -99,7 +99,7 @@ fn rows_missing_on_one_side_are_listed() {
     assert_eq!(comparison.missing, ["beta: beta/none/C1/E1 on 2 workers"]);
 }
 
-/// Ctrl-C ends a comparison before it removes its work trees.
+/// After Ctrl-C a comparison ends without removing its work trees.
 #[test]
 fn leftover_work_tree_is_replaced() {
     if Command::new("git").arg("--version").output().is_err() {

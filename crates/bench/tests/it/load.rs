@@ -95,8 +95,8 @@ async fn warm_up_calls_are_not_counted() {
     assert!(figures.calls < made.load(Ordering::SeqCst) as u64);
 }
 
-/// Coordinated omission: while the only caller waits for a slow answer, further calls fall due. A
-/// generator that starts a clock when a call is made sees only one slow call.
+/// Coordinated omission: while the only caller waits for a slow answer, further calls fall due. If
+/// a call's clock started when the call is made, only one call would look slow.
 #[tokio::test]
 async fn stall_delays_all_calls_due_during_it() {
     let schedule = Schedule::Open {
@@ -174,7 +174,8 @@ async fn each_user_of_ramp_calls_and_pauses() {
     });
     let figures = load.run().await.unwrap();
     assert_eq!(users.load(Ordering::SeqCst), 10, "each user calls");
-    // All users' time divided by the pause, plus one call per user before its first pause.
+    // The users' total time divided by the pause, plus one call per user, because each begins with
+    // a call.
     let most = ramp.user_time().as_millis() as u64 / 10 + 10;
     assert!(figures.calls <= most, "{figures:?}");
     assert!(figures.allowed_per_second.is_some() && figures.from_intended.is_none());

@@ -82,7 +82,7 @@ fn targets_of_different_runs_make_no_page() {
     folders.measure("beta", folders.settings(SECOND)).unwrap();
     assert_eq!(folders.page(), None);
 
-    // Copying a file into the folder of another run does not help either.
+    // Copying a target's file into the folder of another run does not complete the page either.
     let (first, second) = (
         folders.runs().join(FIRST.folder()),
         folders.runs().join(SECOND.folder()),

@@ -41,9 +41,9 @@ impl Arrivals {
 
     /// Waits until the next call is due and returns its intended start; `None` after the last call.
     pub(super) async fn next(&self) -> Option<Instant> {
-        // The semaphore is never closed.
+        // The only error is a closed semaphore, and this one is never closed.
         self.due.acquire().await.ok()?.forget();
-        // The semaphore orders the takers. The counter only has to be unique.
+        // A permit means that a call is due. Callers need different numbers, in any order.
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (number < self.count).then(|| self.intended(number))
     }
@@ -61,7 +61,7 @@ impl Arrivals {
                 number += 1;
                 due += 1;
             }
-            // In one step, because a thread that woke up late finds several calls due.
+            // One step for all permits: if this thread woke up late, several calls are due.
             self.due.add_permits(due);
             // All callers are gone: the run was stopped.
             if Arc::strong_count(&self) == 1 {
@@ -69,7 +69,7 @@ impl Arrivals {
             }
             thread::sleep(self.intended(number).saturating_duration_since(now));
         }
-        // One permit more per caller, so that each of them sees the end.
+        // One more permit per caller, so that each of them finds out that no call is left.
         self.due.add_permits(takers);
     }
 }
@@ -90,7 +90,7 @@ mod tests {
         }
         let planned = (0..100).map(|number| Duration::from_secs_f64(f64::from(number) / 2_000.0));
         assert_eq!(due, planned.collect::<Vec<_>>());
-        // The other takers see the end too.
+        // The other two callers find out too that no call is left.
         assert_eq!(arrivals.next().await, None);
         assert_eq!(arrivals.next().await, None);
     }
