@@ -112,7 +112,8 @@ async fn failed_projection_returns_the_error_and_releases_its_permit() {
     assert_eq!(store.projection_limit().running(), 0);
 }
 
-/// The state lacks the events that could not be read, but its condition would cover them.
+/// The state lacks the events that could not be read. Its condition would cover them, so an append
+/// would not detect them.
 #[tokio::test]
 async fn failed_projection_stream_cannot_be_finished() {
     let store = breaking().await;

@@ -106,7 +106,8 @@ async fn unfinished_body_times_out() {
     server.stop().await;
 }
 
-/// The server reads a body before it takes the only slot, so another request runs in the meantime.
+/// The server takes a slot for a request only after it has read the body. So another request can
+/// run in the only slot while the first body arrives.
 #[tokio::test]
 async fn slow_sender_holds_no_request_slot() {
     let settings = Settings {
@@ -138,7 +139,7 @@ async fn http_2_is_rejected() {
     let mut stream = TcpStream::connect(server.address())
         .await
         .expect("the server accepts the connection");
-    // With an empty SETTINGS frame.
+    // An HTTP/2 connection begins with this preface and a SETTINGS frame, here an empty one.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     stream.write_all(preface).await.expect("the bytes are sent");
     let mut answer = [0; 64];
@@ -151,7 +152,8 @@ async fn http_2_is_rejected() {
     server.stop().await;
 }
 
-/// No request slot is free. The queue takes `max_waiting` requests and rejects the others.
+/// All request slots are taken. `max_waiting` requests wait in the queue, and further ones are
+/// rejected.
 #[tokio::test]
 async fn full_queue_is_503_with_retry_after() {
     const TOO_MANY: usize = 20;
@@ -263,8 +265,8 @@ async fn request_in_progress_is_answered_before_the_server_stops() {
     stopping.await.expect("the server stops");
 }
 
-/// The reader of the greeting may stop the server at once, so the handlers must already be
-/// installed.
+/// A program that reads the greeting may send a signal at once. So the server must install its
+/// signal handlers before it prints the greeting.
 #[test]
 fn signal_right_after_the_greeting_stops_the_server_cleanly() {
     const SCRIPT: &str = r#"mkfifo "$1" && { "$0" --test-mode --port 0 >"$1" & } &&

@@ -1,4 +1,4 @@
-//! The model passes the conformance suite, whose reference it is.
+//! The conformance suite compares stores with a model. The model itself must pass the suite too.
 
 use message_store::conformance::{Json, Model};
 

@@ -4,7 +4,7 @@ use message_store::{MessageStore, NamespaceName, Namespaces};
 
 use crate::support::{whole_category, write};
 
-/// Each open after a close returns a working store with the messages written before.
+/// After a close, opening the namespace returns a working store with the earlier messages.
 pub(crate) async fn closed_store_is_reopened(namespaces: &impl Namespaces) {
     let name = NamespaceName::new("one").expect("the name is valid");
     namespaces.create(&name, None).await.unwrap();

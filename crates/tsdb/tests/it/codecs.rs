@@ -1,9 +1,9 @@
-//! Every value and timestamp comes back bit for bit, whichever codec was chosen.
+//! Every codec returns values and timestamps bit for bit.
 
 use proptest::prelude::*;
 use tsdb::{Db, DbOptions, DuplicatePolicy, Labels, STALE_MARKER, Sample};
 
-/// Common doubles, and special or random ones.
+/// A double: a random bit pattern, a decimal number, an integer or a special value.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => any::<u64>().prop_map(f64::from_bits),
@@ -107,7 +107,7 @@ proptest! {
     }
 }
 
-/// Guards the compression of the kinds of series that the codecs target.
+/// Keeps a change from making the usual kinds of series compress worse.
 #[test]
 fn usual_series_compress_below_limit() {
     let size = |value: &dyn Fn(u64) -> f64| {

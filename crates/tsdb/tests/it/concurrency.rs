@@ -20,8 +20,8 @@ fn read(db: &Db, host: usize) -> Vec<Sample> {
 
 const POINTS: i64 = 30_000;
 
-/// A reader sees a prefix of the samples of one writer, which never shrinks, while heads grow,
-/// frames are packed and blocks are sealed.
+/// Each read returns a prefix of one writer's samples, and no read returns fewer samples than the
+/// previous one. Meanwhile heads grow, frames are packed and blocks are sealed.
 #[test]
 fn readers_see_prefix_of_concurrent_writes() {
     let db = Db::new(DbOptions::default());
@@ -53,7 +53,8 @@ fn readers_see_prefix_of_concurrent_writes() {
     assert!(done.load(Ordering::Acquire));
 }
 
-/// The timestamps of the writers interleave, so samples of each are late for the others.
+/// The timestamps of the writers interleave, so each writer's samples can be older than the other
+/// writer's last one.
 #[test]
 fn concurrent_writers_of_one_series_lose_no_sample() {
     let db = Db::new(DbOptions::default());
@@ -75,7 +76,7 @@ fn concurrent_writers_of_one_series_lose_no_sample() {
     assert_eq!(db.series_count(), 1);
 }
 
-/// The series begins again once, and the index lists it.
+/// Two writers hold the deleted series. Only one new series begins, and the index lists it.
 #[test]
 fn series_deleted_while_written_begins_again() {
     let db = Db::new(DbOptions::default());

@@ -53,7 +53,7 @@ fn kept(db: &Db) -> i64 {
     numbers.len() as i64
 }
 
-/// Runs in the child process. Does nothing as a test.
+/// The work of the child process. Does nothing when the test harness runs it as a test.
 #[test]
 fn child() -> Result<(), Error> {
     let (Ok(folder), Ok(mode)) = (std::env::var(FOLDER), std::env::var(MODE)) else {
@@ -62,8 +62,8 @@ fn child() -> Result<(), Error> {
     let db = Db::open(folder, options(&mode))?;
     let mut out = std::io::stdout().lock();
     for number in kept(&db).. {
-        // Without a commit, series are logged in any order: with a single one, a crash keeps a
-        // prefix.
+        // Only commit mode logs the samples of several series in order. In the other modes the
+        // child writes a single series, so that a crash keeps a prefix.
         let series = match mode.as_str() {
             "commit" => number % SERIES,
             _ => 0,
@@ -102,7 +102,8 @@ fn killed_child(folder: &Path, mode: &str, reports: usize) -> i64 {
     for line in out.lines() {
         let line = line.expect("text");
         if let Some(number) = line.strip_prefix("written ") {
-            // The kill may cut a line, and a cut number is a smaller one.
+            // The kill may cut the last line short. A number that lost digits is smaller than the
+            // number before.
             last = number.parse().unwrap_or(last).max(last);
             seen += 1;
             if seen == reports {

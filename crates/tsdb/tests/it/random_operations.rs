@@ -15,7 +15,7 @@ struct Model {
 }
 
 impl Model {
-    /// All or nothing.
+    /// Writes all samples, or none if one of them must be refused.
     fn write(&mut self, series: usize, samples: &[Sample]) -> bool {
         let mut after = self.series.get(&series).cloned().unwrap_or_default();
         for &sample in samples {
@@ -75,7 +75,7 @@ fn samples(random: &mut StdRng, clock: &mut i64) -> Vec<Sample> {
         1..5 => random.random_range(1..100),
         _ => 1,
     };
-    // Often single late samples, so that some wait for their block while others arrive.
+    // Many cases are single late samples, so that some wait for their block while others arrive.
     let late = random.random_bool(0.3);
     let mut sample = || {
         *clock += random.random_range(0..3);

@@ -44,7 +44,7 @@ fn samples_beyond_age_are_hidden_freed_and_refused() {
     assert!(matches!(error, Error::BeyondRetention { .. }), "{error}");
     assert_eq!(db.series_count(), 0);
 
-    // A thousand samples that reach the maximum age before the last assertion.
+    // These samples reach the maximum age before the last assertion.
     let margin_ms = 300;
     for index in 0..1_000 {
         let time = now - hour_ms + margin_ms + index % 2;
@@ -121,8 +121,8 @@ fn byte_limit_covers_late_samples() {
     }
 }
 
-/// Waiting samples take more memory than they will in their blocks. They once caused the deletion
-/// of all samples.
+/// Late samples take more memory while they wait than later in their blocks. This once caused the
+/// deletion of all samples.
 #[test]
 fn waiting_late_samples_evict_no_others() {
     let db = db_with(Retention {

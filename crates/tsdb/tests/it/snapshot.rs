@@ -196,11 +196,12 @@ fn failed_background_snapshot_shows_in_stats() -> Result<(), Error> {
         ..small_segments()
     };
     let db = open(&disk, &options)?;
-    // Enough space for the log until then, but not for a snapshot of the same size.
+    // Enough space for the log until the snapshot begins, but not for the snapshot, which has the
+    // same size.
     disk.set_space(Some(24_000));
     let mut host = 0;
     while db.stats().failed_snapshots == 0 {
-        // Fails once the disk is full.
+        // The append fails when the disk is full.
         let _ = db.append(&labels(host), Sample::new(1, 1.0));
         host += 1;
     }
@@ -208,7 +209,7 @@ fn failed_background_snapshot_shows_in_stats() -> Result<(), Error> {
     Ok(())
 }
 
-/// Each flush during a snapshot once requested another, so that a second followed at once.
+/// Each flush during a snapshot once requested another snapshot, which followed at once.
 #[test]
 fn snapshot_requested_twice_is_taken_once() -> Result<(), Error> {
     let disk = Disk::new();
@@ -245,13 +246,13 @@ fn snapshot_that_cannot_begin_is_retried_later() -> Result<(), Error> {
     disk.fail_creates(true);
     let mut host = 0;
     while db.stats().failed_snapshots == 0 {
-        // Fails now and then, while the log handles the failure.
+        // The append fails now and then, while the log handles the failure.
         let _ = db.append(&labels(host), Sample::new(1, 1.0));
         host += 1;
         std::thread::sleep(Duration::from_millis(1));
     }
     for _ in 0..100 {
-        // Fails if a write came first.
+        // The sync fails if the log has not yet handled the failure of a write.
         let _ = db.sync();
         std::thread::sleep(Duration::from_millis(1));
     }

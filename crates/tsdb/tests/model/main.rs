@@ -3,8 +3,8 @@
 //!
 //! `REGISTRAR_EFFORT`, 200 by default, sets how many interleavings each model sees.
 //!
-//! A separate executable, because the engine's source refers to its modules by paths from the
-//! crate root.
+//! They are a separate executable, because the engine's source refers to its modules by paths from
+//! the crate root.
 
 #![allow(
     dead_code,

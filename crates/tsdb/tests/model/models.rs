@@ -25,7 +25,7 @@ fn read(db: &Db) -> Vec<Sample> {
 }
 
 /// The head grows at 16 and 64 samples, is packed into a frame at 128, and takes a late sample. A
-/// reader sees the state before or after each of these, never in between.
+/// reader sees the state before or after each of these steps, never a state in between.
 #[test]
 fn reader_sees_prefix_of_concurrent_writes() {
     explore(|| {
@@ -79,8 +79,8 @@ fn concurrent_first_writes_create_one_series() {
     });
 }
 
-/// Deleting a series while a handle writes leaves it with samples and indexed, or removed
-/// everywhere.
+/// A series is deleted while a handle writes to it. Afterwards the series either has samples and is
+/// in the index, or is gone everywhere.
 #[test]
 fn series_is_indexed_while_it_has_samples() {
     explore(|| {

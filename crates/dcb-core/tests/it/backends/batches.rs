@@ -23,7 +23,7 @@ on_each_backend! {
 
 type Answer = Result<Appended, Error>;
 
-/// A log with a timeout that is long enough to build a large batch.
+/// A log whose append timeout is long enough to build a large batch.
 pub(crate) async fn log_with_long_timeout<S: SharedStore>() -> S::Log {
     let mut log = S::fresh_log().await;
     S::set_append_timeout(&mut log, Duration::from_secs(60));
@@ -38,7 +38,7 @@ async fn in_one_batch<S: SharedStore>(
 ) -> Vec<Answer> {
     let lock = S::lock(log).await;
     let ahead = begin(store, Append::new(tagged("ahead of the batch"))).await;
-    // Until the writer has taken it, the first append could still join the batch.
+    // Wait until the writer has taken the first append, which otherwise could join the batch.
     wait_for_queued(store, 0).await;
     let mut tasks = Vec::new();
     for append in appends {
@@ -77,7 +77,7 @@ async fn first_request_of_a_batch_wins_a_condition<S: SharedStore>() {
     store.close().await;
 }
 
-/// The earlier request, which would conflict with it, is refused.
+/// The second request conflicts with the first one, but the first one is refused by the log.
 async fn deferred_request_succeeds_if_the_earlier_one_is_refused<S: SharedStore>() {
     let log = log_with_long_timeout::<S>().await;
     let store = S::connect(&log).await;
@@ -90,7 +90,8 @@ async fn deferred_request_succeeds_if_the_earlier_one_is_refused<S: SharedStore>
     store.close().await;
 }
 
-/// The request conflicts with the log and with the batch. The conflict in the log comes first.
+/// The second request conflicts with an event of the log and with the first request. The error has
+/// the position of the event in the log.
 async fn deferred_request_gets_the_first_conflict<S: SharedStore>() {
     let log = log_with_long_timeout::<S>().await;
     let store = S::connect(&log).await;
@@ -105,7 +106,8 @@ async fn deferred_request_gets_the_first_conflict<S: SharedStore>() {
     store.close().await;
 }
 
-/// An append that occurs twice in a batch is stored once. Its id with other content is refused.
+/// An append that occurs twice in a batch is stored once. An append that reuses its id for other
+/// content is refused.
 async fn repeated_ids_within_a_batch_are_recognized<S: SharedStore>() {
     let log = log_with_long_timeout::<S>().await;
     let store = S::connect(&log).await;
@@ -121,7 +123,7 @@ async fn repeated_ids_within_a_batch_are_recognized<S: SharedStore>() {
     store.close().await;
 }
 
-/// The request fails with an error that only the database detects.
+/// A trigger of the database refuses one request of the batch.
 async fn failing_request_of_a_batch_fails_alone<S: SharedStore>() {
     let log = log_with_long_timeout::<S>().await;
     let store = S::connect(&log).await;

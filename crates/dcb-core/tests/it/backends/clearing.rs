@@ -61,8 +61,9 @@ async fn after_from_before_clear_is_refused<S: SharedStore>() {
     store.close().await;
 }
 
-/// A writer identifies the appends it remembers by the position and id of the last of them. After a
-/// clear, the same id at the same position must not revive that memory.
+/// A writer remembers its last appends, and trusts this memory while the last event of the log has
+/// the position and id that it remembers. Here the log is cleared, and then another store appends
+/// an event with the same id at the same position.
 async fn condition_after_clear_ignores_earlier_appends<S: SharedStore>() {
     let log = S::fresh_log().await;
     let (store, other) = (S::connect(&log).await, S::connect(&log).await);
@@ -80,8 +81,8 @@ async fn condition_after_clear_ignores_earlier_appends<S: SharedStore>() {
     other.close().await;
 }
 
-/// Appends until `stop` is set, then three more times. Returns the ids and positions of those three,
-/// which no clear removes.
+/// Appends until `stop` is set, then three more times. Returns the ids and positions of these
+/// three, which come after the last clear.
 async fn append<S: SharedStore>(
     store: S,
     caller: usize,

@@ -71,7 +71,8 @@ async fn catch_up_processes_a_long_log_completely() {
             .unwrap();
     }
 
-    // Otherwise, background work of the server after the load would slow down one of the two reads.
+    // Without this, the server's background work after the load would slow down only the first of
+    // the two reads.
     sql.run(&format!("VACUUM ANALYZE {schema}.event")).await;
     sql.run("CHECKPOINT").await;
     let begun = Instant::now();

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use crate::support::events::{at, tagged};
 use crate::support::wait::wait_until;
 
-/// A read model that is only a checkpoint, and refuses writes while it is down.
+/// A read model without content: it has only a checkpoint. It refuses writes while it is down.
 #[derive(Default)]
 struct Checkpoint {
     position: Option<Position>,

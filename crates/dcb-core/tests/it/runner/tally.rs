@@ -10,7 +10,7 @@ use crate::support::postgres::sql::Sql;
 /// The handler. Its table has no unique constraint, so an event that is handled twice shows.
 pub(crate) struct Tally {
     schema: String,
-    /// Fails once, on the event at this position.
+    /// The position of an event on which the handler fails once.
     pub(crate) fails_at: Option<u64>,
     /// The number of times that the handler still fails after its writes.
     pub(crate) refusals: usize,

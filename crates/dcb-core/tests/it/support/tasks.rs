@@ -16,16 +16,17 @@ use super::workers::print_line;
 /// The work of each caller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
-    /// In each round, appends an event for one side if no side has an event yet.
+    /// In each round, tries to append an event for one side, under the condition that no side has
+    /// an event in this round.
     Contend { rounds: usize, sides: u64 },
-    /// In each round, books a seat in the left or the right room while the two rooms together have a
-    /// free seat.
+    /// In each round, books seats in a left and a right room until the seats that the rooms share
+    /// are taken.
     Book { rounds: usize, seats: u64 },
     /// In each round, appends one to three events with the caller's own tag or the shared tag.
     Append { rounds: u64 },
-    /// Decides like a worker of the checker.
+    /// Makes the decisions of a worker of the conformance suite's checker.
     Decide { seed: u64, decisions: usize },
-    /// Decides in an endless loop and prints each ledger at once.
+    /// Makes such decisions in an endless loop, and prints each ledger at once.
     DecideUntilKilled { seed: u64 },
     /// Appends under a condition that no other caller's events match.
     Keep { rounds: usize },

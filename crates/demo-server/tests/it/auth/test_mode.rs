@@ -77,7 +77,7 @@ async fn test_mode_creates_a_namespace_on_first_use() {
     client.stop().await;
 }
 
-/// A test server that listens for others must not be open to them.
+/// A test server that other machines can reach must not be open to them.
 #[tokio::test]
 async fn require_token_applies_in_test_mode() {
     let settings = Settings {

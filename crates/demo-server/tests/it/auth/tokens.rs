@@ -136,7 +136,7 @@ async fn generated_tokens_are_shown_once() {
     client.stop().await;
 }
 
-/// A token that is made by a failed start would never be shown.
+/// If a failed start made a token, the token would never be shown.
 #[tokio::test]
 async fn failed_start_makes_no_token() {
     let folder = folder();
@@ -161,7 +161,7 @@ async fn failed_start_makes_no_token() {
     client.stop().await;
 }
 
-/// All servers find no namespace `default`; only one creates it.
+/// None of the servers finds the namespace `default`, and only one may create it.
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_started_together_show_only_the_token_that_works() {
     let server = local_postgres::shared_with(Durability::Relaxed).await;
@@ -269,7 +269,7 @@ async fn require_token_applies_to_all_paths_except_health_and_page_files() {
     client.stop().await;
 }
 
-/// The client checks that the OpenAPI document lists the status.
+/// The test client checks that the OpenAPI document lists every status that it gets.
 #[tokio::test]
 async fn documented_operations_list_401_and_403() {
     let folder = folder();

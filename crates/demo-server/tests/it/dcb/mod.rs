@@ -34,7 +34,8 @@ async fn append(client: &Client, events: Value) {
     assert_eq!(answer.ok()["appendConditionFailed"], false, "{answer:?}");
 }
 
-/// Appends `count` events of type `Counted`, tagged `all`; events with an even number also `even`.
+/// Appends `count` events of type `Counted` with the tag `all`. Events with an even number also
+/// have the tag `even`.
 async fn append_many(client: &Client, count: usize) {
     for start in (0..count).step_by(1000) {
         let events = (start..count.min(start + 1000)).map(|number| {

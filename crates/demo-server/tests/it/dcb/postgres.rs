@@ -44,7 +44,8 @@ async fn events_interface_works_on_postgres() {
     });
     let decide = async || client.post("/dcb/append", &body).await;
     assert_eq!(decide().await.ok()["appendConditionFailed"], true);
-    // Clients that read nothing must hold no connection: there are more of them than connections.
+    // There are more clients than connections. If a client that reads nothing held a connection,
+    // the calls below would wait.
     let large = json!({ "type": "Large", "data": "x".repeat(1_000_000) });
     for _ in 0..10 {
         append(&client, json!([large])).await;

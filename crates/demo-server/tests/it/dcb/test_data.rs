@@ -77,7 +77,7 @@ async fn fields_have_the_names_that_scripts_expect() {
     client.stop().await;
 }
 
-/// Many concurrent requests, before the dataset is generated.
+/// Many concurrent requests arrive before the dataset is generated.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_is_the_dataset_with_1000_courses() {
     let client = Client::start().await;

@@ -12,7 +12,8 @@ use uuid::Uuid;
 use crate::support::rpc::{assert_invalid, assert_refused, call, write};
 use crate::support::{Answer, Client};
 
-/// The line of a message in the stream `a-1` with this global position; its position is one less.
+/// The line of a message in the stream `a-1` with this global position. Its position in the stream
+/// is one less.
 fn line(number: u64) -> String {
     let line = json!({
         "id": Uuid::from_u128(number.into()),
@@ -102,7 +103,7 @@ async fn empty_import_succeeds() {
 #[tokio::test]
 async fn long_import_is_streamed_and_reports_progress() {
     const MESSAGES: u64 = 20_000;
-    // Much less than the size of the body: an import is not held in memory.
+    // The limit is much smaller than the body, because an import is not held in memory.
     let settings = Settings {
         max_body_bytes: 4000,
         ..Settings::in_memory()
@@ -222,7 +223,7 @@ async fn unreadable_body_is_rejected() {
         ),
         (encoded("gzip", line(1).into()).await, "gzip"),
         (encoded("gzip", compressed[..20].to_vec()).await, "gzip"),
-        // Small when compressed, but with a line above the limit.
+        // This body is small when compressed, but has a line above the limit.
         (
             encoded("gzip", gzip(&"x".repeat(2000))).await,
             "more than 1000 bytes",

@@ -70,7 +70,7 @@ async fn subscription_starts_at_its_position() {
     client.stop().await;
 }
 
-/// Messages between the first read and the first hint must not be lost.
+/// Messages that are written between the first read and the first hint must not be lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn subscribers_under_load_get_every_message() {
     const WRITERS: usize = 4;
@@ -112,7 +112,7 @@ async fn subscribers_under_load_get_every_message() {
 async fn slow_subscriber_gets_every_poke() {
     const MESSAGES: usize = 20_000;
     let client = Client::start().await;
-    // More than the sockets buffer: each poke has over a kilobyte.
+    // The pokes, each over a kilobyte, are more than the sockets can buffer.
     let stream = format!("a-{}", "x".repeat(1000));
     let mut events = Events::subscribe(&client, &format!("stream={stream}")).await;
     let time = "2026-01-15T10:30:00Z";

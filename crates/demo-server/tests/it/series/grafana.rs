@@ -74,7 +74,8 @@ async fn grafana_data_source_can_be_added_browsed_and_drawn() {
     let drawn = &drawn["data"]["result"][0];
     assert_eq!(drawn["metric"], json!({"job": "web"}));
     assert_eq!(drawn["values"].as_array().map(Vec::len), Some(5));
-    // 90 in 45 of 60 seconds. Prometheus' arithmetic misses 2 by the same last digit.
+    // The counter grows by 90 in 45 s, and the range is 60 s long. Prometheus computes in this
+    // order and has the same rounding error.
     let rate = (90.0 * (60.0 / 45.0 / 60.0)).to_string();
     assert_eq!(drawn["values"][0], json!([1_700_000_060, rate]));
     client.stop().await;

@@ -55,7 +55,8 @@ impl Client {
         Self::with_token(settings, "").await
     }
 
-    /// With a token for the OpenAPI document, if the settings require one.
+    /// Starts a server with these settings. The client uses the token for the OpenAPI document, if
+    /// the settings require one.
     pub(crate) async fn with_token(settings: Settings, token: &str) -> Self {
         let server = Server::start(settings).await.expect("the server starts");
         let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client};
 
-/// Calls a method. An empty token sends none.
+/// Calls a method. If `token` is empty, the request has no token.
 pub(crate) async fn rpc(client: &Client, token: &str, call: Value) -> Answer {
     let mut request = client.request(Method::POST, "/rpc");
     if !token.is_empty() {

@@ -30,7 +30,7 @@ struct Sent {
     answer: Result<Vec<Written>, Error>,
 }
 
-/// Callers that write until they are stopped, each to a private stream and to a shared one.
+/// Callers that write until they are stopped. Each writes to a private stream and to a shared one.
 struct Load {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
@@ -140,7 +140,7 @@ async fn check(store: &PostgresStore, sent: &[Sent]) {
             Err(Error::OutcomeUnknown { .. }) => {
                 assert!(found.is_empty() || found.len() == messages.len(), "torn");
             }
-            Err(error) => assert!(found.is_empty(), "answered {error}, and stored"),
+            Err(error) => assert!(found.is_empty(), "answered {error}, but stored"),
         }
     }
 }
@@ -220,7 +220,8 @@ async fn health_survives_lost_connection() {
     store.close().await;
 }
 
-/// A call that the store does not resend fails once, not once for each lost connection.
+/// After one connection is found lost, the store discards all idle ones. So a call that the store
+/// does not resend fails once, not once for each lost connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_lost_connection_discards_the_others() {
     let (database, store) = fresh_store().await;
@@ -253,7 +254,7 @@ enum Faults {
     None,
     /// Cuts off a connection that sends this text.
     CutAt(&'static str),
-    /// The same, and refuses all connections from then on.
+    /// Cuts off a connection that sends this text, and refuses all later connections.
     DownAt(&'static str),
     Down,
 }

@@ -1,5 +1,5 @@
-//! Readers that page by global position miss no message, with any writers and any overlap of
-//! transactions.
+//! Readers that page by global position miss no message, however the transactions of writers
+//! overlap.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,13 +140,14 @@ async fn waiting_locks(database: &Database) -> i64 {
     .await
 }
 
-/// A client locks two categories in the opposite order of the store.
+/// A client and the store lock the same two categories in opposite order.
 #[tokio::test]
 async fn deadlocked_write_is_retried() {
     let database = fresh_database().await;
     let mut sql = Sql::connect(database.url()).await;
-    // A session looks for a deadlock once, after this time. So the store is aborted, not the client.
-    // The store's time must be enough for the client to wait too.
+    // The session that looks for a deadlock first is aborted. It should be the store's session, so
+    // the client looks only after a minute. The store waits long enough before it looks that the
+    // client waits by then too.
     sql.run("SET deadlock_timeout = '1min'").await;
     sql.run(
         "DO $$ BEGIN
@@ -157,7 +158,7 @@ async fn deadlocked_write_is_retried() {
     let mut config = Config::new(database.url());
     config.write_timeout = Duration::from_secs(60);
     let store = connect(config).await;
-    // In the order of their lock keys.
+    // The store locks categories in the order of their keys.
     let mut names = ["left", "right"];
     names.sort_by_key(|name| message_store::hash_64(name));
     let [first, second] = names;
@@ -182,8 +183,8 @@ async fn deadlocked_write_is_retried() {
     store.close().await;
 }
 
-/// Pages a category, or all messages if the name is empty, until `stop` is set, and then to the
-/// end.
+/// Reads a category page by page, or all messages if the name is empty. After `stop` is set, reads
+/// to the end and returns.
 async fn page(store: PostgresStore, name: &'static str, stop: Arc<AtomicBool>) -> Vec<u64> {
     let mut seen = Vec::new();
     let mut next = GlobalPosition::START;
@@ -237,7 +238,7 @@ async fn readers_miss_no_message_of_concurrent_writers() {
         .into_iter()
         .map(|name| tokio::spawn(page(store.clone(), name, Arc::clone(&stop))))
         .collect();
-    // Open during the whole test, without a message.
+    // This transaction stays open during the whole test and writes no message.
     let mut foreign = Sql::connect(database.url()).await;
     foreign
         .run("CREATE TABLE other (id int); BEGIN; INSERT INTO other VALUES (1)")

@@ -12,7 +12,8 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{category, connect, fresh_store, message, stream_name, wait_until};
 
-/// The number of messages: a million in a thorough run. No limit below depends on it.
+/// The number of messages: 100,000, or a million in a thorough run. The limits below are the same
+/// for both.
 fn message_count() -> i64 {
     match std::env::var_os("REGISTRAR_EFFORT") {
         Some(_) => 1_000_000,
@@ -20,13 +21,14 @@ fn message_count() -> i64 {
     }
 }
 
-/// The position after this share of all messages, in percent.
+/// The position of the message behind this percentage of all messages.
 fn position_at(percent: i64) -> u64 {
     (message_count() / 100 * percent).unsigned_abs()
 }
 
 const LIMIT: u64 = 10;
-/// Calls are repeated beyond the first executions, which get custom plans.
+/// More repetitions than the first executions of a statement, for which PostgreSQL makes custom
+/// plans.
 const REPEATS: i64 = 8;
 
 /// The table. Only one test at a time uses it, because the counters are shared.
@@ -121,7 +123,7 @@ async fn check(what: &str, most_rows: i64, work: impl AsyncFn(&PostgresStore)) {
 
 /// The row and the index entry of a message.
 const PER_MESSAGE: i64 = 2;
-/// A page of messages, plus the share of the cost of connecting.
+/// The rows of a page of messages, plus a share of the rows that connecting reads.
 const FEW: i64 = LIMIT as i64 * PER_MESSAGE + 12;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +160,7 @@ async fn filtered_read_cost_is_bounded_by_category() {
             .unwrap();
     })
     .await;
-    // Up to 1,000 messages of the category, each read in the index.
+    // The read may pass over up to 1,000 messages of the category, but only in the index.
     check("correlation", 2200, async |store| {
         let read = CategoryRead::new()
             .batch_size(LIMIT)

@@ -19,8 +19,8 @@ use crate::support::postgres::{
     whole_stream,
 };
 
-/// A server that does not sync to disk. Its commits are synchronous, because `wait_for` compares
-/// positions of the written log, and an asynchronous commit writes the log later.
+/// A server that does not sync to disk. Its commits are synchronous all the same: an asynchronous
+/// commit writes the log later, and `wait_for` compares positions of the written log.
 async fn primary() -> LocalPostgres {
     separate_server(Options {
         durability: Durability::Relaxed,

@@ -275,7 +275,7 @@ async fn stats_count_both_write_queues() {
     assert!(matches!(store.head().await, Err(Error::Closed)));
 }
 
-/// Longer than any clock, and than the server supports.
+/// `Duration::MAX` is longer than a clock can count, and longer than the server supports.
 #[tokio::test(flavor = "multi_thread")]
 async fn maximum_timeout_is_accepted() {
     let (database, _) = fresh_store().await;

@@ -57,7 +57,7 @@ async fn task_waiting_for_lock_does_not_block_thread() {
     written.unwrap();
 }
 
-/// Longer than any clock, and than SQLite supports.
+/// `Duration::MAX` is longer than a clock can count, and longer than SQLite supports.
 #[tokio::test]
 async fn maximum_timeout_is_accepted() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::support::sqlite::{all, lines, messages, open, start_worker, stream_na
 const WRITERS: u64 = 4;
 const ROUNDS: usize = 3;
 
-/// Writes batches of two until it is killed, and prints each acknowledged batch.
+/// Writes batches of two messages until it is killed, and prints each acknowledged batch.
 #[test]
 fn writer_worker() {
     let Some(path) = worker_file() else { return };

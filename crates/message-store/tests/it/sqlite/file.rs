@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use message_store::conformance::Json;
 use message_store::sqlite::{Config, SqliteStore};
 
-/// A new folder for each store. The next run clears them all, because a store of the suite may
-/// outlive its test.
+/// A new folder for each store. A store of the suite may outlive its test, so the folders are
+/// deleted by the next run.
 fn fresh_folder() -> PathBuf {
     static CLEAR: Once = Once::new();
     static NEXT: AtomicU32 = AtomicU32::new(0);

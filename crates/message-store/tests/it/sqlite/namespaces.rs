@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 use crate::namespaces;
 use crate::support::sqlite::{effort, message, stream_name};
 
-/// Names that differ only in punctuation or case, or that lead outside the folder if they are
-/// joined to a path unchecked.
+/// Some of these names differ only in punctuation or case. Others lead out of the folder if they
+/// are joined to its path unchecked.
 const ODD: [&str; 14] = [
     "a",
     "A",
@@ -115,7 +115,7 @@ async fn one_of_concurrent_creators_succeeds() {
     for round in 0..5 {
         let mut creators = JoinSet::new();
         for _ in 0..4 {
-            // As in separate processes: only the folder is shared.
+            // The callers share only the folder, like separate processes.
             let namespaces = in_folder(folder.path());
             let name = namespace(&format!("n{round}"));
             creators.spawn(async move { namespaces.create(&name, Some("{}")).await });

@@ -12,7 +12,7 @@ async fn empty() -> SqliteStore {
     SqliteStore::open(Config::memory()).await.unwrap()
 }
 
-/// A store with more than one page, and with JSON that any change would show.
+/// A store with more than one page of messages. Rewriting their JSON in any way would change it.
 async fn filled() -> SqliteStore {
     let store = empty().await;
     for stream in ["a-1", "b-1", "ä-'\"\\"] {

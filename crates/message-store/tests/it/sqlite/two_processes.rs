@@ -9,7 +9,8 @@ use crate::support::sqlite::{all, message, open, start_worker, stream_name, work
 
 const WRITES: u64 = 150;
 
-/// Increments a counter, writing on the version that it has read.
+/// Writes to a stream, each time expecting the version that it has just read, and tries again after
+/// a conflict.
 #[test]
 fn counter_worker() {
     let Some(path) = worker_file() else { return };
@@ -29,7 +30,7 @@ fn counter_worker() {
     }
 }
 
-/// Pages the file until it has `wanted` messages. Fails if a writer has failed.
+/// Reads the file page by page until it has found `wanted` messages. Fails if a writer has failed.
 fn page(path: &Path, wanted: u64, writers: &mut [Child]) -> Vec<RecordedMessage> {
     let store = open(path);
     let (mut seen, mut next) = (Vec::new(), GlobalPosition::START);

@@ -1,4 +1,4 @@
-//! Helpers of all tests; those of one backend are in its module.
+//! Helpers of all tests. Helpers for one backend are in the backend's module.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
@@ -62,7 +62,7 @@ pub(crate) async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) 
     }
 }
 
-/// The repetitions of a test: `default`, or under `REGISTRAR_EFFORT` that many percent of
+/// The repetitions of a test: `default`, or if `REGISTRAR_EFFORT` is set, that percentage of
 /// `thorough`.
 pub(crate) fn effort(default: usize, thorough: usize) -> usize {
     match std::env::var("REGISTRAR_EFFORT") {

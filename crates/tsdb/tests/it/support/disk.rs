@@ -29,7 +29,7 @@ struct State {
     holds_renames: bool,
     renames: usize,
     syncs: usize,
-    /// The states of the disk before each change, if they are recorded.
+    /// The state of the disk before each change, if states are recorded.
     history: Option<Vec<State>>,
 }
 
@@ -43,7 +43,7 @@ struct Content {
 pub(crate) enum Survivors {
     None,
     All,
-    /// Bytes up to a random length, with random pages zeroed, by this seed.
+    /// A prefix of random length in which random pages are zero. The number is the seed.
     Some(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Helpers of all tests; those of one area are in its module.
+//! Helpers of all tests. Helpers for one area are in the area's module.
 
 pub(crate) mod disk;
 pub(crate) mod load;

@@ -3,9 +3,9 @@
 use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value};
 use tsdb::{Db, DbOptions, Labels, STALE_MARKER, Sample};
 
-/// A database with these series, each `name{label="value"} values`, a value every `step` seconds
-/// from 0. A value is a number, `_` for none, `stale`, or `a+bxn`: `a` and n more, each greater by
-/// `b`.
+/// A database with these series. A series is written `name{label="value"} values`, with one value
+/// every `step` seconds from 0. A value is a number, `_` for no value, or `stale`. `a+bxn` stands
+/// for n + 1 values: `a`, then n more, each greater by `b` than the one before.
 pub(crate) fn load(step: i64, series: &[&str]) -> Db {
     let db = Db::new(DbOptions::default());
     for series in series {

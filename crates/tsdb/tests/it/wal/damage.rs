@@ -4,7 +4,8 @@ use tsdb::{Durability, Error, Sample};
 
 use crate::support::{Disk, Dump, Load, dump, labels, open, options, segments, stride};
 
-/// Has no factor in common with 8, so that every bit of a byte is flipped somewhere.
+/// The distance between flipped bits. It has no factor in common with 8, so that every bit of a
+/// byte is flipped somewhere.
 const BIT_STRIDE: usize = 5;
 
 /// A log of one segment with every kind of entry, and the state after each write.
@@ -83,7 +84,8 @@ fn flipped_bit_in_closed_log_is_detected() -> Result<(), Error> {
     Ok(())
 }
 
-/// After a crash, a flipped bit may only cost the last frame. The frames before it were durable.
+/// After a crash, a flipped bit may look like a torn end and cost the last frame. The frames before
+/// it were durable, so damage to them must be reported.
 #[test]
 fn flipped_bit_in_open_log_is_corrupt_or_torn_end() -> Result<(), Error> {
     let (disk, name, states) = written(false)?;

@@ -99,8 +99,8 @@ fn failed_close_can_be_repeated() -> Result<(), Error> {
     Ok(())
 }
 
-/// A second *closed* entry would be a frame after the last one. The database once did not open any
-/// more.
+/// The repeated close must not write a second *closed* entry: nothing may follow the first one. The
+/// database once failed to open because of it.
 #[test]
 fn close_that_fails_at_last_frame_can_be_repeated() -> Result<(), Error> {
     for mode in [
@@ -128,7 +128,8 @@ fn close_that_fails_at_last_frame_can_be_repeated() -> Result<(), Error> {
     Ok(())
 }
 
-/// The whole segment must be written again if it was never synced, not only the last write.
+/// If a segment was never synced, a failed sync may have lost all of it. So the whole segment must
+/// be written again, not only the last write.
 #[test]
 fn failed_sync_of_unsynced_log_loses_nothing() -> Result<(), Error> {
     for by_snapshot in [false, true] {
@@ -137,7 +138,7 @@ fn failed_sync_of_unsynced_log_loses_nothing() -> Result<(), Error> {
         let db = open(&disk, &options)?;
         let mut series = db.series(&labels(1))?;
         let mut time = 0;
-        // Until the buffer is full, so that the log is written before its interval ends.
+        // Fill the buffer, so that the log is written before its interval ends.
         while disk.bytes("log-0000000000000001").len() == 32 {
             let sample = |time| Sample::new(time, (time as f64).sqrt());
             series.append_batch(&(time..time + 1_000).map(sample).collect::<Vec<_>>())?;

@@ -69,7 +69,7 @@ fn periodic_mode_syncs_in_background() -> Result<(), Error> {
     }
 }
 
-/// Without a sync, a crash leaves the writes up to some point in their order.
+/// Without a sync, a crash keeps the writes up to some point, in their order, and none after it.
 #[test]
 fn unsynced_mode_keeps_prefix() -> Result<(), Error> {
     let disk = Disk::new();

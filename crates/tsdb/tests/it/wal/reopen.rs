@@ -134,8 +134,8 @@ fn reopening_with_narrower_options_keeps_samples() -> Result<(), Error> {
     Ok(())
 }
 
-/// The log records the end of such a series, not the deletion of its samples. The samples were once
-/// counted until the next restart.
+/// If retention removes a whole series, the log records the series' end, not the deletion of its
+/// samples. After a reopen, the samples once counted towards the size until the next restart.
 #[test]
 fn series_removed_by_retention_leaves_no_bytes() -> Result<(), Error> {
     let disk = Disk::new();

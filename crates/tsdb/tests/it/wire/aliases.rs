@@ -1,5 +1,6 @@
 //! A sender of remote write encodes the labels of a series in the same bytes every time. The
-//! database finds the series by these bytes, its alias, and results must not depend on that.
+//! database remembers these bytes as the alias of the series, to find it faster. Results must not
+//! depend on aliases.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -131,7 +132,7 @@ fn ended_series_begins_again_under_its_alias() {
     written(&db, &host_request("a", 1, 1.0));
     written(&db, &host_request("a", 2, 1.0));
     db.delete(&host_a, i64::MIN, i64::MAX).expect("deleted");
-    // These take all free slots.
+    // These series take all free slots.
     for host in 0..200 {
         written(&db, &host_request(&format!("b{host}"), 1, 0.0));
     }

@@ -22,7 +22,7 @@ fn append(db: &Db, host: &str, timestamp_ms: i64, value: f64) {
         .expect("accepted");
 }
 
-/// Reads the pieces into a buffer with capacity for one, which must not grow.
+/// Reads the pieces into a buffer with capacity for one piece. The buffer must not grow.
 fn read(mut pieces: Pieces) -> Vec<String> {
     let mut all = Vec::new();
     let mut more = true;

@@ -29,7 +29,8 @@ fn answer(body: &str) -> (u16, String) {
     (status, body.into_owned())
 }
 
-/// The writer overwrites the time and the value of the point before in place.
+/// The answer is written in place: each point overwrites the time and the value of the point before
+/// it.
 #[test]
 fn points_keep_their_own_time_and_value() {
     let points = [

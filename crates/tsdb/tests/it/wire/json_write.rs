@@ -53,7 +53,7 @@ fn last_of_repeated_fields_counts() {
     assert_eq!(contents(&db), ["a 1:1 2:2", "a{x=\"1\"} 1:1"]);
 }
 
-/// Only the numbers are parsed of a point with the same form as the one before.
+/// If a point has the same form as the one before, only its numbers are parsed.
 #[test]
 fn points_in_equal_and_different_forms_are_read() {
     let db = db();
@@ -271,7 +271,8 @@ fn nesting_is_bounded() {
     assert_eq!(answer(&"{\"a\":".repeat(1_000_000)).0, 400);
 }
 
-/// An error takes a hundred times the bytes of a malformed element.
+/// An error takes a hundred times the size of the malformed element, so the list of errors is
+/// limited.
 #[test]
 fn only_first_errors_are_listed() {
     let count = Ingested::MAX_ERRORS + 5;

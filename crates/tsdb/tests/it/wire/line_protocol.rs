@@ -59,8 +59,8 @@ fn string_field_is_fault_and_may_contain_separators() {
     assert_eq!(contents(&db), ["a_v 5:1", "b_v 1000:2", "d_v 1000:3"]);
 }
 
-/// Each of these lines closes a string and opens another. Searching for the end of the last one
-/// from every line would take some hundred thousand million steps.
+/// Each of these lines closes the string of the line before and opens another. If every line
+/// searched for the end of the last string, it would take some hundred thousand million steps.
 #[test]
 fn unclosed_string_is_scanned_once() {
     let lines = 500_000;
@@ -72,7 +72,8 @@ fn unclosed_string_is_scanned_once() {
     assert_eq!(contents(&db), ["good_v 1000:1"]);
 }
 
-/// Each field repeats the tags of its line, so the labels of a short body can exceed any memory.
+/// Each field becomes a series with all tags of its line. So the labels of a short body could fill
+/// all memory.
 #[test]
 fn fields_beyond_line_label_limit_are_refused() {
     let tag = "t".repeat(4_000);

@@ -14,7 +14,7 @@ use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on, private_server, server};
 use crate::support::wait::wait_until;
 
-/// One of the two stores times out before the server is back.
+/// One of the two stores has so short a timeout that its appends fail before the server is back.
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_appends_survive_a_killed_server() {
     let server = private_server(Durability::Durable, &[]).await;

@@ -58,8 +58,8 @@ async fn silent_writer_connection_is_replaced() {
     store.close().await;
 }
 
-/// The store must terminate the session of a lost connection. The connection that it uses for this
-/// breaks too.
+/// To end the session of a lost connection, the store uses a second connection. That one breaks
+/// too.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_resume_after_a_second_broken_connection() {
     for cut in [Cut::BeforeRequest, Cut::Silence] {

@@ -8,11 +8,11 @@ use dcb_core::{Append, AppendCondition, Error, EventStore as _, Position, Query,
 use super::large_log::{COLD, COLD_AND_HOT, Cost, HOT, LargeLog, TYPE, event_count};
 use crate::support::events::{at, tagged};
 
-/// The number of appends per case. The first run while the writer still reads the head; the others are
-/// optimistic.
+/// The number of appends per case. At first the writer reads the head. After some appends without
+/// contention it becomes optimistic, so both statements are measured.
 const REPEATS: i64 = 60;
 
-/// The cost per append that a case may have beyond twice the cost of a similar condition on a cold tag.
+/// A case may cost twice the cost of a similar condition on a cold tag, plus this per append.
 const SLACK: Cost = Cost {
     rows: 48,
     blocks: 64,
@@ -73,8 +73,8 @@ fn has_types(case: &Case) -> bool {
     case.query.items().iter().all(has_type)
 }
 
-/// A similar condition on a cold tag: also with or without a type, and also with or without a
-/// conflict.
+/// A similar condition on a cold tag. It has a type if the case has one, and it conflicts if the
+/// case conflicts.
 fn cold_like(case: &Case) -> Case {
     let types: &[&str] = if has_types(case) { &[TYPE] } else { &[] };
     let after = if case.conflicts {
@@ -255,7 +255,7 @@ async fn every_condition_costs_about_as_much_as_a_cold_tag() {
     assert!(excessive_cases.is_empty(), "{excessive_cases:#?}");
 }
 
-/// A plan that scans a table would read all rows of the log.
+/// A scan of a table would read all rows of the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn lone_append_reads_few_rows() {
     let log = LargeLog::get().await;

@@ -14,7 +14,7 @@ use crate::support::wait::wait_until;
 const START: usize = 300;
 const EVENTS: i64 = 20_000;
 const REPEATS: i64 = 5;
-/// Far fewer than a scan of the log would read.
+/// The rows that a round may read. A scan of the log would read far more.
 const ROWS_PER_ROUND: i64 = 1000;
 
 fn boundaries() -> Vec<Query> {
@@ -98,7 +98,7 @@ async fn plans_cached_on_an_empty_log_stay_cheap_after_growth() {
     sql.close().await;
 }
 
-/// The same for an uncontended writer, which does not read the head.
+/// The same for an uncontended writer, which uses another statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_of_an_uncontended_writer_stays_cheap_after_growth() {
     /// More appends than a writer needs to count as uncontended.

@@ -9,14 +9,16 @@ use crate::support::events::at;
 /// The limit of each read.
 const LIMIT: u64 = 10;
 
-/// The rows that a read may visit per returned event: events of three types, with the row and its
-/// index entries in both tables, and the head.
+/// The rows and index entries that a read may visit per returned event. For each event of the right
+/// type it may find two of other types. Each of the three costs its row and its entries in both
+/// tables. The rest is for the head.
 const ROWS_PER_EVENT: i64 = 14;
 
 /// The rows that a read may visit to find the rarer of two tags: up to 256 rows and entries of each.
 const ROWS_TO_CHOOSE: i64 = 1100;
 
-/// Enough repetitions to get past the first executions, which have custom plans.
+/// More repetitions than the first executions of a statement, for which PostgreSQL makes custom
+/// plans.
 const REPEATS: i64 = 10;
 
 const PAIR: &str = "hot and cold";

@@ -304,8 +304,9 @@ async fn emptied_log_is_detected() {
     assert_eq!(first, Position::FIRST);
 }
 
-/// Appends links of a chain. The condition of each link is that the last known link is still the last
-/// one. The data of each link is the position of that link. Returns the number of appended links.
+/// Appends links to a chain. A link is appended only if no other caller has appended one since the
+/// last link that this caller knows. Its data is the position of that last link. Returns the number
+/// of appended links.
 async fn links(
     store: PostgresStore,
     pause: Option<Duration>,

@@ -1,5 +1,5 @@
-//! Conditions about recent events. While the last event of the log is its own, a writer answers them
-//! from its memory of recent appends.
+//! Conditions about recent events. As long as no other writer appends, a writer answers them from
+//! its memory of its own recent appends.
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _};

@@ -1,6 +1,7 @@
-//! Reads of a range that grew long after the store last saw the head.
+//! Reads of a range that is longer than the store knows.
 //!
-//! A store uses different statements for short and long ranges, and chooses by the last head it saw.
+//! A store uses different statements for short and long ranges. It chooses by the last head that it
+//! saw, but other stores may have appended many events since.
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Event, EventStore as _, Query, ReadOptions, SequencedEvent};
@@ -68,7 +69,7 @@ async fn read_after_growth(read: impl AsyncFn(&PostgresStore, &Query, &[Sequence
     let log = fresh_log().await;
     let writer = connect(&log).await;
     writer.append(seats(10)).await.unwrap();
-    // One store per query, because the first answer tells a store the new head.
+    // One store per query, because an answer tells the store the new head.
     let mut readers = Vec::new();
     for query in queries() {
         let reader = connect(&log).await;

@@ -26,7 +26,7 @@ async fn wait_for_a_listener(sql: &mut Sql, schema: &str) {
     .await;
 }
 
-/// Polling is practically off, so only notifications can deliver the events in time.
+/// The store polls so rarely that only notifications can deliver the events in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn notification_delivers_events_of_another_process() {
     let database = server().await.create_database("heard").await.unwrap();

@@ -81,7 +81,8 @@ async fn subscription_across_killed_servers_misses_no_event() {
     let (writer, reader) = (connect(&log).await, connect(&log).await);
     let subscribers = [Query::all(), tag("a")].map(|query| {
         let (writer, reader) = (writer.clone(), reader.clone());
-        // One uses the store that appends, the other learns of appends only from the server.
+        // One subscriber uses the store that appends. The other learns of appends only from the
+        // server.
         let subscribers = [writer, reader].map(|store| {
             let query = query.clone();
             tokio::spawn(async move { until_last(&store, query).await })
@@ -170,7 +171,7 @@ async fn stopped_server_shows_as_an_outage() {
     store.close().await;
 }
 
-/// For example after a failover to a server that lacks the last events.
+/// A log can become shorter, for example by a failover to a server that lacks the last events.
 #[tokio::test(flavor = "multi_thread")]
 async fn shortened_log_ends_the_subscription() {
     let database = server().await.create_database("shortened").await.unwrap();

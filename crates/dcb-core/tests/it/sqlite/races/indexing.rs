@@ -1,4 +1,4 @@
-//! Tag keys in the memory of several stores, while the keys move into the file's index.
+//! Several stores keep tag keys in memory while the keys move into the file's index.
 //!
 //! The stores share only the file. Each has its own memory, like stores in separate processes.
 
@@ -156,8 +156,8 @@ fn failed_batch_leaves_no_keys() {
     }
 }
 
-/// Someone restores an older copy of the file while a store has it open and moves keys. Other events
-/// take the positions of the events whose keys were about to move.
+/// An older copy of the file is restored while a store has it open and moves keys. Then other
+/// events take the positions of events whose keys were about to move.
 #[test]
 fn shortened_log_is_read_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,8 @@ use crate::support::events::{at, event, positions, read, tag, unless};
 use crate::support::sqlite::files::foreign;
 use crate::support::sqlite::{connect, fresh_log};
 
-/// After a collision, the index lists an event under the key of a tag that it does not have.
+/// If the keys of two tags collide, the index lists an event under the key of a tag that it does
+/// not have.
 #[tokio::test(flavor = "multi_thread")]
 async fn key_collision_does_not_match_another_tag() {
     let mut log = fresh_log().await;

@@ -21,7 +21,7 @@ pub(crate) enum Cut {
 
 /// The requests whose connections break.
 struct Plan {
-    /// Only requests with this text break.
+    /// If set, only requests that contain this text break.
     text: &'static str,
     cut: Cut,
     /// The number of requests that are still to break.

@@ -1,4 +1,4 @@
-//! A session of the test's own, to act as another user of the database or to inspect it.
+//! A session with which a test acts as another user of the database, or inspects it.
 
 use dcb_core::postgres::Config;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
