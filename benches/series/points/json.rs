@@ -29,7 +29,7 @@ pub(crate) fn batch(points: usize, first_ms: i64) -> String {
     for index in 0..points as i64 {
         let comma = if index == 0 { "" } else { "," };
         let (at, value) = (first_ms + index, 45.5 + (index % 100) as f64 / 10.0);
-        // Writing to a String cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(
             body,
             r#"{comma}{{"metric":"cpu_usage","timestamp":{at},"value":{value}}}"#

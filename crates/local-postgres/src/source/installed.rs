@@ -9,8 +9,8 @@ use std::{
 use super::Found;
 use crate::{Missing, Options, Source, process::postmaster::Postmaster};
 
-/// Packages install each version into its own folder. Each entry is the folder above, and the text
-/// before the version in a folder's name.
+/// Packages install each version into its own folder. An entry has the parent of these folders, and
+/// the prefix of their names, which the version follows.
 const VERSIONED: [(&str, &str); 4] = [
     ("/usr/lib/postgresql", ""),
     ("/usr", "pgsql-"),
@@ -34,8 +34,8 @@ async fn start_from(binaries: &Path, options: &Options) -> Result<Postmaster, St
     started.map_err(|reason| format!("{}: {reason}", binaries.display()))
 }
 
-/// The binaries in `PG_BIN_DIR` if it is set, or else the newest version in the usual folders, or
-/// else those on `PATH`.
+/// The folder with the binaries: `PG_BIN_DIR` if it is set, otherwise the newest version in the
+/// usual folders, otherwise a folder on `PATH`.
 fn find() -> Result<PathBuf, String> {
     if let Some(folder) = env::var_os("PG_BIN_DIR").filter(|value| !value.is_empty()) {
         let folder = PathBuf::from(folder);

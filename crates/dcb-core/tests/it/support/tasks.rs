@@ -19,8 +19,8 @@ pub(crate) enum Task {
     /// In each round, tries to append an event for one side, under the condition that no side has
     /// an event in this round.
     Contend { rounds: usize, sides: u64 },
-    /// In each round, books seats in a left and a right room until the seats that the rooms share
-    /// are taken.
+    /// In each round, books one seat in the left or the right room, unless all seats are taken. The
+    /// two rooms share the seats of a round.
     Book { rounds: usize, seats: u64 },
     /// In each round, appends one to three events with the caller's own tag or the shared tag.
     Append { rounds: u64 },

@@ -1,6 +1,6 @@
-//! Runs a container on a thread that has its own runtime. Dropping a [`Container`] removes the
-//! container with the engine's client, and the client works only on the runtime that opened its
-//! connections. The caller's runtime may have ended by then.
+//! Runs a container on a thread that has its own runtime. The client of the engine works only on
+//! the runtime that opened its connections. When a [`Container`] is dropped, the client must still
+//! remove the container, but the caller's runtime may have ended.
 
 use std::{
     env,

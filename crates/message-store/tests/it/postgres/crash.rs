@@ -164,7 +164,8 @@ async fn acknowledged_writes_survive_server_kill() {
     load.wait_for(10).await;
     let sent = load.stop().await;
     check(&store, &sent).await;
-    // Writing a batch of unknown outcome again settles it.
+    // The outcome of some batches is unknown. Writing such a batch again stores it or finds it
+    // stored.
     for Sent {
         stream: name,
         messages,

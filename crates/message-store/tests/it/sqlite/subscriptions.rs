@@ -17,7 +17,7 @@ async fn next(subscription: &mut Subscription<SqliteStore>) -> RecordedMessage {
     next.expect("a message comes").unwrap()
 }
 
-/// Options that practically never poll, so that messages only arrive by notification.
+/// Options with so long a polling interval that messages arrive only by notification.
 fn without_polling() -> SubscribeOptions {
     let mut options = SubscribeOptions::default();
     options.poll_interval = Duration::from_secs(3600);

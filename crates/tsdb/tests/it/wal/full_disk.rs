@@ -23,7 +23,8 @@ fn full_disk_refuses_writes_until_space_returns() -> Result<(), Error> {
         db.sync()?;
         disk.set_space(Some(10));
 
-        // The current write is applied. Only commit mode waits for the disk and fails.
+        // The write is applied in memory. Only commit mode waits for the disk, and so returns an
+        // error.
         match append(1) {
             Ok(()) => assert_ne!(mode, Durability::Commit),
             Err(Error::NotDurable(failure)) => {

@@ -171,7 +171,8 @@ fn aliases_are_per_database_and_lost_on_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let open = || Db::open(folder.path(), OpenOptions::default()).expect("opened");
     let (first, second) = (db(), open());
-    // In reverse order, so that the series have other slots than in the first database.
+    // The second database gets the series in reverse order, so that they have other slots than in
+    // the first.
     let hosts: Vec<String> = (0..300).map(|host| host.to_string()).collect();
     for host in &hosts {
         written(&first, &host_request(host, 1, 1.0));
@@ -266,7 +267,7 @@ fn random_aliases_and_deletions_match_single_writes() {
         let body = snap::raw::Encoder::new().compress_vec(&body);
         let ingested = write(&named, &body.expect("compressed")).expect("a request");
         assert_eq!(ingested.refused, 0, "round {round}, seed {SEED}");
-        // Comparing takes longer than writing.
+        // Compare only now and then, because comparing takes longer than writing.
         if !is_thorough() && round % 20 != 19 {
             continue;
         }
