@@ -166,6 +166,7 @@ async fn library<B: Backend>(backend: B, method: Method) -> Result<impl Service,
         let (opened, read) = (Arc::clone(&opened), read.clone());
         move || {
             let (opened, read) = (Arc::clone(&opened), read.clone());
+            // Built here, before the call is timed.
             let new = (StreamName::new(new_stream()), message());
             Direct::new(async move {
                 match method {

@@ -40,7 +40,7 @@ pub(crate) fn content(profile: &Profile) -> Content {
 /// Adds copies of the log's events until it has `$1` events.
 ///
 /// Ids increase with the positions, like the ids that the store makes, so their index grows at its
-/// end.
+/// end. A student is at the main campus if 7 divides the last two digits of the student's number.
 const REPEAT: &str = "
     INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data)
     SELECT c.position, e.recorded_at,
@@ -90,14 +90,15 @@ pub(crate) async fn repeat(url: &str, events: i64) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// The tag of a student in the first copy who is not at the main campus. The few enrollments with
-/// this tag lie between enrollments with the hot tag. The callers get students whose numbers are a
+/// The tag of a student in the first copy, outside the main campus. The few enrollments with this
+/// tag lie between enrollments with the hot tag. The callers get students whose numbers are a
 /// hundred apart. If there are more callers than such students, some callers share one.
 pub(crate) fn cold_tag(content: Content, caller: usize) -> String {
     let students = match content {
         Content::Repeated { dataset, .. } => dataset.size().students,
         _ => 1,
     };
+    // The last two digits are 01, which 7 does not divide.
     let number = 100 * (caller % (students / 100).max(1)) + 1;
     format!("student_id:student-{number}-1")
 }

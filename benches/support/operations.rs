@@ -179,6 +179,7 @@ impl Operation {
                         };
                         floors::fetched(&read_only, read, 1)
                     }
+                    // The published read draws its course at random.
                     Selection::Complex => floors::select_1(&read_only),
                     Selection::Enrollments => {
                         let read = Read::OfType {

@@ -106,6 +106,8 @@ impl Boundary {
 
     /// True if the log holds a forbidden event, so every call is refused.
     fn is_met(self) -> bool {
+        // With `near`, the condition covers only the end of the log, where no event has the hot
+        // tag.
         matches!((self.excluded, self.near), (Excluded::Hot, false))
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn declare(target: &mut Target, sqlite: &Sqlite, postgres: &Postgres)
     for callers in WRITERS {
         for categories in CATEGORIES {
             let row = writers_row(sqlite, callers, categories);
+            // The goals are in writes per second, and a call makes `TURNS` writes.
             let row = match callers {
                 16 => row.goal(Goal::calls_per_second(20_000.0 / TURNS as f64)),
                 _ => row,

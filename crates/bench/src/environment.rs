@@ -46,6 +46,7 @@ impl Environment {
                 "git",
                 &["status", "--porcelain", "--", ":/", ":(top,exclude)reports"],
             )
+            // Without git nothing proves that the tree is unchanged, so it counts as changed.
             .is_none_or(|changes| !changes.is_empty()),
             cpu: cpu.unwrap_or_else(unknown),
             cores: std::thread::available_parallelism().map_or(1, usize::from),

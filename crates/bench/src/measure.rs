@@ -118,6 +118,7 @@ impl<'a> Passes<'a> {
 
     /// Runs outside Criterion's clock, and only for rows that pass its filter.
     fn set_up(&mut self) {
+        // Criterion calls this before every sample, but one set-up serves all samples.
         if self.contest.is_none() {
             let begun = Instant::now();
             let started = Contest::start(self.bench, self.row, self.op);

@@ -93,6 +93,7 @@ impl Facts {
             settings.push((name, show(&mut connection, name).await?));
         }
         connection.close().await?;
+        // Packages append their own version: `15.18 (Debian 15.18-0+deb12u1)`.
         let version = version.split(' ').next().unwrap_or_default().to_owned();
         Ok(Self { version, settings })
     }

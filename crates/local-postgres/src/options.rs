@@ -108,6 +108,7 @@ fn check(name: &str, value: &str) -> Result<(), Error> {
         name: name.to_owned(),
         reason,
     };
+    // The name of an extension's setting has a dot, such as `auto_explain.log_analyze`.
     if name.is_empty()
         || !name
             .chars()

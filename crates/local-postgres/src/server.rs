@@ -39,6 +39,7 @@ impl LocalPostgres {
     /// forced source failed, or why the server that was found did not answer.
     /// [`Error::UnknownSource`] and [`Error::BadSetting`] report mistakes in the options.
     pub async fn start(options: Options) -> Result<Self, Error> {
+        // A mistake in the settings would make every source fail. Report it as what it is.
         options.server_settings()?;
         Self::of(source::find(&options).await?).await
     }

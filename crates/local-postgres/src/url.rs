@@ -35,6 +35,7 @@ pub(crate) fn with_database(url: &str, database: &str) -> String {
 pub(crate) fn without_secrets(url: &str) -> String {
     let base = url.split_once('?').map_or(url, |(base, _)| base);
     let (scheme, rest) = base.split_once("://").unwrap_or(("postgres", base));
+    // The last `@` ends the credentials, because a password may contain one.
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
     format!("{scheme}://{place}")
 }

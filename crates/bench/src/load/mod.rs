@@ -1,5 +1,5 @@
-//! Loads: calls over HTTP or straight to a store, at the times that a schedule sets. They differ
-//! from the ops of an ordinary row, each of which begins when the previous one has ended.
+//! Loads: calls over HTTP or straight to a store, at the times that a schedule sets. An op of an
+//! ordinary row has no such time: it begins when the previous op has ended.
 //!
 //! A [`Schedule`] sets the times of the calls, a [`Service`] makes the callers, and a [`Load`]
 //! combines both into a row. [`HttpService`] sends requests to a server, [`DirectService`] calls a

@@ -55,6 +55,7 @@ impl Callers {
             let gate = Arc::clone(&gate);
             tokio::spawn(async move {
                 gate.ready.add_permits(1);
+                // Giving the permit back would be work within the op, so forget it.
                 gate.go.acquire().await?.forget();
                 let _ending = Ending(&gate);
                 call.as_mut().await

@@ -92,8 +92,9 @@ fn popular_courses_and_the_major_are_preferred() {
         same_field += usize::from(course.category == *major[&enrollment.student_id]);
     }
     // If all courses had the same weight, the average popularity would be 0.51, and one enrollment
-    // in fifteen (333) would be in the student's field. With the weights it is about 0.6, and 1.5 in
-    // 15.5 (484).
+    // in fifteen (333 of 5,000) would be in the student's field. With the weights, the average
+    // popularity is about 0.6, and 1.5 enrollments in 15.5 (484 of 5,000) are in the student's
+    // field.
     assert!(popularity / 5_000.0 > 0.56, "{popularity}");
     assert!((400..600).contains(&same_field), "{same_field}");
 }

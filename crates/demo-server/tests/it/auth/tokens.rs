@@ -32,7 +32,8 @@ async fn message_paths_require_a_token() {
                 .header(header::AUTHORIZATION, format!("Bearer {bad}"));
             assert_refused(&client.send(bad, "[]").await, 401, "AUTH_INVALID_TOKEN");
         }
-        // A wrong token of an existing namespace, and a token of a missing namespace.
+        // The first token has a wrong secret for an existing namespace. The second one names a
+        // missing namespace.
         for other in [token_of("ZGVmYXVsdA", '1'), token_of("bm9uZQ", '0')] {
             let request = client.request(method.clone(), path);
             let request = request.header(header::AUTHORIZATION, format!("Bearer {other}"));
@@ -92,7 +93,7 @@ async fn token_opens_only_its_own_namespace() {
     for (token, data) in [(TOKEN, 0), (&*one, 1), (&*two, 2)] {
         assert_eq!(read(&client, token).await, [json!(data)]);
     }
-    // The name of one namespace with the secret of the other.
+    // This token has the name of one namespace and the secret of the other.
     let (_, secret) = one.rsplit_once('_').expect("the token has a secret");
     let (name, _) = two.rsplit_once('_').expect("the token has a secret");
     let mixed = write(&client, &format!("{name}_{secret}"), json!(3)).await;

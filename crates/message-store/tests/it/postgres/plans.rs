@@ -21,14 +21,14 @@ fn message_count() -> i64 {
     }
 }
 
-/// The position of the message behind this percentage of all messages.
+/// The position that this percentage of all messages precedes.
 fn position_at(percent: i64) -> u64 {
     (message_count() / 100 * percent).unsigned_abs()
 }
 
 const LIMIT: u64 = 10;
-/// More repetitions than the first executions of a statement, for which PostgreSQL makes custom
-/// plans.
+/// PostgreSQL makes custom plans for the first executions of a statement. Later executions use the
+/// generic plan, which the tests are about.
 const REPEATS: i64 = 8;
 
 /// The table. Only one test at a time uses it, because the counters are shared.
@@ -43,7 +43,8 @@ impl LargeTable {
         table.await.lock().await
     }
 
-    /// Message i is in category i % 1,000, and every second message in `hot`.
+    /// Fills the table. Every second message is in the category `hot`, and the others are spread
+    /// over the other categories.
     async fn load() -> Self {
         let (database, store) = fresh_store().await;
         store.close().await;
@@ -97,7 +98,7 @@ const COUNTERS: &str = "\
          + (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))
               FROM pg_stat_user_tables WHERE schemaname = 'message_store')";
 
-/// Checks the cost of a call, without and with statistics of the table.
+/// Checks the cost of a call twice: when the table has no statistics, and when it has them.
 async fn check(what: &str, most_rows: i64, work: impl AsyncFn(&PostgresStore)) {
     let table = LargeTable::get().await;
     let mut sql = Sql::connect(table.database.url()).await;

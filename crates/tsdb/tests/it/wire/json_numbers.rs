@@ -1,4 +1,4 @@
-//! A number is stored as the nearest f64 and answered as its shortest text.
+//! A number is stored as the nearest f64. An answer has the shortest text that parses as this f64.
 
 use proptest::prelude::*;
 use tsdb::wire::json::{query, write};

@@ -17,8 +17,8 @@ const ROWS_PER_EVENT: i64 = 14;
 /// The rows that a read may visit to find the rarer of two tags: up to 256 rows and entries of each.
 const ROWS_TO_CHOOSE: i64 = 1100;
 
-/// More repetitions than the first executions of a statement, for which PostgreSQL makes custom
-/// plans.
+/// PostgreSQL makes custom plans for the first executions of a statement. Later executions use the
+/// generic plan, which the tests are about.
 const REPEATS: i64 = 10;
 
 const PAIR: &str = "hot and cold";

@@ -1,5 +1,5 @@
-//! Conditions about recent events. As long as no other writer appends, a writer answers them from
-//! its memory of its own recent appends.
+//! Conditions about recent events. A writer remembers its recent appends. As long as no other
+//! writer appends, it answers such conditions from this memory.
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Error, EventStore as _};
