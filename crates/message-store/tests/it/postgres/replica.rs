@@ -108,7 +108,8 @@ fn free_port() -> u16 {
 #[tokio::test(flavor = "multi_thread")]
 async fn wait_for_position_makes_it_readable_on_replica() {
     let server = primary().await;
-    // Installed first, because a replica is read-only.
+    // Install the schema on the primary first: a store can't install it on the replica, which is
+    // read-only.
     connect(Config::new(server.url())).await.close().await;
     let replica = Replica::start(server.url()).await;
     let mut config = Config::new(server.url()).replica_url(&replica.url);
@@ -121,7 +122,7 @@ async fn wait_for_position_makes_it_readable_on_replica() {
         .write_message(&name, message(1), ExpectedVersion::Any)
         .await;
     let written = written.unwrap();
-    // The replica is behind, and the store knows it.
+    // The replica lacks the message, and `wait_for` finds that out.
     assert!(whole_stream(&store, "a-1").await.is_empty());
     let behind = store.wait_for(written.global_position).await;
     assert!(
@@ -141,7 +142,8 @@ async fn wait_for_position_makes_it_readable_on_replica() {
     store.wait_for(written.global_position).await.unwrap();
     assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
     assert_eq!(whole_category(&store, "a").await.len(), 1);
-    // A position that no message has: everything committed so far is readable.
+    // If no message has the position yet, `wait_for` waits for everything that was committed so
+    // far.
     for number in 2..20 {
         store
             .write_message(&name, message(number), ExpectedVersion::Any)

@@ -38,7 +38,8 @@ fn range_is_open_on_left() {
     let db = load(60, &["up 0 1 2 3 4 5"]);
     assert_eq!(query_at(&db, 300, "up[2m]"), ["up 240:4 300:5"]);
     assert_eq!(query_at(&db, 299, "up[2m]"), ["up 180:3 240:4"]);
-    // Also at later steps, whose ranges begin at samples that were already read.
+    // The left end is also excluded at later steps, where an earlier step has already read that
+    // sample.
     assert_eq!(
         over(&db, 240, 300, 60, "sum_over_time(up[2m])"),
         ["{} 240:7 300:9"]
