@@ -5,6 +5,7 @@ use crate::support::content::{self, Content};
 use crate::support::log::Log;
 use crate::support::server::Server;
 use bench::BoxError;
+use dcb_core::EventStore as _;
 use dcb_core::sqlite::{Config, SqliteStore};
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ pub(crate) struct Opened<S> {
 }
 
 pub(crate) trait Backend: Clone + Send + Sync + 'static {
-    type Store: MessageStore + Clone;
+    type Store: MessageStore + Clone + 'static;
 
     /// Its name on the published page.
     fn label(&self) -> &'static str;

@@ -1,4 +1,4 @@
-use dcb_core::transfer::append_missing;
+use dcb_core::append_missing;
 use dcb_core::{Error, Event, EventStore};
 
 use crate::DatasetContent;

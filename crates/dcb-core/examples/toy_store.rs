@@ -6,12 +6,13 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dcb_core::{
-    Append, AppendCondition, Appended, Error, Event, EventStore, EventStream, Limits, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Append, AppendCondition, Appended, Error, Event, EventStore, EventStream, Health, Limits,
+    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
 };
 use uuid::Uuid;
 
@@ -20,6 +21,7 @@ use uuid::Uuid;
 struct ToyStore {
     limits: Limits,
     projections: ProjectionLimit,
+    is_closed: AtomicBool,
     log: Mutex<Log>,
 }
 
@@ -31,8 +33,12 @@ struct Log {
 }
 
 impl ToyStore {
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    fn log(&self) -> Result<MutexGuard<'_, Log>, Error> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.is_closed.load(Ordering::Relaxed) {
+            true => Err(Error::Closed),
+            false => Ok(log),
+        }
     }
 }
 
@@ -165,7 +171,7 @@ fn whole_microseconds(time: SystemTime) -> SystemTime {
 impl EventStore for ToyStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         self.limits.check(&append)?;
-        self.log().submit(append)
+        self.log()?.submit(append)
     }
 
     async fn query_stream(
@@ -174,7 +180,7 @@ impl EventStore for ToyStore {
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
         // Hold the lock for the whole read, so that the events and the head are from one snapshot.
-        let log = self.log();
+        let log = self.log()?;
         let mut events = log.events.clone();
         if options.backwards {
             events.reverse();
@@ -188,12 +194,12 @@ impl EventStore for ToyStore {
     }
 
     async fn head(&self) -> Result<Option<Position>, Error> {
-        Ok(self.log().head())
+        Ok(self.log()?.head())
     }
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {
         Ok(self
-            .log()
+            .log()?
             .events
             .iter()
             .filter(|event| query.matches(event))
@@ -201,11 +207,11 @@ impl EventStore for ToyStore {
     }
 
     async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        Ok(self.log().events.iter().any(|event| query.matches(event)))
+        Ok(self.log()?.events.iter().any(|event| query.matches(event)))
     }
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        Ok(self.log().tracked.get(source).copied())
+        Ok(self.log()?.tracked.get(source).copied())
     }
 
     async fn commands(
@@ -213,7 +219,7 @@ impl EventStore for ToyStore {
         after: Option<Position>,
         limit: u64,
     ) -> Result<Vec<RecordedCommand>, Error> {
-        let mut commands = self.log().commands.clone();
+        let mut commands = self.log()?.commands.clone();
         commands.retain(|command| Some(command.position()) > after);
         commands.truncate(limit as usize);
         Ok(commands)
@@ -221,6 +227,19 @@ impl EventStore for ToyStore {
 
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.projections
+    }
+
+    async fn health(&self) -> Result<Health, Error> {
+        let _open = self.log()?;
+        Ok(Health::new("toy", "1", Vec::new(), false))
+    }
+
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+
+    async fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 }
 

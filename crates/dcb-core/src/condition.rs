@@ -10,6 +10,11 @@ use crate::{Error, Position, Query};
 /// `after` may be any position up to the head of the log. The store refuses a position beyond the
 /// head with [`Error::AfterBeyondHead`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct AppendCondition {
     /// The events that the decision depends on.
     pub fail_if_events_match: Query,

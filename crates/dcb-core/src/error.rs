@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::Position;
 
 /// Why a call to a store failed, and what the caller can do next.
+// Sources are in an `Arc`, so that each caller of a failed batch can get a copy of its error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -68,7 +69,6 @@ pub enum Error {
         /// The projection.
         name: String,
         /// The handler's error.
-        // An `Arc` keeps the error `Clone`, so that each caller of a failed batch can get a copy.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The store is already running the maximum number of projections; nothing was read. Try again
@@ -106,12 +106,18 @@ pub enum Error {
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
+    /// The program was compiled without the backend that the URL names. Turn the feature on.
+    #[error("this program was compiled without the feature {feature}")]
+    FeatureDisabled {
+        /// The feature of this crate.
+        feature: &'static str,
+    },
     /// The database can't be reached. If the call was an append, nothing was written. Try again
     /// later.
-    #[error("the database can't be reached: {reason}")]
+    #[error("the database can't be reached: {source}")]
     Unavailable {
-        /// The driver's message.
-        reason: Arc<str>,
+        /// The driver's error.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// Tables or functions in the database were changed after installation. Undo the change, or
     /// reinstall the schema.
@@ -133,15 +139,15 @@ pub enum Error {
         supported: i32,
     },
     /// The data of an event is not JSON of the expected shape.
-    #[error("the data is not the expected JSON: {reason}")]
+    #[error("the data is not the expected JSON: {source}")]
     Json {
-        /// The message from serde.
-        reason: Arc<str>,
+        /// The error of `serde_json`.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The data of a stored event does not have the shape of its version. Extend the upcast of that
     /// version to accept the event.
     #[error(
-        "the event at position {position} ({event_type} version {version}) can't be upcast: {reason}"
+        "the event at position {position} ({event_type} version {version}) can't be upcast: {source}"
     )]
     Upcast {
         /// The position of the event.
@@ -150,8 +156,8 @@ pub enum Error {
         event_type: Arc<str>,
         /// The version of its data.
         version: u32,
-        /// The message from serde.
-        reason: Arc<str>,
+        /// The error of `serde_json`.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// A stored event has a version newer than any this program supports. Update the program.
     #[error(
@@ -169,19 +175,19 @@ pub enum Error {
     },
     /// An entry of an import is not a valid event. Earlier entries may have been appended. Correct
     /// the entry, then import again.
-    #[error("{entry} can't be imported: {reason}")]
+    #[error("{entry} can't be imported: {source}")]
     Import {
         /// The entry: `line 7`, `position 7`.
         entry: String,
         /// The problem.
-        reason: Arc<str>,
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// Reading an import or writing an export failed. Fix the cause, then continue after the last
     /// reported event.
-    #[error("the transfer failed: {reason}")]
+    #[error("the transfer failed: {source}")]
     Io {
-        /// The operating system's message.
-        reason: Arc<str>,
+        /// The operating system's error.
+        source: Arc<std::io::Error>,
     },
     /// The database rejected the statement. If it was an append, nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
@@ -214,6 +220,13 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// An error or a text as the source of an [`Error`].
+pub(crate) fn shared(
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Arc<dyn std::error::Error + Send + Sync> {
+    source.into().into()
 }
 
 /// A problem with a field.
@@ -254,9 +267,9 @@ pub enum Problem {
     #[error("is {actual}, at least {min} is required")]
     TooSmall {
         /// The limit.
-        min: u64,
+        min: i64,
         /// The value.
-        actual: u64,
+        actual: i64,
     },
     /// A key that must be unique occurs twice.
     #[error("contains {key} twice")]

@@ -1,6 +1,7 @@
 mod body;
 
 use std::fmt::{self, Display};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -105,7 +106,7 @@ macro_rules! body_accessors {
             /// [`Error::Json`] if the data is not JSON of this shape.
             pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
                 serde_json::from_slice(self.data()).map_err(|error| Error::Json {
-                    reason: error.to_string().into(),
+                    source: Arc::new(error),
                 })
             }
 

@@ -1,10 +1,13 @@
-use std::fmt;
-
 use crate::Error;
-use crate::text::{check, invalid};
+use crate::text::{check, invalid, text_conversions};
 
 /// The type of an event, for example `EnrollmentCompleted`: 1 to 64 characters without NUL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct EventType(String);
 
 impl EventType {
@@ -27,8 +30,4 @@ impl EventType {
     }
 }
 
-impl fmt::Display for EventType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_conversions!(EventType);

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod any_store;
+mod append_missing;
 mod command;
 mod condition;
 mod decision;
@@ -7,20 +9,23 @@ mod error;
 mod event;
 mod event_type;
 mod extent;
+mod forward;
 mod given_when_then;
+mod health;
 mod limits;
 mod memory;
+pub mod ndjson;
 mod position;
 mod projection;
 mod query;
 mod read;
 mod runner;
+mod stats;
 mod store;
 mod subscription;
 mod tag;
 mod text;
 mod tracking;
-pub mod transfer;
 pub mod upcast;
 mod wait;
 
@@ -31,6 +36,8 @@ pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+pub use any_store::AnyStore;
+pub use append_missing::append_missing;
 pub use command::{Command, CommandBuilder, CommandExecutor, RecordedCommand};
 pub use condition::AppendCondition;
 pub use decision::{Decided, DecisionModel};
@@ -39,6 +46,7 @@ pub use event::{Event, EventBuilder, SequencedEvent};
 pub use event_type::EventType;
 pub use extent::Extent;
 pub use given_when_then::{Given, Outcome, given};
+pub use health::Health;
 pub use limits::Limits;
 pub use memory::MemoryStore;
 pub use position::Position;
@@ -48,6 +56,7 @@ pub use projection::{
 pub use query::{Query, QueryBuilder, QueryItem};
 pub use read::{EventStream, Events, ReadOptions};
 pub use runner::{HandlerError, ProjectionRunner, ReadModel};
+pub use stats::Stats;
 pub use store::{Append, Appended, EventStore};
 pub use subscription::{
     AppendSignal, Appends, EventBatch, Progress, SubscribeOptions, Subscription,

@@ -1,5 +1,9 @@
 use std::fmt;
 use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use crate::text::invalid;
+use crate::{Error, Problem};
 
 /// The position of an event in its log. Positions are dense (they start at 1 and have no gaps), and
 /// they are in commit order.
@@ -8,6 +12,11 @@ use std::num::NonZeroU64;
 /// read up to a position has missed nothing. There is no position 0; `Option<Position>` uses `None`
 /// for "nothing read yet".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct Position(NonZeroU64);
 
 impl Position {
@@ -42,5 +51,35 @@ impl Position {
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
+    }
+}
+
+impl TryFrom<u64> for Position {
+    type Error = Error;
+
+    /// # Errors
+    /// [`Error::Invalid`] with field `position` for 0.
+    fn try_from(number: u64) -> Result<Self, Error> {
+        let problem = Problem::TooSmall { min: 1, actual: 0 };
+        Self::new(number).ok_or_else(|| invalid("position")(problem))
+    }
+}
+
+impl From<Position> for u64 {
+    fn from(position: Position) -> Self {
+        position.get()
+    }
+}
+
+impl FromStr for Position {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Invalid`] with field `position` unless the text is a whole number from 1.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        text.parse().map(Self).map_err(|_| {
+            let reason = "expected a whole number from 1".to_owned();
+            invalid("position")(Problem::Malformed { reason })
+        })
     }
 }

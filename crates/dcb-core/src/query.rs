@@ -8,6 +8,11 @@ use crate::{Error, EventType, Problem, SequencedEvent, Tag};
 /// A query means the same in reads, conditions and projections. Use [`Query::all`] to select all
 /// events; a query without items can't be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "form::Query")
+)]
 pub struct Query {
     /// Empty for all events.
     items: Vec<QueryItem>,
@@ -16,6 +21,11 @@ pub struct Query {
 /// One alternative of a query. An event matches if its type is one of `types` and it carries all of
 /// `tags`. An empty list matches any event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "form::QueryItem")
+)]
 pub struct QueryItem {
     types: Vec<EventType>,
     tags: Vec<Tag>,
@@ -221,5 +231,46 @@ impl QueryBuilder {
 
     fn note(&mut self, problem: Error) {
         self.problem.get_or_insert(problem);
+    }
+}
+
+/// The JSON forms before they are checked, for example
+/// `{"items":[{"types":["CourseOffered"],"tags":["course_id:c1"]}]}`.
+#[cfg(feature = "serde")]
+mod form {
+    use crate::{Error, EventType, Tag};
+
+    /// No items for [`super::Query::all`]. Unknown fields are refused: a misspelled one would widen
+    /// the query.
+    #[derive(serde::Deserialize)]
+    #[serde(rename = "Query", deny_unknown_fields)]
+    pub(super) struct Query {
+        items: Vec<super::QueryItem>,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(rename = "QueryItem", deny_unknown_fields)]
+    pub(super) struct QueryItem {
+        #[serde(default)]
+        types: Vec<EventType>,
+        #[serde(default)]
+        tags: Vec<Tag>,
+    }
+
+    impl TryFrom<Query> for super::Query {
+        type Error = Error;
+
+        fn try_from(form: Query) -> Result<Self, Error> {
+            match form.items.is_empty() {
+                true => Ok(Self::all()),
+                false => Self::new(form.items),
+            }
+        }
+    }
+
+    impl From<QueryItem> for super::QueryItem {
+        fn from(form: QueryItem) -> Self {
+            Self::new(form.types, form.tags)
+        }
     }
 }

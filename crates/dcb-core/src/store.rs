@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::extent::Span;
 use crate::{
-    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Extent, Position,
+    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Extent, Health, Position,
     Progress, Projected, Projection, ProjectionLimit, ProjectionStream, Query, ReadOptions,
-    RecordedCommand, SubscribeOptions, Subscription, Tracking, wait,
+    RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
 };
 
 /// Events to append in one commit, with the conditions under which the commit may happen.
@@ -338,6 +338,51 @@ pub trait EventStore: Send + Sync {
         Appends::unannounced()
     }
 
+    /// Checks that the database answers, for reads and for appends.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// let health = store.health().await?;
+    /// assert_eq!(health.backend, "memory");
+    /// assert!(!health.is_durable);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// the backend.
+    fn health(&self) -> impl Future<Output = Result<Health, Error>> + Send;
+
+    /// Counts of the store's work since it was opened.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// store.append(Event::builder("CourseOffered").build()?).await?;
+    /// assert_eq!(store.stats().events, 1);
+    /// # Ok(()) }
+    /// ```
+    fn stats(&self) -> Stats;
+
+    /// Closes the store: queued appends finish, new calls fail with [`Error::Closed`], and the
+    /// connections are closed. May be called repeatedly and through any clone.
+    ///
+    /// ```
+    /// # use dcb_core::{Error, EventStore, MemoryStore};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// store.close().await;
+    /// assert!(matches!(store.head().await, Err(Error::Closed)));
+    /// # Ok(()) }
+    /// ```
+    fn close(&self) -> impl Future<Output = ()> + Send;
+
     /// Subscribes to the events of `query` after `after`: first those in the log, then new ones as
     /// they are appended. The subscription starts reading when the first event is requested.
     ///
@@ -600,61 +645,7 @@ pub trait EventStore: Send + Sync {
     }
 }
 
-// Also forwards `appends`, `query` and `extent`, because backends override their defaults.
 impl<S: EventStore> EventStore for Arc<S> {
-    async fn submit(&self, append: Append) -> Result<Appended, Error> {
-        S::submit(self, append).await
-    }
-
-    async fn query_stream(
-        &self,
-        query: &Query,
-        options: ReadOptions,
-    ) -> Result<EventStream, Error> {
-        S::query_stream(self, query, options).await
-    }
-
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        S::head(self).await
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        S::count(self, query).await
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        S::exists(self, query).await
-    }
-
-    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        S::tracked(self, source).await
-    }
-
-    async fn commands(
-        &self,
-        after: Option<Position>,
-        limit: u64,
-    ) -> Result<Vec<RecordedCommand>, Error> {
-        S::commands(self, after, limit).await
-    }
-
-    fn projection_limit(&self) -> &ProjectionLimit {
-        S::projection_limit(self)
-    }
-
-    fn appends(&self) -> Appends {
-        S::appends(self)
-    }
-
-    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        S::query(self, query, options).await
-    }
-
-    async fn extent(
-        &self,
-        query: &Query,
-        range: impl RangeBounds<Position> + Send,
-    ) -> Result<Extent, Error> {
-        S::extent(self, query, range).await
-    }
+    // `**`, because a call on the `Arc` would call itself.
+    crate::forward_event_store! { self { store => (**store) } }
 }

@@ -1,6 +1,6 @@
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{Display, Write as _};
 
-use crate::text::{check, invalid};
+use crate::text::{check, invalid, text_conversions};
 use crate::{Error, Problem};
 
 /// Capacity reserved for the value of a pair: enough for a UUID.
@@ -11,6 +11,11 @@ const VALUE_BYTES: usize = 40;
 ///
 /// [`Tag::pair`] follows the convention `key:value`, but a tag may be any text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct Tag(String);
 
 impl Tag {
@@ -45,11 +50,7 @@ impl Tag {
     }
 }
 
-impl Display for Tag {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_conversions!(Tag);
 
 /// Appends the `Display` output of `text`. Fails only if the `Display` implementation returns an
 /// error.

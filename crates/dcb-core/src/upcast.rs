@@ -81,7 +81,7 @@ impl Upcasts {
             current: versions.current(),
             recode: Box::new(move |event| {
                 let current = versions.read(event)?;
-                serde_json::to_vec(&current).map_err(|error| versions::unreadable(event, &error))
+                serde_json::to_vec(&current).map_err(|error| versions::unreadable(event, error))
             }),
         };
         self.types.insert(event_type.into(), upcast);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use dcb_core::EventStore as _;
 use message_store::Namespaces as _;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -68,7 +69,7 @@ impl Health {
 }
 
 async fn ask(stores: &Stores) -> Result<(), String> {
-    let events = stores.events.check().await;
+    let events = stores.events.health().await;
     events.map_err(|failed| format!("events: {failed}"))?;
     // One lookup is enough, even of a missing namespace. Listing would open every namespace.
     match stores.messages.get(&default_name()).await {

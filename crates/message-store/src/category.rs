@@ -1,12 +1,14 @@
-use std::fmt;
-use std::str::FromStr;
-
 use crate::Error;
 use crate::StreamName;
-use crate::text::{check, invalid, malformed};
+use crate::text::{check, invalid, malformed, text_conversions};
 
 /// A category of streams, such as `account` or `account:command`, or all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct Category(Box<str>);
 
 impl Category {
@@ -53,16 +55,4 @@ impl Category {
     }
 }
 
-impl FromStr for Category {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::new(name)
-    }
-}
-
-impl fmt::Display for Category {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
+text_conversions!(Category);

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::{ExpectedVersion, GlobalPosition, Position};
 
 /// Why a call to a store failed.
+// Sources are in an `Arc`, so that each caller of a failed batch can get a copy of its error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -47,12 +48,12 @@ pub enum Error {
     },
     /// A line of an import is not a message; earlier lines may be stored. Correct the line and
     /// import again: stored messages are skipped.
-    #[error("line {line} is not a message: {reason}")]
+    #[error("line {line} is not a message: {source}")]
     InvalidLine {
         /// The line's number, from 1.
         line: u64,
         /// The reason.
-        reason: Arc<str>,
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// A namespace with this name exists. Open it or choose another name.
     #[error("namespace {name} exists")]
@@ -85,11 +86,17 @@ pub enum Error {
     /// The store was closed. Open a new one.
     #[error("the store is closed")]
     Closed,
+    /// The program was compiled without the backend that the URL names. Turn the feature on.
+    #[error("this program was compiled without the feature {feature}")]
+    FeatureDisabled {
+        /// The feature of this crate.
+        feature: &'static str,
+    },
     /// The database can't be reached; nothing was written. Try again later.
-    #[error("the database can't be reached: {reason}")]
+    #[error("the database can't be reached: {source}")]
     Unavailable {
-        /// The driver's message.
-        reason: Arc<str>,
+        /// The driver's error.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The database's schema differs from the one that this version installs. Restore it, or
     /// install into an empty database.
@@ -107,16 +114,16 @@ pub enum Error {
         supported: i32,
     },
     /// The data or metadata of a message is not JSON of the expected shape.
-    #[error("not the expected JSON: {reason}")]
+    #[error("not the expected JSON: {source}")]
     Json {
-        /// The message of `serde_json`.
-        reason: Arc<str>,
+        /// The error of `serde_json`.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// Reading or writing a file failed, in an export, an import or a backup.
-    #[error("input or output failed: {reason}")]
+    #[error("input or output failed: {source}")]
     Io {
-        /// The operating system's message.
-        reason: Arc<str>,
+        /// The operating system's error.
+        source: Arc<std::io::Error>,
     },
     /// The database rejected the statement or failed; nothing was written.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
@@ -152,9 +159,16 @@ impl Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io {
-            reason: error.to_string().into(),
+            source: Arc::new(error),
         }
     }
+}
+
+/// An error or a text as the source of an [`Error`].
+pub(crate) fn shared(
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Arc<dyn std::error::Error + Send + Sync> {
+    source.into().into()
 }
 
 /// Why a field is invalid.
@@ -168,7 +182,15 @@ pub enum Problem {
     /// store either.
     #[error("contains a NUL character")]
     ContainsNul,
-    /// A number, a count, or a size in bytes is too large.
+    /// A list has too many entries.
+    #[error("has {actual} entries, {max} are allowed")]
+    TooMany {
+        /// The limit.
+        max: usize,
+        /// The number of entries.
+        actual: usize,
+    },
+    /// A number, or a size in bytes, is too large.
     #[error("is {actual}, at most {max} is allowed")]
     TooLarge {
         /// The limit.
@@ -185,7 +207,7 @@ pub enum Problem {
         actual: i64,
     },
     /// A list contains an entry twice.
-    #[error("has {key} twice")]
+    #[error("contains {key} twice")]
     Duplicate {
         /// The repeated entry.
         key: String,

@@ -5,6 +5,8 @@
     doc = "A message store: streams, categories and consumer groups on SQLite and PostgreSQL."
 )]
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod any_store;
 mod category;
 mod consumer_group;
 mod error;
@@ -16,7 +18,7 @@ mod limits;
 mod listing;
 mod message;
 mod namespace;
-mod ndjson;
+pub mod ndjson;
 mod notifications;
 mod position;
 #[cfg(feature = "postgres")]
@@ -37,6 +39,8 @@ pub mod conformance;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use any_store::{AnyNamespaces, AnyStore};
 pub use category::Category;
 pub use consumer_group::ConsumerGroup;
 pub use error::{Error, Problem};
@@ -48,7 +52,6 @@ pub use limits::Limits;
 pub use listing::{CategoryInfo, ListStreams, StoreInfo, StreamInfo};
 pub use message::{Message, MessageBuilder};
 pub use namespace::{Namespace, NamespaceName, Namespaces};
-pub use ndjson::{ExportOptions, Imported, export_ndjson, import_ndjson};
 pub use notifications::{Notifications, Notifier};
 pub use position::{GlobalPosition, Position};
 pub use read::{CategoryRead, StreamRead};

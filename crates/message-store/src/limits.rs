@@ -41,7 +41,7 @@ impl Limits {
         }
         check_distinct(writes)?;
         let total = writes.iter().map(|write| write.messages.len()).sum();
-        check_size(total, self.max_messages_per_write).map_err(invalid("messages"))?;
+        check_count(total, self.max_messages_per_write).map_err(invalid("messages"))?;
         let mut bytes = 0;
         for (index, write) in writes.iter().enumerate() {
             let path = format!("streams[{index}].messages");
@@ -60,7 +60,7 @@ impl Limits {
     ///   large.
     /// - [`Error::IdConflict`] with the first id that occurs twice.
     pub fn check_batch(&self, messages: &[Message]) -> Result<(), Error> {
-        check_size(messages.len(), self.max_messages_per_write).map_err(invalid("messages"))?;
+        check_count(messages.len(), self.max_messages_per_write).map_err(invalid("messages"))?;
         let bytes = self.check_messages("messages", messages)?;
         check_size(bytes, self.max_write_bytes).map_err(invalid("messages"))?;
         check_ids(|| messages.iter())
@@ -85,6 +85,13 @@ impl Limits {
                 .map_err(|problem| invalid(format!("{path}[{index}]"))(problem))?;
         }
         Ok(messages.iter().map(Message::size_bytes).sum())
+    }
+}
+
+fn check_count(actual: usize, max: usize) -> Result<(), Problem> {
+    match actual > max {
+        true => Err(Problem::TooMany { max, actual }),
+        false => Ok(()),
     }
 }
 

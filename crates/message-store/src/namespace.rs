@@ -1,9 +1,7 @@
-use std::fmt;
 use std::future::Future;
-use std::str::FromStr;
 use std::time::SystemTime;
 
-use crate::text::{check, invalid};
+use crate::text::{check, invalid, text_conversions};
 use crate::{Error, MessageStore};
 
 /// The name of a namespace: 1 to 64 bytes without NUL.
@@ -12,6 +10,11 @@ use crate::{Error, MessageStore};
 /// never map to the same file or schema, and no name reaches a file outside the folder of the
 /// namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct NamespaceName(Box<str>);
 
 impl NamespaceName {
@@ -34,19 +37,7 @@ impl NamespaceName {
     }
 }
 
-impl FromStr for NamespaceName {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::new(name)
-    }
-}
-
-impl fmt::Display for NamespaceName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
+text_conversions!(NamespaceName);
 
 /// A namespace that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +52,7 @@ pub struct Namespace {
 
 /// Message stores that are physically separate: one file each in SQLite, one schema each in
 /// PostgreSQL.
-pub trait Namespaces: Send + Sync + 'static {
+pub trait Namespaces: Send + Sync {
     /// The store of one namespace.
     type Store: MessageStore;
 

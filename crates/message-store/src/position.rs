@@ -1,8 +1,17 @@
 use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+use crate::text::{invalid, malformed};
 
 /// A message's position in its stream: 0, 1, 2 … without gaps. Retention may have deleted the first
 /// messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct Position(u64);
 
 /// A message's position among all messages of the store, from 1. There may be gaps.
@@ -11,6 +20,11 @@ pub struct Position(u64);
 /// stops before the first position that an open transaction may still fill, so a reader never sees
 /// a message appear behind one it has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(transparent)
+)]
 pub struct GlobalPosition(u64);
 
 impl Position {
@@ -66,14 +80,41 @@ impl Default for GlobalPosition {
     }
 }
 
-impl fmt::Display for Position {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
+/// The conversions of a position.
+macro_rules! conversions {
+    ($position:ident, $field:literal) => {
+        impl From<u64> for $position {
+            fn from(number: u64) -> Self {
+                Self::new(number)
+            }
+        }
+
+        impl From<$position> for u64 {
+            fn from(position: $position) -> Self {
+                position.get()
+            }
+        }
+
+        impl FromStr for $position {
+            type Err = Error;
+
+            /// # Errors
+            /// [`Error::Invalid`] unless the text is a whole number.
+            fn from_str(text: &str) -> Result<Self, Error> {
+                let number = text
+                    .parse()
+                    .map_err(|_| malformed("expected a whole number"));
+                number.map(Self).map_err(invalid($field))
+            }
+        }
+
+        impl fmt::Display for $position {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+    };
 }
 
-impl fmt::Display for GlobalPosition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
+conversions!(Position, "position");
+conversions!(GlobalPosition, "global_position");

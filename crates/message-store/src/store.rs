@@ -16,7 +16,7 @@ use crate::{
 /// never misses a message that is committed later.
 ///
 /// All methods take `&self`. Share a store by reference, as a clone or in an `Arc`.
-pub trait MessageStore: Send + Sync + 'static {
+pub trait MessageStore: Send + Sync {
     /// Writes to several streams atomically: all messages or none. Returns the positions in the
     /// order of the messages, one list per stream.
     ///
@@ -571,43 +571,65 @@ pub trait MessageStore: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Forwards each call to the inner store. `S::$name` avoids infinite recursion through the `Arc`.
-macro_rules! forward {
-    ($(async $name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
-        $(async fn $name(&self, $($argument: $type),*) -> $output {
-            S::$name(self, $($argument),*).await
+/// Calls a method of the store that the matching arm yields, with `await` for an async one.
+macro_rules! call {
+    (await $self:ident { $($(#[$attribute:meta])* $pattern:pat => $store:expr,)+ } $name:ident $arguments:tt) => {
+        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments.await,)+ }
+    };
+    ($self:ident { $($(#[$attribute:meta])* $pattern:pat => $store:expr,)+ } $name:ident $arguments:tt) => {
+        match $self { $($(#[$attribute])* $pattern => $store.$name $arguments,)+ }
+    };
+}
+
+/// Defines the async methods of this list.
+macro_rules! forward_async {
+    ($self:ident $arms:tt $(fn $name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
+        $(async fn $name(&$self, $($argument: $type),*) -> $output {
+            $crate::store::call!(await $self $arms $name ($($argument),*))
         })*
     };
 }
 
+/// Defines every method of [`MessageStore`] as a call of the same method of another store, which
+/// the match arms in braces yield: `forward_message_store!(self { Self { store } => store, });`
+macro_rules! forward_message_store {
+    ($self:ident $arms:tt) => {
+        $crate::store::forward_async! {
+            $self $arms
+            fn write_streams(writes: Vec<$crate::StreamWrite>) -> Result<Vec<Vec<$crate::Written>>, $crate::Error>;
+            fn write_batch(stream: &$crate::StreamName, messages: Vec<$crate::Message>, expected_version: $crate::ExpectedVersion) -> Result<Vec<$crate::Written>, $crate::Error>;
+            fn write_message(stream: &$crate::StreamName, message: $crate::Message, expected_version: $crate::ExpectedVersion) -> Result<$crate::Written, $crate::Error>;
+            fn import_messages(messages: Vec<$crate::RecordedMessage>) -> Result<u64, $crate::Error>;
+            fn get_stream_messages(stream: &$crate::StreamName, read: $crate::StreamRead) -> Result<Vec<$crate::RecordedMessage>, $crate::Error>;
+            fn get_category_messages(category: &$crate::Category, read: $crate::CategoryRead) -> Result<Vec<$crate::RecordedMessage>, $crate::Error>;
+            fn get_last_stream_message(stream: &$crate::StreamName, message_type: Option<&str>) -> Result<Option<$crate::RecordedMessage>, $crate::Error>;
+            fn stream_version(stream: &$crate::StreamName) -> Result<Option<$crate::Position>, $crate::Error>;
+            fn head() -> Result<Option<$crate::GlobalPosition>, $crate::Error>;
+            fn list_streams(list: $crate::ListStreams) -> Result<Vec<$crate::StreamInfo>, $crate::Error>;
+            fn list_categories() -> Result<Vec<$crate::CategoryInfo>, $crate::Error>;
+            fn info() -> Result<$crate::StoreInfo, $crate::Error>;
+            fn truncate_stream(stream: &$crate::StreamName, before: $crate::Position) -> Result<u64, $crate::Error>;
+            fn expire_messages(category: &$crate::Category, before: std::time::SystemTime) -> Result<u64, $crate::Error>;
+            fn checkpoint(consumer: &str) -> Result<Option<$crate::GlobalPosition>, $crate::Error>;
+            fn save_checkpoint(consumer: &str, position: $crate::GlobalPosition) -> Result<$crate::GlobalPosition, $crate::Error>;
+            fn delete_checkpoint(consumer: &str) -> Result<bool, $crate::Error>;
+            fn health() -> Result<$crate::Health, $crate::Error>;
+            fn close() -> ();
+        }
+
+        fn notifications(&$self) -> $crate::Notifications {
+            $crate::store::call!($self $arms notifications ())
+        }
+
+        fn stats(&$self) -> $crate::Stats {
+            $crate::store::call!($self $arms stats ())
+        }
+    };
+}
+
+pub(crate) use {call, forward_async, forward_message_store};
+
 impl<S: MessageStore> MessageStore for Arc<S> {
-    forward! {
-        async write_streams(writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error>;
-        async write_batch(stream: &StreamName, messages: Vec<Message>, expected_version: ExpectedVersion) -> Result<Vec<Written>, Error>;
-        async write_message(stream: &StreamName, message: Message, expected_version: ExpectedVersion) -> Result<Written, Error>;
-        async import_messages(messages: Vec<RecordedMessage>) -> Result<u64, Error>;
-        async get_stream_messages(stream: &StreamName, read: StreamRead) -> Result<Vec<RecordedMessage>, Error>;
-        async get_category_messages(category: &Category, read: CategoryRead) -> Result<Vec<RecordedMessage>, Error>;
-        async get_last_stream_message(stream: &StreamName, message_type: Option<&str>) -> Result<Option<RecordedMessage>, Error>;
-        async stream_version(stream: &StreamName) -> Result<Option<Position>, Error>;
-        async head() -> Result<Option<GlobalPosition>, Error>;
-        async list_streams(list: ListStreams) -> Result<Vec<StreamInfo>, Error>;
-        async list_categories() -> Result<Vec<CategoryInfo>, Error>;
-        async info() -> Result<StoreInfo, Error>;
-        async truncate_stream(stream: &StreamName, before: Position) -> Result<u64, Error>;
-        async expire_messages(category: &Category, before: SystemTime) -> Result<u64, Error>;
-        async checkpoint(consumer: &str) -> Result<Option<GlobalPosition>, Error>;
-        async save_checkpoint(consumer: &str, position: GlobalPosition) -> Result<GlobalPosition, Error>;
-        async delete_checkpoint(consumer: &str) -> Result<bool, Error>;
-        async health() -> Result<Health, Error>;
-        async close() -> ();
-    }
-
-    fn notifications(&self) -> Notifications {
-        S::notifications(self)
-    }
-
-    fn stats(&self) -> Stats {
-        S::stats(self)
-    }
+    // `**`, because a call on the `Arc` would call itself.
+    forward_message_store!(self { store => (**store), });
 }

@@ -1,7 +1,6 @@
 use std::fmt;
-use std::str::FromStr;
 
-use crate::text::{check, invalid, malformed};
+use crate::text::{check, invalid, malformed, text_conversions};
 use crate::{Category, Error};
 
 /// The name of a stream: `category-id`.
@@ -19,6 +18,11 @@ use crate::{Category, Error};
 /// # Ok(()) }
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct StreamName {
     name: Box<str>,
     /// Index of the first hyphen.
@@ -91,25 +95,7 @@ pub(crate) fn cardinal_id_of(name: &str) -> &str {
     id.split_once('+').map_or(id, |(cardinal, _)| cardinal)
 }
 
-impl FromStr for StreamName {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::new(name)
-    }
-}
-
-impl AsRef<str> for StreamName {
-    fn as_ref(&self) -> &str {
-        &self.name
-    }
-}
-
-impl fmt::Display for StreamName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.name.fmt(formatter)
-    }
-}
+text_conversions!(StreamName);
 
 impl fmt::Debug for StreamName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,7 +14,7 @@ pub(crate) fn check(text: &str, max_bytes: usize) -> Result<(), Problem> {
     check_size(text.len(), max_bytes)
 }
 
-/// Rejects a size or a count above `max`.
+/// Rejects a size in bytes above `max`.
 pub(crate) fn check_size(actual: usize, max: usize) -> Result<(), Problem> {
     if actual > max {
         return Err(Problem::TooLarge {
@@ -45,3 +45,51 @@ pub(crate) fn malformed(reason: impl Into<String>) -> Problem {
 pub(crate) fn check_consumer(name: &str) -> Result<(), Error> {
     check(name, crate::StreamName::MAX_BYTES).map_err(invalid("consumer"))
 }
+
+/// The conversions of a checked text, besides `new` and `as_str`.
+macro_rules! text_conversions {
+    ($text:ty) => {
+        impl std::str::FromStr for $text {
+            type Err = crate::Error;
+
+            fn from_str(text: &str) -> Result<Self, crate::Error> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&str> for $text {
+            type Error = crate::Error;
+
+            fn try_from(text: &str) -> Result<Self, crate::Error> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $text {
+            type Error = crate::Error;
+
+            fn try_from(text: String) -> Result<Self, crate::Error> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$text> for String {
+            fn from(text: $text) -> Self {
+                text.as_str().to_owned()
+            }
+        }
+
+        impl AsRef<str> for $text {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl std::fmt::Display for $text {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.as_str().fmt(formatter)
+            }
+        }
+    };
+}
+pub(crate) use text_conversions;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use course_enrollment::{Dataset, DatasetCache, Error, Progress, load};
+use dcb_core::EventStore as _;
 use dcb_core::postgres::{Config, PostgresStore};
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -18,6 +18,7 @@
 mod append;
 mod callers;
 pub mod checker;
+mod closing;
 mod command;
 mod condition;
 mod content;
@@ -205,6 +206,10 @@ macro_rules! for_each_conformance_case {
                 event_over_one_mebibyte_is_refused
                 append_over_64_mebibytes_is_refused
                 invalid_values_are_refused_before_the_store
+            }
+            closing {
+                closed_store_refuses_every_call
+                close_can_be_repeated
             }
             races {
                 one_of_many_callers_wins_a_condition

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::matcher::{is_in_range, matches};
 use crate::{
     Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, RecordedCommand,
-    SequencedEvent, Tracking,
+    SequencedEvent, Stats, Tracking,
 };
 
 #[derive(Debug, Default)]
@@ -15,11 +15,19 @@ pub(super) struct Log {
     events: Vec<SequencedEvent>,
     tracked: HashMap<String, u64>,
     commands: Vec<RecordedCommand>,
+    pub(super) stats: Stats,
+    pub(super) is_closed: bool,
 }
 
 impl Log {
     pub(super) fn head(&self) -> Option<Position> {
         Position::new(self.events.len() as u64)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+        self.tracked.clear();
+        self.commands.clear();
     }
 
     pub(super) fn tracked(&self, source: &str) -> Option<u64> {
@@ -45,7 +53,9 @@ impl Log {
                 .and_then(|condition| condition.after),
         )?;
         self.check_tracking(append.tracking.as_ref())?;
-        self.check_condition(append.condition.as_ref())?;
+        let allowed = self.check_condition(append.condition.as_ref());
+        self.stats.conflicts += u64::from(allowed.is_err());
+        allowed?;
         Ok(self.push(append))
     }
 
@@ -120,6 +130,10 @@ impl Log {
         let first = self.next_position();
         let count = append.events.len();
         let recorded_at = now();
+        self.stats.commits += 1;
+        self.stats.appends += 1;
+        self.stats.events += count as u64;
+        self.stats.largest_batch = 1;
         for event in append.events {
             let position = self.next_position();
             let id = event.id().unwrap_or_else(Uuid::now_v7);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::log::Log;
 use crate::{
-    Append, AppendSignal, Appended, Appends, Error, EventStore, EventStream, Limits, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand,
+    Append, AppendSignal, Appended, Appends, Error, EventStore, EventStream, Health, Limits,
+    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
@@ -43,7 +43,25 @@ impl MemoryStore {
         self
     }
 
-    fn log(&self) -> MutexGuard<'_, Log> {
+    /// Deletes all events, tracked positions and commands. The next event gets position 1.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn clear(&self) -> Result<(), Error> {
+        self.log()?.clear();
+        self.signal.announce();
+        Ok(())
+    }
+
+    fn log(&self) -> Result<MutexGuard<'_, Log>, Error> {
+        let log = self.lock();
+        match log.is_closed {
+            true => Err(Error::Closed),
+            false => Ok(log),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Log> {
         // Ignoring poison is safe: an append changes the log only after its last check.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,7 +70,7 @@ impl MemoryStore {
 impl EventStore for MemoryStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         self.limits.check(&append)?;
-        let appended = self.log().submit(append)?;
+        let appended = self.log()?.submit(append)?;
         // Announce after the lock is released, so that the woken readers don't wait for it.
         self.signal.announce();
         Ok(appended)
@@ -64,26 +82,27 @@ impl EventStore for MemoryStore {
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
         // Hold the lock for both reads, so that the events and the head are from one snapshot.
-        let log = self.log();
+        let mut log = self.log()?;
+        log.stats.reads += 1;
         let events = log.read(query, options)?;
         let events = futures_util::stream::iter(events.into_iter().map(Ok));
         Ok(EventStream::new(log.head(), events))
     }
 
     async fn head(&self) -> Result<Option<Position>, Error> {
-        Ok(self.log().head())
+        Ok(self.log()?.head())
     }
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {
-        Ok(self.log().matching(query).count() as u64)
+        Ok(self.log()?.matching(query).count() as u64)
     }
 
     async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        Ok(self.log().matching(query).next().is_some())
+        Ok(self.log()?.matching(query).next().is_some())
     }
 
     async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        Ok(self.log().tracked(source))
+        Ok(self.log()?.tracked(source))
     }
 
     async fn commands(
@@ -91,7 +110,7 @@ impl EventStore for MemoryStore {
         after: Option<Position>,
         limit: u64,
     ) -> Result<Vec<RecordedCommand>, Error> {
-        Ok(self.log().commands(after, limit))
+        Ok(self.log()?.commands(after, limit))
     }
 
     fn projection_limit(&self) -> &ProjectionLimit {
@@ -100,5 +119,24 @@ impl EventStore for MemoryStore {
 
     fn appends(&self) -> Appends {
         self.signal.appends()
+    }
+
+    async fn health(&self) -> Result<Health, Error> {
+        let _open = self.log()?;
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(Health::new("memory", version, Vec::new(), false))
+    }
+
+    fn stats(&self) -> Stats {
+        Stats {
+            running_projections: self.projections.running() as u64,
+            ..self.lock().stats
+        }
+    }
+
+    async fn close(&self) {
+        self.lock().is_closed = true;
+        // Wake the subscriptions, so that they end.
+        self.signal.announce();
     }
 }

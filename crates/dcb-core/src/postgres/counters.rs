@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::plan::{Answer, Plan};
 use super::request::Request;
 
-/// The counters behind [`Stats`].
+/// The counters behind [`Stats`](crate::Stats).
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -30,31 +30,4 @@ impl Counters {
         self.appends.fetch_add(appends, Ordering::Relaxed);
         self.events.fetch_add(events, Ordering::Relaxed);
     }
-}
-
-/// Counts of a store's work since it was connected, for metrics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Batches of appends that the server answered, even if it refused every append of the batch.
-    pub commits: u64,
-    /// Committed appends. If an append's answer was lost and the store then found the append in the
-    /// log, it is not counted.
-    pub appends: u64,
-    /// Events of the committed appends.
-    pub events: u64,
-    /// Appends refused because of their condition.
-    pub conflicts: u64,
-    /// How often a read asked for a connection: at least once per statement, and again for a retry.
-    pub reads: u64,
-    /// How often the writer lost its connection during a batch.
-    pub lost_connections: u64,
-    /// Largest number of appends in one commit.
-    pub largest_batch: usize,
-    /// Appends in the queue now.
-    pub queued_appends: usize,
-    /// Projections running now.
-    pub running_projections: usize,
-    /// Read connections open now.
-    pub read_connections: u32,
 }

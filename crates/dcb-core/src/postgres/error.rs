@@ -3,6 +3,7 @@
 use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
+use crate::error::shared;
 
 /// The consequence of a failed statement for its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub(super) fn is_position_taken(error: &sqlx::Error) -> bool {
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {
         (Failure::Lost | Failure::NotSent, _) => Error::Unavailable {
-            reason: error.to_string().into(),
+            source: shared(error.to_string()),
         },
         (_, Some(database)) => Error::Database {
             code: database.code().map(|code| code.as_ref().into()),

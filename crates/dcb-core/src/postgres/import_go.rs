@@ -1,6 +1,7 @@
 //! Imports the tables of go-crablet into a store.
 
 use std::fmt;
+use std::sync::Arc;
 
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Acquire as _, Row as _};
@@ -191,7 +192,7 @@ fn event(row: &PgRow) -> Result<Event, Error> {
     let built = parts(row).map_err(|e| error(&e))?;
     built.build().map_err(|refused| Error::Import {
         entry: format!("position {position}"),
-        reason: refused.to_string().into(),
+        source: Arc::new(refused),
     })
 }
 

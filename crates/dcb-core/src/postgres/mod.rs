@@ -59,7 +59,6 @@ mod commands;
 mod config;
 mod counters;
 mod error;
-mod health;
 mod import_go;
 mod listen;
 mod plan;
@@ -85,8 +84,6 @@ mod writer;
 mod writer_connection;
 
 pub use config::Config;
-pub use counters::Stats;
-pub use health::Health;
 pub use import_go::{GoImported, GoLog};
 pub use read_model::{Handler, PostgresReadModel};
 pub use sqlx::PgConnection;

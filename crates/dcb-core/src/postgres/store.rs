@@ -7,8 +7,7 @@ use group_commit::Queue;
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
-use super::counters::{Counters, Stats};
-use super::health::Health;
+use super::counters::Counters;
 use super::listen::Listener;
 use super::readers::Readers;
 use super::schema::{Schema, ensure};
@@ -18,9 +17,12 @@ use super::writer::Writer;
 use super::writer_connection::WriterConnection;
 use crate::extent::Span;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Health, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
+
+/// The settings that decide whether a commit survives a crash of the server's machine.
+const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
 /// A log in PostgreSQL. Cheap to clone; clones share connections and the queue.
 #[derive(Clone)]
@@ -94,24 +96,6 @@ impl PostgresStore {
         })
     }
 
-    /// Checks that the readers' and the writer's connections answer.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Closed`] if one does not answer.
-    pub async fn health(&self) -> Result<Health, Error> {
-        self.last_position().await?;
-        let writer = self.shared.queue.committer();
-        let server_version = writer.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in Health::DURABILITY {
-            durability.push((name, writer.setting(name).await?));
-        }
-        Ok(Health {
-            server_version,
-            durability,
-        })
-    }
-
     /// Empties the log: events, tags, tracked positions and commands. The next event gets position
     /// 1.
     ///
@@ -138,35 +122,6 @@ impl PostgresStore {
         // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().announce();
         cleared
-    }
-
-    /// Counts of the store's work so far.
-    pub fn stats(&self) -> Stats {
-        let counters = &self.shared.counters;
-        let queue = self.shared.queue.stats();
-        Stats {
-            commits: counters.commits.load(Ordering::Relaxed),
-            appends: counters.appends.load(Ordering::Relaxed),
-            events: counters.events.load(Ordering::Relaxed),
-            conflicts: counters.conflicts.load(Ordering::Relaxed),
-            reads: counters.reads.load(Ordering::Relaxed),
-            lost_connections: counters.lost_connections.load(Ordering::Relaxed),
-            largest_batch: queue.largest_batch,
-            queued_appends: queue.queued,
-            running_projections: self.shared.projections.running(),
-            read_connections: self.shared.readers.size(),
-        }
-    }
-
-    /// Finishes the queued appends, refuses new calls, and closes the connections. Any clone may
-    /// call it, repeatedly.
-    pub async fn close(&self) {
-        // Close the queue before the connections, because its appends need the writer's.
-        self.shared.queue.close().await;
-        self.shared.listener.stop();
-        self.shared.queue.committer().close().await;
-        self.shared.readers.close().await;
-        self.shared.primary.close().await;
     }
 }
 
@@ -247,6 +202,44 @@ impl EventStore for PostgresStore {
     fn appends(&self) -> Appends {
         self.shared.listener.start();
         self.shared.listener.signal().appends()
+    }
+
+    async fn health(&self) -> Result<Health, Error> {
+        self.last_position().await?;
+        let writer = self.shared.queue.committer();
+        let version = writer.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in DURABILITY {
+            durability.push((name, writer.setting(name).await?));
+        }
+        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+    }
+
+    fn stats(&self) -> Stats {
+        let counters = &self.shared.counters;
+        let queue = self.shared.queue.stats();
+        Stats {
+            commits: counters.commits.load(Ordering::Relaxed),
+            appends: counters.appends.load(Ordering::Relaxed),
+            events: counters.events.load(Ordering::Relaxed),
+            conflicts: counters.conflicts.load(Ordering::Relaxed),
+            reads: counters.reads.load(Ordering::Relaxed),
+            lost_connections: counters.lost_connections.load(Ordering::Relaxed),
+            largest_batch: queue.largest_batch as u64,
+            queued_appends: queue.queued as u64,
+            running_projections: self.shared.projections.running() as u64,
+            read_connections: u64::from(self.shared.readers.size()),
+        }
+    }
+
+    async fn close(&self) {
+        // Close the queue before the connections, because its appends need the writer's.
+        self.shared.queue.close().await;
+        self.shared.listener.stop();
+        self.shared.queue.committer().close().await;
+        self.shared.readers.close().await;
+        self.shared.primary.close().await;
     }
 }
 

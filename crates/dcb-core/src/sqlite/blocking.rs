@@ -10,9 +10,7 @@ use tracing::instrument;
 
 use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
-use super::counters::Stats;
 use super::error::error;
-use super::health::Health;
 use super::log::Log;
 use super::pages::{self, Pages};
 use super::request::Request;
@@ -21,7 +19,8 @@ use super::{admission, read};
 use crate::extent::Span;
 use crate::{
     Append, AppendCondition, Appended, Decided, DecisionModel, Error, Event, Events, Extent,
-    Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Health, Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
+    Stats,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -334,10 +333,11 @@ impl SqliteStore {
             events: counters.events.load(Ordering::Relaxed),
             conflicts: counters.conflicts.load(Ordering::Relaxed),
             reads: counters.reads.load(Ordering::Relaxed),
-            largest_batch: queue.largest_batch,
-            queued_appends: queue.queued,
-            running_projections: self.log.projections.running(),
-            read_connections: self.log.read_connections(),
+            lost_connections: 0,
+            largest_batch: queue.largest_batch as u64,
+            queued_appends: queue.queued as u64,
+            running_projections: self.log.projections.running() as u64,
+            read_connections: self.log.read_connections() as u64,
         }
     }
 

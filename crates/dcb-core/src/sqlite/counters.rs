@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters behind [`Stats`].
+/// Counters behind [`Stats`](crate::Stats).
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -23,28 +23,4 @@ impl Counters {
     pub(super) fn read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-/// Statistics of a store since it was opened, for export as metrics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Committed batches of appends.
-    pub commits: u64,
-    /// Committed appends.
-    pub appends: u64,
-    /// Committed events.
-    pub events: u64,
-    /// Appends refused because of their condition.
-    pub conflicts: u64,
-    /// Read transactions. Each page of a stream counts as one.
-    pub reads: u64,
-    /// The largest number of appends in one commit.
-    pub largest_batch: usize,
-    /// Appends in the queue now.
-    pub queued_appends: usize,
-    /// Projections running now.
-    pub running_projections: usize,
-    /// Read connections open now.
-    pub read_connections: usize,
 }

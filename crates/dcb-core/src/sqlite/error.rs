@@ -3,6 +3,7 @@
 use rusqlite::{Error as Sqlite, ErrorCode};
 
 use crate::Error;
+use crate::error::shared;
 
 /// Whether another connection holds a lock.
 pub(super) fn is_busy(error: &Sqlite) -> bool {
@@ -45,7 +46,7 @@ pub(super) fn error(error: &Sqlite) -> Error {
     );
     if cannot_be_reached {
         return Error::Unavailable {
-            reason: error.to_string().into(),
+            source: shared(error.to_string()),
         };
     }
     Error::Database {

@@ -9,7 +9,6 @@ use rusqlite::Connection;
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
-use super::health::Health;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
@@ -17,7 +16,8 @@ use super::session::pragma;
 use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
-use crate::{AppendSignal, Error, ProjectionLimit};
+use crate::error::shared;
+use crate::{AppendSignal, Error, Health, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
@@ -108,13 +108,11 @@ impl Log {
                 // 2 is full, and 3 is extra, which flushes at least as much.
                 _ => "full",
             };
-            Ok(Health {
-                sqlite_version: rusqlite::version().to_owned(),
-                durability: vec![
-                    ("journal_mode", mode.map_err(|failed| error(&failed))?),
-                    ("synchronous", level.to_owned()),
-                ],
-            })
+            let mode = mode.map_err(|failed| error(&failed))?;
+            let is_durable = mode == "wal" && level == "full";
+            let settings = vec![("journal_mode", mode), ("synchronous", level.to_owned())];
+            let version = rusqlite::version();
+            Ok(Health::new("SQLite", version, settings, is_durable))
         })
     }
 
@@ -150,6 +148,6 @@ impl Log {
 /// an absolute path.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|failed| Error::Unavailable {
-        reason: format!("{}: {failed}", path.display()).into(),
+        source: shared(format!("{}: {failed}", path.display())),
     })
 }

@@ -36,7 +36,6 @@ mod costs;
 mod counters;
 mod error;
 mod first_match;
-mod health;
 mod indexing;
 mod insert;
 mod key_set;
@@ -61,8 +60,6 @@ mod unindexed_keys;
 mod writer;
 
 pub use config::{Config, Synchronous};
-pub use counters::Stats;
-pub use health::Health;
 pub use read_model::{Handler, SqliteReadModel};
 pub use rusqlite::Transaction;
 pub use store::SqliteStore;

@@ -10,6 +10,7 @@ use super::config::{Config, Synchronous};
 use super::error::{error, is_busy};
 use super::statements;
 use crate::Error;
+use crate::error::shared;
 
 /// The page caches of a connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 << 10;
@@ -42,7 +43,7 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     if mode != "wal" {
         let reason = format!("the file does not support WAL, its journal mode is {mode}");
         return Err(Error::Unavailable {
-            reason: reason.into(),
+            source: shared(reason),
         });
     }
     prepare(&connection, config.synchronous).map_err(|failed| error(&failed))?;
@@ -50,8 +51,9 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let synchronous = pragma(&connection, "synchronous").map_err(|failed| error(&failed))?;
     if synchronous != config.synchronous.number() {
         return Err(Error::Unavailable {
-            reason: format!("SQLite did not apply the flush setting, synchronous is {synchronous}")
-                .into(),
+            source: shared(format!(
+                "SQLite did not apply the flush setting, synchronous is {synchronous}"
+            )),
         });
     }
     Ok(connection)

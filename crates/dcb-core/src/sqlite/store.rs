@@ -12,13 +12,11 @@ use super::background::{on_blocking_pool, run};
 use super::blocking;
 use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
-use super::counters::Stats;
-use super::health::Health;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand,
+    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Health, Position,
+    ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -55,14 +53,6 @@ impl SqliteStore {
         &self.blocking
     }
 
-    /// Tests a read connection and the writer's connection, and reports the durability settings.
-    ///
-    /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`].
-    pub async fn health(&self) -> Result<Health, Error> {
-        self.call(blocking::SqliteStore::health).await
-    }
-
     /// Deletes all events, tracked positions and commands, for tests and demonstrations. See
     /// [`blocking::SqliteStore::clear`].
     ///
@@ -72,27 +62,6 @@ impl SqliteStore {
     /// [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub async fn clear(&self) -> Result<(), Error> {
         self.call(blocking::SqliteStore::clear).await
-    }
-
-    /// Statistics of the log since it was opened, including calls of the blocking store.
-    pub fn stats(&self) -> Stats {
-        let queue = self.queue.stats();
-        let mut stats = self.blocking.stats();
-        stats.largest_batch = stats.largest_batch.max(queue.largest_batch);
-        stats.queued_appends += queue.queued;
-        stats
-    }
-
-    /// Refuses new calls, waits for queued appends, and closes the connections. The last process to
-    /// close the log leaves it in a single file. May be called several times and on any clone.
-    pub async fn close(&self) {
-        self.queue.close().await;
-        let closed = self.call(|store| {
-            store.close();
-            Ok(())
-        });
-        // If the runtime is shutting down, dropping the last clone closes the connections.
-        let _ = closed.await;
     }
 
     async fn call<T: Send + 'static>(
@@ -202,6 +171,30 @@ impl EventStore for SqliteStore {
 
     fn appends(&self) -> Appends {
         self.blocking.log.signal.appends()
+    }
+
+    async fn health(&self) -> Result<Health, Error> {
+        self.call(blocking::SqliteStore::health).await
+    }
+
+    // Includes the calls of the blocking store.
+    fn stats(&self) -> Stats {
+        let queue = self.queue.stats();
+        let mut stats = self.blocking.stats();
+        stats.largest_batch = stats.largest_batch.max(queue.largest_batch as u64);
+        stats.queued_appends += queue.queued as u64;
+        stats
+    }
+
+    // The last process to close a log leaves it in a single file.
+    async fn close(&self) {
+        self.queue.close().await;
+        let closed = self.call(|store| {
+            store.close();
+            Ok(())
+        });
+        // If the runtime is shutting down, dropping the last clone closes the connections.
+        let _ = closed.await;
     }
 }
 

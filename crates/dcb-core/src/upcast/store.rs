@@ -1,13 +1,9 @@
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 
 use super::Upcasts;
-use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand,
-};
+use crate::{Error, EventStore, EventStream, Events, Query, ReadOptions};
 
 /// A store that returns all events in the current version of their type.
 ///
@@ -36,10 +32,6 @@ impl<S> Upcasting<S> {
 }
 
 impl<S: EventStore> EventStore for Upcasting<S> {
-    async fn submit(&self, append: Append) -> Result<Appended, Error> {
-        self.store.submit(append).await
-    }
-
     async fn query_stream(
         &self,
         query: &Query,
@@ -62,43 +54,8 @@ impl<S: EventStore> EventStore for Upcasting<S> {
         })
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        self.store.head().await
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.store.count(query).await
-    }
-
-    async fn extent(
-        &self,
-        query: &Query,
-        range: impl RangeBounds<Position> + Send,
-    ) -> Result<Extent, Error> {
-        self.store.extent(query, range).await
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.store.exists(query).await
-    }
-
-    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        self.store.tracked(source).await
-    }
-
-    async fn commands(
-        &self,
-        after: Option<Position>,
-        limit: u64,
-    ) -> Result<Vec<RecordedCommand>, Error> {
-        self.store.commands(after, limit).await
-    }
-
-    fn projection_limit(&self) -> &ProjectionLimit {
-        self.store.projection_limit()
-    }
-
-    fn appends(&self) -> Appends {
-        self.store.appends()
+    crate::forward_event_store! { self { Self { store, .. } => store }
+        submit head count extent exists tracked commands
+        projection_limit appends health stats close
     }
 }

@@ -64,7 +64,7 @@ impl<T: DeserializeOwned + 'static> Versions<T> {
             found: version,
             supported: self.current(),
         })?;
-        read(event.data()).map_err(|error| unreadable(event, &error))
+        read(event.data()).map_err(|error| unreadable(event, error))
     }
 }
 
@@ -72,12 +72,12 @@ fn reader<T: DeserializeOwned>() -> Reader<T> {
     Box::new(|data| serde_json::from_slice(data))
 }
 
-pub(super) fn unreadable(event: &SequencedEvent, error: &serde_json::Error) -> Error {
+pub(super) fn unreadable(event: &SequencedEvent, error: serde_json::Error) -> Error {
     Error::Upcast {
         position: event.position(),
         event_type: event.event_type().into(),
         version: event.version(),
-        reason: error.to_string().into(),
+        source: Arc::new(error),
     }
 }
 

@@ -1,16 +1,17 @@
 //! The integration tests. They are one executable, because every further one takes time to link and
 //! starts its own PostgreSQL server.
 
+mod any_store;
 mod backends;
 mod broken_stores;
 mod given_when_then;
 mod memory;
+mod ndjson;
 mod postgres;
 mod projection;
 mod runner;
 mod sqlite;
 mod support;
-mod transfer;
 mod upcasting;
 mod vocabulary;
 

@@ -1,10 +1,11 @@
 //! Errors of the store reach the callers of projections and decisions.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dcb_core::{
-    Append, Appended, DecisionModel, Error, Event, EventStore, EventStream, MemoryStore, Position,
-    Projection, ProjectionLimit, Projector, Query, ReadOptions, RecordedCommand,
+    Append, Appended, DecisionModel, Error, Event, EventStore, EventStream, MemoryStore,
+    Projection, Projector, Query, ReadOptions,
 };
 
 /// A store whose reads fail after the first event.
@@ -28,7 +29,7 @@ impl EventStore for Breaking {
         let read = self.store.query(query, options).await?;
         let first = read.events.into_iter().take(1).map(Ok);
         let broken = std::iter::once(Err(Error::Unavailable {
-            reason: "unplugged".into(),
+            source: Arc::new(std::io::Error::other("unplugged")),
         }));
         Ok(EventStream::new(
             read.head,
@@ -36,32 +37,8 @@ impl EventStore for Breaking {
         ))
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        self.store.head().await
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.store.count(query).await
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.store.exists(query).await
-    }
-
-    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        self.store.tracked(source).await
-    }
-
-    async fn commands(
-        &self,
-        after: Option<Position>,
-        limit: u64,
-    ) -> Result<Vec<RecordedCommand>, Error> {
-        self.store.commands(after, limit).await
-    }
-
-    fn projection_limit(&self) -> &ProjectionLimit {
-        self.store.projection_limit()
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        head count exists tracked commands projection_limit health stats close
     }
 }
 

@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn retryable_errors_answer_503_with_retry_after() {
         let limit = std::time::Duration::from_secs(5);
-        let reason = "host=db.internal refused".into();
+        let source = std::sync::Arc::new(std::io::Error::other("host=db.internal refused"));
         for error in [
             Error::Timeout {
                 operation: "append",
                 limit,
             },
             Error::TooManyProjections { max: 1, current: 1 },
-            Error::Unavailable { reason },
+            Error::Unavailable { source },
             Error::Closed,
         ] {
             let answer = ApiError::from(error);

@@ -19,7 +19,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
-use message_store::{Error, GlobalPosition, Imported, MessageStore as _, import_ndjson};
+use message_store::{Error, GlobalPosition, MessageStore as _, ndjson};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -70,7 +70,7 @@ pub(super) async fn import(
         body_limit: app.guard.body_limit(),
         lines: Lines::new(is_gzip, app.settings.max_body_bytes),
         lines_before: 0,
-        imported: Imported::default(),
+        imported: ndjson::Imported::default(),
         is_over: false,
         started: Instant::now(),
         _slot: slot,
@@ -116,7 +116,7 @@ struct Import {
     lines: Lines,
     /// Number of lines in the stored parts.
     lines_before: u64,
-    imported: Imported,
+    imported: ndjson::Imported,
     is_over: bool,
     started: Instant,
     _slot: Slot,
@@ -145,12 +145,12 @@ impl Import {
             let reason = "the body is compressed, but Content-Encoding does not say so";
             return Err(unreadable(reason));
         }
-        let stored = import_ndjson(&self.store, part.as_slice(), |_| {}).await;
+        let stored = ndjson::import(&self.store, part.as_slice(), |_| {}).await;
         // The store counts lines from the start of the part; errors need the line in the body.
         let stored = stored.map_err(|failed| match failed {
-            Error::InvalidLine { line, reason } => Error::InvalidLine {
+            Error::InvalidLine { line, source } => Error::InvalidLine {
                 line: self.lines_before + line,
-                reason,
+                source,
             },
             other => other,
         });

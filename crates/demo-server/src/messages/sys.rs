@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use message_store::AnyNamespaces;
 use serde_json::json;
 
 use super::json_answer;
@@ -30,9 +31,13 @@ pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
             "a store did not answer its health check",
         ));
     }
+    let backend = match call.app.stores.messages {
+        AnyNamespaces::Postgres(_) => "postgres",
+        _ => "sqlite",
+    };
     let health = json!({
         "status": "ok",
-        "backend": call.app.stores.messages.backend(),
+        "backend": backend,
         "connections": call.app.guard.load().subscriptions,
     });
     Ok(json_answer(health.to_string()))

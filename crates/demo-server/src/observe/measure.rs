@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use dcb_core::EventStore as _;
 use tsdb::wire::exposition::Exposition;
 use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 

@@ -1,5 +1,6 @@
 use std::time::Instant;
 
+use dcb_core::EventStore as _;
 use tsdb::STALE_MARKER;
 
 use super::histogram::Counted;

@@ -3,10 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dcb_core::{
-    Append, Appended, Error, EventStore, EventStream, Position, ProjectionLimit, Query,
-    ReadOptions, RecordedCommand,
-};
+use dcb_core::{Append, Appended, Error, EventStore};
 use tokio::time::sleep;
 
 use crate::stores::Events;
@@ -60,39 +57,8 @@ impl EventStore for Race {
         outcome
     }
 
-    async fn query_stream(
-        &self,
-        query: &Query,
-        options: ReadOptions,
-    ) -> Result<EventStream, Error> {
-        self.store.query_stream(query, options).await
-    }
-
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        self.store.head().await
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.store.count(query).await
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.store.exists(query).await
-    }
-
-    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        self.store.tracked(source).await
-    }
-
-    async fn commands(
-        &self,
-        after: Option<Position>,
-        limit: u64,
-    ) -> Result<Vec<RecordedCommand>, Error> {
-        self.store.commands(after, limit).await
-    }
-
-    fn projection_limit(&self) -> &ProjectionLimit {
-        self.store.projection_limit()
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        query_stream query head count extent exists tracked commands
+        projection_limit appends health stats close
     }
 }

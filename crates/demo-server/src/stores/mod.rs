@@ -1,19 +1,19 @@
 //! Opens the three stores as the settings say, and closes them in order.
 
-mod events;
 mod folder;
-mod messages;
 mod series;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
 
 use crate::settings::Settings;
 
-pub(crate) use events::Events;
 use folder::FolderLock;
-pub(crate) use messages::{MessageNamespaces, Messages};
+
+pub(crate) use dcb_core::AnyStore as Events;
+pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
 
 /// The server's stores.
 pub(crate) struct Stores {
@@ -88,14 +88,8 @@ impl Stores {
         };
         let folder = folder.as_deref();
         let (events, messages) = match &url {
-            Some(url) => (
-                Events::in_postgres(url).await?,
-                MessageNamespaces::in_postgres(url).await?,
-            ),
-            None => (
-                Events::in_sqlite(folder).await?,
-                MessageNamespaces::in_sqlite(folder)?,
-            ),
+            Some(url) => in_postgres(url).await?,
+            None => in_sqlite(folder).await?,
         };
         Ok(Self {
             events,
@@ -116,11 +110,36 @@ impl Stores {
     }
 }
 
-fn location(
-    postgres: &Option<LocalPostgres>,
-    in_postgres: bool,
-    folder: Option<&std::path::Path>,
-) -> String {
+// Not by `AnyStore::open`: it would take a mistyped URL for a path, and a folder may have any name.
+async fn in_postgres(url: &str) -> Result<(Events, MessageNamespaces), OpenError> {
+    use dcb_core::postgres::{Config, PostgresStore};
+    use message_store::postgres;
+    let events = PostgresStore::connect(Config::new(url)).await?;
+    let messages = postgres::PostgresNamespaces::connect(postgres::Config::new(url)).await?;
+    Ok((
+        Events::Postgres(events),
+        MessageNamespaces::Postgres(Box::new(messages)),
+    ))
+}
+
+/// In files of the folder, or in memory.
+async fn in_sqlite(folder: Option<&Path>) -> Result<(Events, MessageNamespaces), OpenError> {
+    use dcb_core::sqlite::{Config, SqliteStore};
+    use message_store::sqlite;
+    let (events, messages) = match folder {
+        Some(folder) => (
+            Config::file(folder.join("events.sqlite")),
+            sqlite::Config::file(folder.join("messages")),
+        ),
+        None => (Config::memory(), sqlite::Config::memory()),
+    };
+    Ok((
+        Events::Sqlite(SqliteStore::open(events).await?),
+        MessageNamespaces::Sqlite(sqlite::SqliteNamespaces::new(messages)?),
+    ))
+}
+
+fn location(postgres: &Option<LocalPostgres>, in_postgres: bool, folder: Option<&Path>) -> String {
     let folder = folder.map_or("memory".to_owned(), |folder| folder.display().to_string());
     match postgres {
         Some(server) => format!(

@@ -4,7 +4,7 @@ use super::fixture::{ANY, assert_refused, message, name, stream, write};
 use super::{Json, Subject};
 use crate::{
     Error, GlobalPosition, Message, MessageStore, Position, Problem, RecordedMessage,
-    RecordedParts, import_ndjson, same_json,
+    RecordedParts, ndjson, same_json,
 };
 
 fn with(data: &str, metadata: Option<&str>) -> Message {
@@ -124,10 +124,10 @@ pub(super) async fn escaped_nul_is_kept_or_refused(store: &Subject<impl MessageS
                 r#"{{"id":"{}","stream":"a-1","type":"T","pos":0,"gpos":1,"data":1,"meta":{nul},"time":"2026-01-02T03:04:05Z"}}"#,
                 Uuid::from_u128(1),
             );
-            let refused = import_ndjson(&***store, format!("\n{line}").as_bytes(), |_| {}).await;
+            let refused = ndjson::import(&***store, format!("\n{line}").as_bytes(), |_| {}).await;
             assert_refused!(
                 refused,
-                Error::InvalidLine { line: 2, reason } if reason.starts_with("metadata ")
+                Error::InvalidLine { line: 2, source } if source.to_string().starts_with("metadata ")
             );
             assert!(stream(&**store, "account-1").await.is_empty());
         }

@@ -262,7 +262,7 @@ macro_rules! case_list {
     };
 }
 
-fn cases<S: MessageStore>() -> Vec<Case<S>> {
+fn cases<S: MessageStore + 'static>() -> Vec<Case<S>> {
     for_each_message_store_case!([case_list], ())
 }
 
@@ -270,7 +270,7 @@ fn cases<S: MessageStore>() -> Vec<Case<S>> {
 ///
 /// # Panics
 /// If the store fails the case, or if no case has this name.
-pub fn run<S: MessageStore>(name: &str, json: Json, factory: impl AsyncFnOnce() -> S) {
+pub fn run<S: MessageStore + 'static>(name: &str, json: Json, factory: impl AsyncFnOnce() -> S) {
     let case = cases::<S>().into_iter().find(|case| case.name == name);
     let case = case.unwrap_or_else(|| panic!("no case has the name {name}"));
     runtime().block_on(async {

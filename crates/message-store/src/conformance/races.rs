@@ -13,7 +13,9 @@ use crate::{CategoryRead, Error, GlobalPosition, MessageStore, RecordedMessage, 
 
 const WRITERS: u64 = 16;
 
-pub(super) async fn one_of_concurrent_writers_wins_version(store: &Subject<impl MessageStore>) {
+pub(super) async fn one_of_concurrent_writers_wins_version(
+    store: &Subject<impl MessageStore + 'static>,
+) {
     fill(&**store, "account-1", 1).await;
     let rounds = effort(30) as u64;
     for round in 0..rounds {
@@ -47,7 +49,7 @@ pub(super) async fn one_of_concurrent_writers_wins_version(store: &Subject<impl 
 }
 
 pub(super) async fn concurrent_writers_without_version_all_succeed(
-    store: &Subject<impl MessageStore>,
+    store: &Subject<impl MessageStore + 'static>,
 ) {
     let rounds = effort(20) as u64;
     let mut writers = JoinSet::new();
@@ -101,7 +103,7 @@ async fn page(
     seen
 }
 
-pub(super) async fn paging_readers_miss_no_message(store: &Subject<impl MessageStore>) {
+pub(super) async fn paging_readers_miss_no_message(store: &Subject<impl MessageStore + 'static>) {
     let rounds = effort(40) as u64;
     let mut tasks = JoinSet::new();
     for (category_name, wanted) in [("", WRITERS * rounds), ("c0", WRITERS / 2 * rounds)] {
@@ -131,7 +133,9 @@ pub(super) async fn paging_readers_miss_no_message(store: &Subject<impl MessageS
     tasks.join_all().await;
 }
 
-pub(super) async fn concurrent_repeated_write_is_stored_once(store: &Subject<impl MessageStore>) {
+pub(super) async fn concurrent_repeated_write_is_stored_once(
+    store: &Subject<impl MessageStore + 'static>,
+) {
     for round in 0..effort(20) as u128 {
         let mut writers = JoinSet::new();
         for _ in 0..WRITERS {
@@ -156,7 +160,7 @@ pub(super) async fn concurrent_repeated_write_is_stored_once(store: &Subject<imp
 }
 
 pub(super) async fn concurrent_writes_to_several_streams_do_not_deadlock(
-    store: &Subject<impl MessageStore>,
+    store: &Subject<impl MessageStore + 'static>,
 ) {
     let rounds = effort(20) as u64;
     let mut writers = JoinSet::new();
@@ -180,7 +184,7 @@ pub(super) async fn concurrent_writes_to_several_streams_do_not_deadlock(
     }
 }
 
-pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl MessageStore>) {
+pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl MessageStore + 'static>) {
     let busy = Arc::new(AtomicBool::new(true));
     let mut others = JoinSet::new();
     for other in 0..4 {
@@ -217,7 +221,7 @@ pub(super) async fn dropped_write_is_whole_or_absent(store: &Subject<impl Messag
     );
 }
 
-pub(super) async fn write_sends_notification(store: &Subject<impl MessageStore>) {
+pub(super) async fn write_sends_notification(store: &Subject<impl MessageStore + 'static>) {
     let mut notifications = store.notifications();
     for _ in 0..3 {
         fill(&**store, "account-1", 1).await;

@@ -3,6 +3,8 @@
 
 mod equality;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -23,7 +25,7 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, Problem
 /// Decodes a value.
 pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::Json {
-        reason: error.to_string().into(),
+        source: Arc::new(error),
     })
 }
 

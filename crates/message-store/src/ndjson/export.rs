@@ -10,7 +10,7 @@ use crate::{Category, CategoryRead, Error, GlobalPosition, MessageStore};
 /// Messages per read, which is also the maximum in memory.
 const PAGE_MESSAGES: u64 = 500;
 
-/// Options of [`export_ndjson`].
+/// Options of [`export`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExportOptions {
@@ -37,7 +37,7 @@ pub struct ExportOptions {
 /// The errors of [`MessageStore::head`] and [`MessageStore::get_category_messages`], and
 /// [`Error::Io`] if `output` fails.
 #[instrument(level = "debug", name = "messages.export", skip_all)]
-pub async fn export_ndjson<S: MessageStore>(
+pub async fn export<S: MessageStore>(
     store: &S,
     output: impl Write,
     options: ExportOptions,
@@ -45,17 +45,17 @@ pub async fn export_ndjson<S: MessageStore>(
 ) -> Result<u64, Error> {
     if !options.gzip {
         let mut output = output;
-        let exported = export(store, &mut output, options, progress).await?;
+        let exported = write_lines(store, &mut output, options, progress).await?;
         output.flush()?;
         return Ok(exported);
     }
     let mut output = GzEncoder::new(output, Compression::fast());
-    let exported = export(store, &mut output, options, progress).await?;
+    let exported = write_lines(store, &mut output, options, progress).await?;
     output.finish()?.flush()?;
     Ok(exported)
 }
 
-async fn export<S: MessageStore>(
+async fn write_lines<S: MessageStore>(
     store: &S,
     output: &mut impl Write,
     options: ExportOptions,

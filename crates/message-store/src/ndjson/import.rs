@@ -4,6 +4,7 @@ use flate2::bufread::MultiGzDecoder;
 use tracing::instrument;
 
 use super::line;
+use crate::error::shared;
 use crate::{Error, MessageStore, RecordedMessage};
 
 /// Maximum number of messages per commit.
@@ -25,7 +26,7 @@ pub struct Imported {
     pub stored: u64,
 }
 
-/// Stores the lines that [`export_ndjson`](crate::export_ndjson) wrote, compressed or not, with
+/// Stores the lines that [`export`](super::export) wrote, compressed or not, with
 /// their ids, positions, global positions and times. `progress` is called after each committed
 /// batch.
 ///
@@ -37,21 +38,21 @@ pub struct Imported {
 /// [`Error::InvalidLine`] for a line that is not a message or that the store can't store;
 /// [`Error::ImportConflict`] and the other errors of [`MessageStore::import_messages`];
 /// [`Error::Io`] if `input` fails. Batches committed before the error stay stored.
-#[instrument(level = "debug", name = "messages.import_ndjson", skip_all)]
-pub async fn import_ndjson<S: MessageStore>(
+#[instrument(level = "debug", name = "messages.import", skip_all)]
+pub async fn import<S: MessageStore>(
     store: &S,
     input: impl BufRead,
     progress: impl FnMut(Imported),
 ) -> Result<Imported, Error> {
     let mut input = input;
     if input.fill_buf()?.first() == Some(&GZIP_MAGIC) {
-        import(store, BufReader::new(MultiGzDecoder::new(input)), progress).await
+        store_lines(store, BufReader::new(MultiGzDecoder::new(input)), progress).await
     } else {
-        import(store, input, progress).await
+        store_lines(store, input, progress).await
     }
 }
 
-async fn import<S: MessageStore>(
+async fn store_lines<S: MessageStore>(
     store: &S,
     input: impl BufRead,
     mut progress: impl FnMut(Imported),
@@ -82,7 +83,7 @@ fn with_line(failed: Error, line_numbers: &[u64]) -> Error {
     match (index_and_field, line) {
         (Some((_, field)), Some(&line)) => Error::InvalidLine {
             line,
-            reason: format!("{field} {problem}").into(),
+            source: shared(format!("{field} {problem}")),
         },
         _ => failed,
     }
@@ -130,9 +131,9 @@ impl<R: BufRead> LineReader<R> {
             self.number += 1;
             if !self.line.trim_ascii().is_empty() {
                 let parsed = line::parse(&self.line);
-                return parsed.map(Some).map_err(|reason| Error::InvalidLine {
+                return parsed.map(Some).map_err(|source| Error::InvalidLine {
                     line: self.number,
-                    reason: reason.into(),
+                    source: shared(source),
                 });
             }
         }

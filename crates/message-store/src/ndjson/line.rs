@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -49,12 +50,10 @@ pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(),
         data: raw(message.data_json())?,
         meta: message.metadata_json().map(raw).transpose()?,
         time: Timestamp::from_microsecond(message.time_us()).map_err(|error| Error::Json {
-            reason: error.to_string().into(),
+            source: Arc::new(error),
         })?,
     };
-    serde_json::to_writer(&mut *line, &encoded).map_err(|error| Error::Io {
-        reason: error.to_string().into(),
-    })?;
+    serde_json::to_writer(&mut *line, &encoded).map_err(std::io::Error::from)?;
     // JSON strings escape line feeds, so these bytes are white space between tokens.
     for byte in &mut line[start..] {
         if matches!(byte, b'\n' | b'\r') {
@@ -66,21 +65,24 @@ pub(super) fn write(line: &mut Vec<u8>, message: &RecordedMessage) -> Result<(),
 
 fn raw(text: &str) -> Result<&RawValue, Error> {
     serde_json::from_str(text).map_err(|error| Error::Json {
-        reason: error.to_string().into(),
+        source: Arc::new(error),
     })
 }
 
+/// The reason why a line is not a message.
+type LineError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Parses a line.
-pub(super) fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
-    let line: JsonMessage<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+pub(super) fn parse(line: &[u8]) -> Result<RecordedMessage, LineError> {
+    let line: JsonMessage<'_> = serde_json::from_slice(line)?;
     for (field, name) in [("stream", &line.stream), ("type", &line.message_type)] {
         if name.contains('\0') {
-            return Err(format!("{field} contains a NUL character"));
+            return Err(format!("{field} contains a NUL character").into());
         }
     }
     // serde_json limits the depth of the line, but a raw value skips that check.
     for text in [Some(line.data), line.meta].into_iter().flatten() {
-        json::check(text.get()).map_err(|problem| problem.to_string())?;
+        json::check(text.get())?;
     }
     Ok(RecordedMessage::new(RecordedParts {
         id: line.id,

@@ -5,5 +5,5 @@ mod export;
 mod import;
 mod line;
 
-pub use export::{ExportOptions, export_ndjson};
-pub use import::{Imported, import_ndjson};
+pub use export::{ExportOptions, export};
+pub use import::{Imported, import};

@@ -3,6 +3,7 @@
 use sqlx::postgres::PgDatabaseError;
 
 use crate::Error;
+use crate::error::shared;
 
 /// The meaning of a failed statement for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub(super) fn failure(error: &sqlx::Error) -> Failure {
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match (failure(error), error.as_database_error()) {
         (Failure::Lost, _) => Error::Unavailable {
-            reason: error.to_string().into(),
+            source: shared(error.to_string()),
         },
         (_, Some(database)) => Error::Database {
             code: database.code().map(|code| code.as_ref().into()),

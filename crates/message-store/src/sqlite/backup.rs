@@ -1,5 +1,6 @@
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -25,7 +26,10 @@ pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
 
 fn copy(connection: &Connection, part: &Path) -> Result<(), Error> {
     let name = part.to_str().ok_or_else(|| Error::Io {
-        reason: "the backup path must be UTF-8".into(),
+        source: Arc::new(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "the backup path must be UTF-8",
+        )),
     })?;
     // `VACUUM INTO` accepts an empty file. Creating the file here gives a better error message.
     File::create_new(part)?;

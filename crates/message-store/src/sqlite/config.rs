@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::error::shared;
 use crate::time::LONGEST_WAIT;
 use crate::{Error, Limits};
 
@@ -96,7 +97,7 @@ impl Config {
     pub(super) fn normalized(mut self) -> Result<Self, Error> {
         if let Location::File(path) = &mut self.location {
             *path = std::path::absolute(&*path).map_err(|failed| Error::Unavailable {
-                reason: format!("{}: {failed}", path.display()).into(),
+                source: shared(format!("{}: {failed}", path.display())),
             })?;
         }
         self.write_timeout = self.write_timeout.min(LONGEST_WAIT);

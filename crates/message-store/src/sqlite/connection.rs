@@ -11,6 +11,7 @@ use super::config::{Config, Durability, Location};
 use super::error::is_busy;
 use super::schema;
 use crate::Error;
+use crate::error::shared;
 
 /// Capacity of the statement cache. It exceeds the number of statements, so none is evicted.
 const CACHED_STATEMENTS: usize = 64;
@@ -130,7 +131,7 @@ fn set(
     if found != read_back {
         let reason = format!("{pragma} is {found} instead of {value}");
         return Err(OpenError::Failed(Error::Unavailable {
-            reason: reason.into(),
+            source: shared(reason),
         }));
     }
     Ok(())

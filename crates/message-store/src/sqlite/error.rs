@@ -4,6 +4,7 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
 use crate::Error;
+use crate::error::shared;
 
 /// Whether another connection holds a lock, so that a retry may succeed.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
@@ -31,7 +32,9 @@ impl From<rusqlite::Error> for Error {
                 | ErrorCode::DatabaseLocked
                 | ErrorCode::PermissionDenied
                 | ErrorCode::ReadOnly,
-            ) => Self::Unavailable { reason: message },
+            ) => Self::Unavailable {
+                source: shared(error.to_string()),
+            },
             Some(ErrorCode::NotADatabase) => Self::SchemaMismatch {
                 differences: vec![error.to_string()],
             },

@@ -1,5 +1,6 @@
 //! The tests of the public interface, in one executable so that they are linked once.
 
+mod any_store;
 mod model;
 mod namespaces;
 mod postgres;

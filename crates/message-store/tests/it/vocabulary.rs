@@ -1,8 +1,8 @@
 //! Value types: validation, and equality of JSON.
 
 use message_store::{
-    Category, ConsumerGroup, Error, ExpectedVersion, Message, Position, Problem, StreamName,
-    same_json,
+    Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, Message, NamespaceName,
+    Position, Problem, StreamName, same_json,
 };
 
 #[test]
@@ -115,4 +115,29 @@ fn expected_versions_map_to_message_db_numbers() {
         assert_eq!(expected.number(), number);
     }
     assert!(ExpectedVersion::from_number(Some(-2)).is_err());
+}
+
+#[test]
+fn names_are_checked_by_every_conversion() {
+    let name: StreamName = "account-1".parse().unwrap();
+    assert_eq!(StreamName::try_from("account-1").unwrap(), name);
+    assert_eq!(StreamName::try_from("account-1".to_owned()).unwrap(), name);
+    assert_eq!(name.as_ref(), "account-1");
+    let json = serde_json::to_value(&name).unwrap();
+    assert_eq!(json, "account-1");
+    assert_eq!(serde_json::from_value::<StreamName>(json).unwrap(), name);
+    assert_eq!(String::from(name), "account-1");
+    assert!(serde_json::from_str::<StreamName>("\"account\"").is_err());
+    assert!(Category::try_from("a-b").is_err());
+    assert!("".parse::<NamespaceName>().is_err());
+}
+
+#[test]
+fn positions_convert_to_numbers_and_text() {
+    let seven = GlobalPosition::new(7);
+    assert_eq!("7".parse::<GlobalPosition>().unwrap(), seven);
+    assert_eq!(GlobalPosition::from(u64::from(seven)), seven);
+    assert_eq!(serde_json::to_string(&seven).unwrap(), "7");
+    let refused = "-1".parse::<GlobalPosition>();
+    assert!(matches!(&refused, Err(Error::Invalid { field, .. }) if field == "global_position"));
 }

@@ -71,9 +71,9 @@ async fn first_request_of_a_batch_wins_a_condition<S: SharedStore>() {
         );
     }
     assert_eq!(positions(&read(&store, &tag("seat")).await), [winner]);
-    let batches = store.batches();
-    assert_eq!((batches.commits, batches.largest), (2, 100));
-    assert_eq!(store.conflicts(), 99);
+    let stats = store.stats();
+    assert_eq!((stats.commits, stats.largest_batch), (2, 100));
+    assert_eq!(stats.conflicts, 99);
     store.close().await;
 }
 
@@ -152,7 +152,7 @@ async fn failing_request_of_a_batch_fails_alone<S: SharedStore>() {
         }
         assert_eq!(head(&store).await + 1, expected);
     }
-    assert_eq!(store.batches().largest, 100);
+    assert_eq!(store.stats().largest_batch, 100);
     let log = positions(&whole_log(&store).await);
     assert_eq!(log, (1..=log.len() as u64).collect::<Vec<_>>());
     store.close().await;

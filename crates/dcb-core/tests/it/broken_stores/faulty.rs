@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use dcb_core::{
-    Append, Appended, Appends, Error, Event, EventStore, EventStream, MemoryStore, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand,
+    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Query, ReadOptions,
 };
 
 /// A fault. Each has occurred in some event store.
@@ -157,35 +156,7 @@ impl EventStore for Faulty {
         Ok(EventStream::new(read.head, events))
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
-        self.store.head().await
-    }
-
-    async fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.store.count(query).await
-    }
-
-    async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.store.exists(query).await
-    }
-
-    async fn tracked(&self, source: &str) -> Result<Option<u64>, Error> {
-        self.store.tracked(source).await
-    }
-
-    async fn commands(
-        &self,
-        after: Option<Position>,
-        limit: u64,
-    ) -> Result<Vec<RecordedCommand>, Error> {
-        self.store.commands(after, limit).await
-    }
-
-    fn projection_limit(&self) -> &ProjectionLimit {
-        self.store.projection_limit()
-    }
-
-    fn appends(&self) -> Appends {
-        self.store.appends()
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        head count exists tracked commands projection_limit appends health stats close
     }
 }

@@ -31,7 +31,7 @@ impl Checkpoint {
         }
         self.refusals = self.refusals.saturating_sub(1);
         Err(Error::Unavailable {
-            reason: "unplugged".into(),
+            source: Arc::new(std::io::Error::other("unplugged")),
         })
     }
 }

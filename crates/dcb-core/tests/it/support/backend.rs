@@ -21,13 +21,6 @@ pub(crate) enum Address {
     Sqlite { path: PathBuf },
 }
 
-/// The batches that a store has committed.
-pub(crate) struct Batches {
-    pub(crate) commits: u64,
-    /// The number of appends in the largest batch.
-    pub(crate) largest: usize,
-}
-
 /// A store whose log several processes can open.
 pub(crate) trait SharedStore: EventStore + Clone + 'static {
     type Log: Send + Sync;
@@ -44,8 +37,6 @@ pub(crate) trait SharedStore: EventStore + Clone + 'static {
 
     fn clear(&self) -> impl Future<Output = Result<(), Error>> + Send;
 
-    fn close(&self) -> impl Future<Output = ()> + Send;
-
     fn set_append_timeout(log: &mut Self::Log, timeout: Duration);
 
     fn lock(log: &Self::Log) -> impl Future<Output = Self::Lock> + Send;
@@ -57,12 +48,6 @@ pub(crate) trait SharedStore: EventStore + Clone + 'static {
 
     /// True if the error comes from that trigger.
     fn is_trigger_error(error: &Error) -> bool;
-
-    fn batches(&self) -> Batches;
-
-    fn queued_appends(&self) -> usize;
-
-    fn conflicts(&self) -> u64;
 }
 
 /// Starts an append and returns once it is in the queue or in flight.
@@ -100,10 +85,6 @@ impl SharedStore for PostgresStore {
         Self::clear(self).await
     }
 
-    async fn close(&self) {
-        Self::close(self).await;
-    }
-
     fn set_append_timeout(log: &mut Config, timeout: Duration) {
         log.append_timeout = timeout;
     }
@@ -132,22 +113,6 @@ impl SharedStore for PostgresStore {
     fn is_trigger_error(error: &Error) -> bool {
         matches!(error, Error::Database { code: Some(code), .. } if &**code == "22023")
     }
-
-    fn batches(&self) -> Batches {
-        let stats = self.stats();
-        Batches {
-            commits: stats.commits,
-            largest: stats.largest_batch,
-        }
-    }
-
-    fn queued_appends(&self) -> usize {
-        self.stats().queued_appends
-    }
-
-    fn conflicts(&self) -> u64 {
-        self.stats().conflicts
-    }
 }
 
 impl SharedStore for SqliteStore {
@@ -168,10 +133,6 @@ impl SharedStore for SqliteStore {
 
     async fn clear(&self) -> Result<(), Error> {
         Self::clear(self).await
-    }
-
-    async fn close(&self) {
-        Self::close(self).await;
     }
 
     fn set_append_timeout(log: &mut sqlite::Log, timeout: Duration) {
@@ -197,21 +158,5 @@ impl SharedStore for SqliteStore {
 
     fn is_trigger_error(error: &Error) -> bool {
         matches!(error, Error::Database { message, .. } if message.contains("refused by a trigger"))
-    }
-
-    fn batches(&self) -> Batches {
-        let stats = self.stats();
-        Batches {
-            commits: stats.commits,
-            largest: stats.largest_batch,
-        }
-    }
-
-    fn queued_appends(&self) -> usize {
-        self.stats().queued_appends
-    }
-
-    fn conflicts(&self) -> u64 {
-        self.stats().conflicts
     }
 }

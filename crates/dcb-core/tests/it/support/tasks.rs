@@ -73,7 +73,7 @@ pub(crate) async fn perform(store: &impl SharedStore, task: &Task, callers: &[u6
         report.answers.push(answers);
         report.ledgers.push(ledger);
     }
-    report.conflicts = store.conflicts();
+    report.conflicts = store.stats().conflicts;
     report
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn wait_until(event: &str, mut done: impl AsyncFnMut() -> bool)
 /// Waits until `count` appends are in the store's queue.
 pub(crate) async fn wait_for_queued(store: &impl SharedStore, count: usize) {
     wait_until("the appends are queued", async || {
-        store.queued_appends() == count
+        store.stats().queued_appends == count as u64
     })
     .await;
 }

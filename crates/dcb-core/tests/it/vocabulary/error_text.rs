@@ -1,12 +1,17 @@
 //! The messages of the errors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use dcb_core::{Error, Position, Problem};
+use dcb_core::{Error, Event, Position, Problem};
 use uuid::Uuid;
 
 fn at(number: u64) -> Position {
     Position::new(number).unwrap()
+}
+
+fn text(text: &str) -> Arc<dyn std::error::Error + Send + Sync> {
+    Box::<dyn std::error::Error + Send + Sync>::from(text).into()
 }
 
 fn invalid(problem: Problem) -> Error {
@@ -62,7 +67,7 @@ fn error_messages_match_the_golden_file() {
         },
         Error::Handler {
             name: "seats".to_owned(),
-            source: Box::<dyn std::error::Error + Send + Sync>::from("no such course").into(),
+            source: text("no such course"),
         },
         Error::TooManyProjections { max: 5, current: 5 },
         Error::RetriesExhausted {
@@ -76,8 +81,9 @@ fn error_messages_match_the_golden_file() {
         Error::OutcomeUnknown { ids: vec![id] },
         Error::Closed,
         Error::Unavailable {
-            reason: "connection refused".into(),
+            source: text("connection refused"),
         },
+        Error::FeatureDisabled { feature: "sqlite" },
         Error::SchemaMismatch {
             schema: "dcb".to_owned(),
             differences: vec![
@@ -91,13 +97,13 @@ fn error_messages_match_the_golden_file() {
             supported: 2,
         },
         Error::Json {
-            reason: "expected value".into(),
+            source: text("expected value"),
         },
         Error::Upcast {
             position: at(12),
             event_type: "Named".into(),
             version: 1,
-            reason: "missing field".into(),
+            source: text("missing field"),
         },
         Error::VersionTooNew {
             position: at(12),
@@ -107,10 +113,10 @@ fn error_messages_match_the_golden_file() {
         },
         Error::Import {
             entry: "line 7".to_owned(),
-            reason: "missing field".into(),
+            source: text("missing field"),
         },
         Error::Io {
-            reason: "disk full".into(),
+            source: Arc::new(std::io::Error::other("disk full")),
         },
         Error::Database {
             code: Some("53100".into()),
@@ -127,4 +133,16 @@ fn error_messages_match_the_golden_file() {
         .map(|error| error.to_string() + "\n")
         .collect();
     assert_eq!(messages.concat(), include_str!("../../golden/errors.txt"));
+}
+
+#[test]
+fn errors_have_their_cause_as_source() {
+    let event = Event::builder("A").data("{").build().unwrap();
+    let failed = event.json::<u64>().unwrap_err();
+    let source = std::error::Error::source(&failed).unwrap();
+    assert!(failed.to_string().ends_with(&source.to_string()));
+    let Error::Json { source } = &failed else {
+        panic!("{failed:?}")
+    };
+    assert!(source.downcast_ref::<serde_json::Error>().is_some());
 }

@@ -2,8 +2,7 @@ use std::io::BufReader;
 
 use message_store::sqlite::{BlockingSqliteStore, Config, SqliteStore};
 use message_store::{
-    Category, Error, ExpectedVersion, ExportOptions, Imported, Message, MessageStore, Position,
-    RecordedMessage, export_ndjson, import_ndjson,
+    Category, Error, ExpectedVersion, Message, MessageStore, Position, RecordedMessage, ndjson,
 };
 
 use crate::support::sqlite::{all, messages, stream_name};
@@ -46,10 +45,10 @@ async fn filled() -> SqliteStore {
     store
 }
 
-async fn export(store: &SqliteStore, options: ExportOptions) -> Vec<u8> {
+async fn export(store: &SqliteStore, options: ndjson::ExportOptions) -> Vec<u8> {
     let mut output = Vec::new();
     let mut progress = Vec::new();
-    let exported = export_ndjson(store, &mut output, options, |count| progress.push(count)).await;
+    let exported = ndjson::export(store, &mut output, options, |count| progress.push(count)).await;
     assert_eq!(
         progress.last().copied().unwrap_or_default(),
         exported.unwrap()
@@ -58,8 +57,8 @@ async fn export(store: &SqliteStore, options: ExportOptions) -> Vec<u8> {
     output
 }
 
-async fn import(store: &SqliteStore, input: &[u8]) -> Result<Imported, Error> {
-    import_ndjson(store, BufReader::new(input), |_| {}).await
+async fn import(store: &SqliteStore, input: &[u8]) -> Result<ndjson::Imported, Error> {
+    ndjson::import(store, BufReader::new(input), |_| {}).await
 }
 
 fn contents(store: &SqliteStore) -> Vec<RecordedMessage> {
@@ -70,14 +69,14 @@ fn contents(store: &SqliteStore) -> Vec<RecordedMessage> {
 async fn exported_messages_import_unchanged() {
     let store = filled().await;
     for gzip in [false, true] {
-        let mut options = ExportOptions::default();
+        let mut options = ndjson::ExportOptions::default();
         options.gzip = gzip;
         let exported = export(&store, options).await;
         let copy = empty().await;
         let imported = import(&copy, &exported).await.unwrap();
         assert_eq!(
             imported,
-            Imported {
+            ndjson::Imported {
                 read: 2093,
                 stored: 2093
             }
@@ -86,7 +85,7 @@ async fn exported_messages_import_unchanged() {
         let again = import(&copy, &exported).await.unwrap();
         assert_eq!(
             again,
-            Imported {
+            ndjson::Imported {
                 read: 2093,
                 stored: 0
             }
@@ -97,7 +96,7 @@ async fn exported_messages_import_unchanged() {
 #[tokio::test]
 async fn export_of_category_has_only_its_messages() {
     let store = filled().await;
-    let mut options = ExportOptions::default();
+    let mut options = ndjson::ExportOptions::default();
     options.category = Category::new("b").unwrap();
     let exported = String::from_utf8(export(&store, options).await).unwrap();
     assert_eq!(exported.lines().count(), 690);
@@ -106,7 +105,7 @@ async fn export_of_category_has_only_its_messages() {
             .lines()
             .all(|line| line.contains(r#""stream":"b-1""#))
     );
-    let nothing = export(&empty().await, ExportOptions::default()).await;
+    let nothing = export(&empty().await, ndjson::ExportOptions::default()).await;
     assert!(nothing.is_empty());
 }
 
@@ -117,7 +116,7 @@ async fn exported_line_has_fields_of_format() {
     import(&store, format!("\n{line}\r\n").as_bytes())
         .await
         .unwrap();
-    let exported = export(&store, ExportOptions::default()).await;
+    let exported = export(&store, ndjson::ExportOptions::default()).await;
     assert_eq!(String::from_utf8(exported).unwrap(), format!("{line}\n"));
 }
 
@@ -133,9 +132,12 @@ async fn line_feeds_in_json_are_exported_as_spaces() {
         .await
         .unwrap();
     let copy = empty().await;
-    import(&copy, &export(&store, ExportOptions::default()).await)
-        .await
-        .unwrap();
+    import(
+        &copy,
+        &export(&store, ndjson::ExportOptions::default()).await,
+    )
+    .await
+    .unwrap();
     assert_eq!(contents(&copy)[0].data_json(), "{   \"a\": \"\\n\"  }");
 }
 
@@ -172,12 +174,12 @@ async fn invalid_line_is_reported_by_number() {
 #[tokio::test]
 async fn gzip_is_detected_from_single_byte_reads() {
     let store = filled().await;
-    let mut options = ExportOptions::default();
+    let mut options = ndjson::ExportOptions::default();
     options.gzip = true;
     let exported = export(&store, options).await;
     let copy = empty().await;
     let byte_by_byte = BufReader::with_capacity(1, exported.as_slice());
-    let imported = import_ndjson(&copy, byte_by_byte, |_| {}).await;
+    let imported = ndjson::import(&copy, byte_by_byte, |_| {}).await;
     assert_eq!(imported.unwrap().stored, 2093);
     assert_eq!(contents(&copy), contents(&store));
 }

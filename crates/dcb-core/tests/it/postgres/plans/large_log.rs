@@ -2,6 +2,7 @@
 
 use std::ops::Sub;
 
+use dcb_core::EventStore as _;
 use dcb_core::conformance::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Durability, LocalPostgres};

@@ -107,7 +107,7 @@ async fn commit_takes_at_most_max_batch_bytes() {
 }
 
 /// Asserts that the queue holds `expected` appends at a time and all appends succeed.
-async fn assert_queue_holds(log: dcb_core::postgres::Config, expected: usize) {
+async fn assert_queue_holds(log: dcb_core::postgres::Config, expected: u64) {
     let store = connect(&log).await;
     let mut lock = LogLock::take(&log).await;
     let appends = behind(&store, &mut lock, 20).await;

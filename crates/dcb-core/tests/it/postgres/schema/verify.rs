@@ -1,7 +1,7 @@
 //! Connecting names the differences from the schema that was installed.
 
-use dcb_core::Error;
 use dcb_core::postgres::PostgresStore;
+use dcb_core::{Error, EventStore as _};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log};

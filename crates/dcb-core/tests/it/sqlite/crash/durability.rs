@@ -17,7 +17,7 @@ async fn assert_settings(log: &Log, synchronous: &str, durable: bool) {
             ("synchronous", synchronous.to_owned())
         ]
     );
-    assert_eq!(health.is_durable(), durable);
+    assert_eq!(health.is_durable, durable);
     store.close().await;
 }
 
@@ -40,6 +40,6 @@ async fn health_with_synchronous_normal_is_not_durable() {
 async fn health_of_a_memory_log_is_not_durable() {
     let store = SqliteStore::open(Config::memory()).await.unwrap();
     let health = store.health().await.unwrap();
-    assert!(!health.is_durable(), "{health:?}");
+    assert!(!health.is_durable, "{health:?}");
     store.close().await;
 }

@@ -1,9 +1,9 @@
 use std::io::BufRead;
 
-use super::append_missing;
-use super::event_record::EventRecord;
+use super::event_record::{EntryError, EventRecord};
 use super::export::io_error;
-use crate::{Error, Event, EventStore, Limits};
+use crate::error::shared;
+use crate::{Error, Event, EventStore, Limits, append_missing};
 
 /// The options of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Imported {
     pub events: u64,
 }
 
-/// Appends the events of NDJSON (see [`transfer`](crate::transfer)) in order, in batches of one commit
+/// Appends the events of NDJSON (see [`ndjson`](crate::ndjson)) in order, in batches of one commit
 /// each. Calls `report` after each batch, and skips empty lines.
 ///
 /// Events keep their ids. So importing again changes nothing, and importing after an interruption
@@ -81,15 +81,15 @@ pub async fn import<S: EventStore>(
     loop {
         line.clear();
         let read = input.read_until(b'\n', &mut line);
-        if read.map_err(|error| io_error(&error))? == 0 {
+        if read.map_err(io_error)? == 0 {
             break;
         }
         number += 1;
-        let invalid = |reason: String| Error::Import {
+        let invalid = |source| Error::Import {
             entry: format!("line {number}"),
-            reason: reason.into(),
+            source: shared(source),
         };
-        let text = str::from_utf8(&line).map_err(|error| invalid(error.to_string()))?;
+        let text = str::from_utf8(&line).map_err(|error| invalid(error.into()))?;
         if text.trim().is_empty() {
             continue;
         }
@@ -123,7 +123,7 @@ impl Batch {
         }
     }
 
-    fn event(&self, text: &str) -> Result<Event, String> {
+    fn event(&self, text: &str) -> Result<Event, EntryError> {
         EventRecord::parse(text)?.event(self.options.recorded_at_key.as_deref())
     }
 

@@ -9,7 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::{Error, Event, SequencedEvent};
+use crate::{Event, SequencedEvent};
+
+/// The reason why an entry is not an event.
+pub(super) type EntryError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The JSON form of an event. Unknown fields are refused, because the import would lose them.
 #[derive(Serialize, Deserialize)]
@@ -55,12 +58,12 @@ impl<'a> EventRecord<'a> {
         }
     }
 
-    pub(super) fn parse(text: &'a str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+    pub(super) fn parse(text: &'a str) -> Result<Self, EntryError> {
+        Ok(serde_json::from_str(text)?)
     }
 
     /// The event to append, with the recorded time in the metadata entry `recorded_at_key`.
-    pub(super) fn event(&self, recorded_at_key: Option<&str>) -> Result<Event, String> {
+    pub(super) fn event(&self, recorded_at_key: Option<&str>) -> Result<Event, EntryError> {
         let mut builder = Event::builder(&*self.event_type)
             .tags(&self.tags)
             .data(self.decoded()?);
@@ -73,14 +76,14 @@ impl<'a> EventRecord<'a> {
         if let Some(id) = self.id {
             builder = builder.id(id);
         }
-        builder.build().map_err(|error: Error| error.to_string())
+        Ok(builder.build()?)
     }
 
-    fn decoded(&self) -> Result<Vec<u8>, String> {
+    fn decoded(&self) -> Result<Vec<u8>, EntryError> {
         match (self.data, &self.data_base64) {
-            (Some(_), Some(_)) => Err("both data and dataBase64 are present".to_owned()),
+            (Some(_), Some(_)) => Err("both data and dataBase64 are present".into()),
             (Some(data), None) => Ok(data.get().as_bytes().to_vec()),
-            (None, Some(text)) => STANDARD.decode(text).map_err(|error| error.to_string()),
+            (None, Some(text)) => Ok(STANDARD.decode(text)?),
             (None, None) => Ok(Vec::new()),
         }
     }

@@ -1,4 +1,4 @@
-//! Moving events between stores, as NDJSON or from another store's tables.
+//! Moving events between stores as NDJSON.
 //!
 //! [`export`] writes the events of one snapshot as NDJSON, one event per line. [`import`] appends
 //! such lines to a store of any backend. Both report their progress, and need memory only for one
@@ -17,8 +17,6 @@
 mod event_record;
 mod export;
 mod import;
-mod missing;
 
 pub use export::{Exported, export};
 pub use import::{ImportOptions, Imported, import};
-pub use missing::append_missing;

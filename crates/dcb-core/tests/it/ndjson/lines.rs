@@ -1,7 +1,7 @@
 //! Export and import of JSON lines.
 
+use dcb_core::ndjson::{Exported, ImportOptions, Imported, export, import};
 use dcb_core::sqlite::{self, SqliteStore};
-use dcb_core::transfer::{Exported, ImportOptions, Imported, export, import};
 use dcb_core::{
     Error, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
 };
@@ -192,12 +192,9 @@ async fn invalid_line_is_named_by_its_number() {
         let lines = format!("{{\"type\":\"A\",\"id\":\"{id}\"}}\n{bad}\n");
         let failed = import(&store, lines.as_bytes(), ImportOptions::new(), |_| ()).await;
         match failed {
-            Err(Error::Import {
-                entry,
-                reason: actual,
-            }) => {
+            Err(Error::Import { entry, source }) => {
                 assert_eq!(entry, "line 2");
-                assert!(actual.contains(reason), "{bad}: {actual}");
+                assert!(source.to_string().contains(reason), "{bad}: {source}");
             }
             other => panic!("{bad}: {other:?}"),
         }
@@ -225,4 +222,24 @@ async fn import_of_an_id_with_other_content_is_refused() {
     let lines = format!("{{\"type\":\"A\"}}\n{{\"type\":\"A\",\"id\":\"{id}\"}}\n");
     let refused = import(&store, lines.as_bytes(), ImportOptions::new(), |_| ()).await;
     assert!(matches!(refused, Err(Error::DuplicateEventId { id: taken }) if taken == id));
+}
+
+/// Input whose connection breaks.
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::ConnectionReset.into())
+    }
+}
+
+#[tokio::test]
+async fn failed_read_keeps_the_kind_of_its_error() {
+    let input = std::io::BufReader::new(Broken);
+    let failed = import(&MemoryStore::new(), input, ImportOptions::new(), |_| ()).await;
+    assert!(
+        matches!(&failed, Err(Error::Io { source })
+            if source.kind() == std::io::ErrorKind::ConnectionReset),
+        "{failed:?}"
+    );
 }

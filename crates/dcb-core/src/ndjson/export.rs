@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::sync::Arc;
 
 use super::event_record::EventRecord;
 use crate::{Error, EventStore, Position, Query, ReadOptions};
@@ -17,7 +18,7 @@ pub struct Exported {
     pub head: Option<Position>,
 }
 
-/// Writes the matching events of one snapshot as NDJSON (see [`transfer`](crate::transfer)) and
+/// Writes the matching events of one snapshot as NDJSON (see [`ndjson`](crate::ndjson)) and
 /// flushes `out`. Calls `report` after every 1,000 events and at the end.
 ///
 /// The calling task writes to `out`, which should be buffered. If writes may block for long, run the
@@ -45,7 +46,7 @@ pub async fn export<S: EventStore>(
         serde_json::to_writer(&mut *out, &EventRecord::new(&event))
             .map_err(std::io::Error::from)
             .and_then(|()| out.write_all(b"\n"))
-            .map_err(|error| io_error(&error))?;
+            .map_err(io_error)?;
         exported.events += 1;
         exported.through = Some(event.position());
         if exported.events.is_multiple_of(REPORT_EVERY) {
@@ -53,13 +54,13 @@ pub async fn export<S: EventStore>(
         }
     }
     // A buffered writer ignores errors when it is dropped.
-    out.flush().map_err(|error| io_error(&error))?;
+    out.flush().map_err(io_error)?;
     report(exported);
     Ok(exported)
 }
 
-pub(super) fn io_error(error: &std::io::Error) -> Error {
+pub(super) fn io_error(error: std::io::Error) -> Error {
     Error::Io {
-        reason: error.to_string().into(),
+        source: Arc::new(error),
     }
 }

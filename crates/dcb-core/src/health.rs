@@ -1,0 +1,31 @@
+/// The result of a health check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// `PostgreSQL`, `SQLite` or `memory`.
+    pub backend: &'static str,
+    /// The version of the database, for example `15.18`.
+    pub version: String,
+    /// The settings that decide whether a commit survives a crash or power loss, as the writer's
+    /// connection sees them.
+    pub durability: Vec<(&'static str, String)>,
+    /// Whether an acknowledged append survives power loss.
+    pub is_durable: bool,
+}
+
+impl Health {
+    /// Builds a result. Only implementations of stores need this.
+    pub fn new(
+        backend: &'static str,
+        version: impl Into<String>,
+        durability: Vec<(&'static str, String)>,
+        is_durable: bool,
+    ) -> Self {
+        Self {
+            backend,
+            version: version.into(),
+            durability,
+            is_durable,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// Counts of a store's work since it was opened, for export as metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Batches of appends that the database answered. On PostgreSQL this includes batches of which
+    /// it refused every append.
+    pub commits: u64,
+    /// Committed appends. If an append's answer was lost and the store then found the append in the
+    /// log, it is not counted.
+    pub appends: u64,
+    /// Events of the committed appends.
+    pub events: u64,
+    /// Appends refused because of their condition.
+    pub conflicts: u64,
+    /// Reads of the database: one per statement on PostgreSQL, one per transaction on SQLite, where
+    /// each page of a stream counts. A retry counts again.
+    pub reads: u64,
+    /// How often a writer lost its connection during a batch.
+    pub lost_connections: u64,
+    /// Largest number of appends in one commit.
+    pub largest_batch: u64,
+    /// Appends in the queue now.
+    pub queued_appends: u64,
+    /// Projections running now.
+    pub running_projections: u64,
+    /// Read connections open now.
+    pub read_connections: u64,
+}
