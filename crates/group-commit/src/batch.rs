@@ -1,8 +1,12 @@
-//! One batch: the requests that the committer gets, and the callers that wait for them.
+//! One batch: the requests that the committer gets, and the callers that wait for them. Commits it,
+//! and delivers the outcomes.
 
-use std::task::Waker;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::{Poll, Waker};
 
-use crate::commit::Commit;
+use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
 use crate::slot::{Caller, Slot};
 use crate::wake_all;
@@ -11,10 +15,7 @@ pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Erro
 pub(crate) type SlotOf<C> = Slot<<C as Commit>::Verdict, <C as Commit>::Error>;
 
 /// A request and the caller that waits for it.
-pub(crate) struct Pending<C: Commit> {
-    pub(crate) request: C::Request,
-    pub(crate) caller: CallerOf<C>,
-}
+pub(crate) type Pending<C> = (<C as Commit>::Request, CallerOf<C>);
 
 /// Requests that are committed together. A single request needs no vector.
 pub(crate) enum Batch<C: Commit> {
@@ -65,9 +66,7 @@ impl<C: Commit> Batch<C> {
 
 impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
     fn from_iter<I: IntoIterator<Item = Pending<C>>>(pending: I) -> Self {
-        let mut pending = pending
-            .into_iter()
-            .map(|pending| (pending.request, pending.caller));
+        let mut pending = pending.into_iter();
         match (pending.next(), pending.next()) {
             (Some((request, caller)), None) => Self::Alone(request, caller),
             (first, second) => {
@@ -79,16 +78,11 @@ impl<C: Commit> FromIterator<Pending<C>> for Batch<C> {
     }
 }
 
-/// The committer's result for a batch: one verdict per request, or one error for all of them.
-pub(crate) enum Answer<C: Commit> {
-    Each(Vec<C::Verdict>),
-    All(SubmitError<C::Error>),
-}
-
 /// A batch whose commit has ended and whose callers have not been woken yet.
 pub(crate) struct Settled<C: Commit> {
     pub(crate) batch: Batch<C>,
-    pub(crate) answer: Answer<C>,
+    /// One verdict per request, or one error for all of them.
+    verdicts: Result<Vec<C::Verdict>, SubmitError<C::Error>>,
 }
 
 impl<C: Commit> Settled<C> {
@@ -113,15 +107,80 @@ impl<C: Commit> Settled<C> {
 
     fn decide(self, wake: impl FnMut(Waker)) -> Vec<C::Request> {
         let (spent, callers) = self.batch.into_parts();
-        match self.answer {
-            Answer::Each(verdicts) => callers
+        match self.verdicts {
+            Ok(verdicts) => callers
                 .zip(verdicts)
                 .filter_map(|(caller, verdict)| caller.decide(Ok(verdict)))
                 .for_each(wake),
-            Answer::All(error) => callers
+            Err(error) => callers
                 .filter_map(|caller| caller.decide(Err(error.clone())))
                 .for_each(wake),
         }
         spent
     }
+}
+
+/// Commits `batch`. If the batch is bisected, the callers of each part get their outcomes as soon
+/// as that part is settled. The last part is returned to the leader, which may start the next
+/// commit before it delivers the outcomes.
+pub(crate) async fn settle<C: Commit>(committer: &C, mut batch: Batch<C>) -> Settled<C> {
+    let mut later = Vec::new();
+    loop {
+        let verdicts = commit(committer, &mut batch).await;
+        if let Err(SubmitError::Refused(_)) = verdicts
+            && let Some(half) = batch.split_off_half()
+        {
+            later.push(half);
+            continue;
+        }
+        let settled = Settled { batch, verdicts };
+        let Some(half) = later.pop() else {
+            return settled;
+        };
+        drop(settled.deliver());
+        batch = half;
+    }
+}
+
+/// Calls the committer once.
+async fn commit<C: Commit>(
+    committer: &C,
+    batch: &mut Batch<C>,
+) -> Result<Vec<C::Verdict>, SubmitError<C::Error>> {
+    let requests = batch.requests();
+    let checked = async {
+        let expected = requests.len();
+        let result = committer.commit(requests).await;
+        if let Ok(verdicts) = &result {
+            assert_eq!(
+                verdicts.len(),
+                expected,
+                "a committer owes one verdict per request"
+            );
+        }
+        result
+    };
+    match catch_panic(checked).await {
+        Some(result) => result.map_err(|error| match error {
+            CommitError::Refused(error) => SubmitError::Refused(error),
+            CommitError::Failed(error) => SubmitError::Failed(error),
+            CommitError::Unknown(error) => SubmitError::Unknown(error),
+        }),
+        None => Err(SubmitError::Panicked),
+    }
+}
+
+/// The output of `future`, or `None` if it panicked.
+///
+/// The unwind cannot expose broken state: the future is not polled again, and the batch that it
+/// borrowed is discarded.
+async fn catch_panic<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(
+        |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        },
+    )
+    .await
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use crate::commit::{Commit, CommitBlocking, CommitError};
 use crate::error::SubmitError;
+use crate::inner::{Handover, Inner};
 use crate::limits::Limits;
-use crate::shared::{Handover, Shared};
 use crate::state::WhenFull;
 use crate::stats::Stats;
 use crate::submit::Submit;
@@ -25,14 +25,14 @@ type BlockingOutcome<C> =
 /// next batch; then the callers of the last batch get their outcomes. A thread commits only the
 /// batch that holds its own request.
 pub struct BlockingQueue<C: CommitBlocking> {
-    shared: Arc<Shared<OnCallersThread<C>>>,
+    inner: Arc<Inner<OnCallersThread<C>>>,
 }
 
 impl<C: CommitBlocking> BlockingQueue<C> {
     /// A queue in front of `committer`.
     pub fn new(committer: C, limits: Limits) -> Self {
         Self {
-            shared: Shared::new(
+            inner: Inner::new(
                 OnCallersThread(committer),
                 limits,
                 Handover::NextCaller,
@@ -57,7 +57,7 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         if has_passed(deadline) {
             return Err(SubmitError::TimedOut);
         }
-        let mut submit = Submit::new(&self.shared, request, WhenFull::Wait);
+        let mut submit = Submit::new(&self.inner, request, WhenFull::Wait);
         block_on(
             |cx| match Pin::new(&mut submit).poll(cx) {
                 Poll::Pending if has_passed(deadline) => Poll::Ready(submit.expire()),
@@ -75,27 +75,27 @@ impl<C: CommitBlocking> BlockingQueue<C> {
     /// Refuses new requests and returns when all waiting requests have an outcome. Calling it again
     /// waits in the same way.
     pub fn close(&self) {
-        self.shared.close();
-        block_on(|cx| self.shared.poll_idle(cx), park);
+        self.inner.close();
+        block_on(|cx| self.inner.poll_idle(cx), park);
     }
 
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.inner.is_closed()
     }
 
     /// The committer, for work that needs no queue.
     pub fn committer(&self) -> &C {
-        &self.shared.committer.0
+        &self.inner.committer.0
     }
 
     /// The current counters.
     pub fn stats(&self) -> Stats {
-        self.shared.stats()
+        self.inner.stats()
     }
 
     fn run(&self, request: C::Request, when_full: WhenFull) -> BlockingOutcome<C> {
-        let mut submit = Submit::new(&self.shared, request, when_full);
+        let mut submit = Submit::new(&self.inner, request, when_full);
         block_on(|cx| Pin::new(&mut submit).poll(cx), park)
     }
 }

@@ -10,10 +10,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::batch::{Batch, Settled};
+use crate::batch::{Batch, Settled, settle};
 use crate::commit::Commit;
-use crate::settle::settle;
-use crate::shared::{Handover, Shared};
+use crate::inner::{Handover, Inner};
 
 /// Maximum number of steps in one poll. Without this limit, a commit that is always ready would
 /// block the other tasks on its thread and delay the leader's own outcome.
@@ -22,7 +21,7 @@ const STEPS_PER_POLL: usize = 8;
 /// Commits batch after batch until no request waits. The leader polls this future first. When the
 /// leader has its outcome or is dropped, the future moves to a spawned task.
 pub(crate) struct Drive<C: Commit> {
-    shared: Arc<Shared<C>>,
+    inner: Arc<Inner<C>>,
     stage: Stage<C>,
     /// The batch before the one in flight, until its callers are woken. That happens after the
     /// commit in flight has started.
@@ -90,29 +89,29 @@ impl<C: Commit> Unpin for Drive<C> {}
 impl<C: Commit> Drive<C> {
     /// A drive for a caller that found the writer free. If recent batches had several callers, the
     /// drive first yields to callers that may be about to arrive.
-    pub(crate) fn lead(shared: &Arc<Shared<C>>) -> Self {
-        let wait = match shared.handover {
-            Handover::Spawn(_) if shared.callers_arrive_together() => FillWait {
+    pub(crate) fn lead(inner: &Arc<Inner<C>>) -> Self {
+        let wait = match inner.handover {
+            Handover::Spawn(_) if inner.callers_arrive_together() => FillWait {
                 // The caller's own request is in the queue already.
                 seen: Some(1),
-                ..FillWait::yields(shared.fill_yields)
+                ..FillWait::yields(inner.fill_yields)
             },
             // Threads run in parallel and queue up during the commit, so yielding to them would
             // only delay it.
             Handover::Spawn(_) | Handover::NextCaller => FillWait::NONE,
         };
-        Self::filling(shared, wait)
+        Self::filling(inner, wait)
     }
 
     /// A drive for a promoted caller, which got the right to commit from the last leader.
-    pub(crate) fn promoted(shared: &Arc<Shared<C>>) -> Self {
-        shared.accept();
-        Self::filling(shared, FillWait::yields(shared.fill_yields))
+    pub(crate) fn promoted(inner: &Arc<Inner<C>>) -> Self {
+        inner.accept();
+        Self::filling(inner, FillWait::yields(inner.fill_yields))
     }
 
-    fn filling(shared: &Arc<Shared<C>>, wait: FillWait) -> Self {
+    fn filling(inner: &Arc<Inner<C>>, wait: FillWait) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            inner: Arc::clone(inner),
             stage: Stage::Fill(wait),
             settled: None,
             spent: Vec::new(),
@@ -125,22 +124,22 @@ impl<C: Commit> Drive<C> {
         if matches!(self.stage, Stage::Done) {
             return;
         }
-        let shared = Arc::clone(&self.shared);
-        if let Handover::Spawn(spawn) = &shared.handover {
+        let inner = Arc::clone(&self.inner);
+        if let Handover::Spawn(spawn) = &inner.handover {
             spawn(Box::pin(self));
         }
     }
 
     fn fill(&mut self, wait: FillWait, cx: &mut Context<'_>) -> Poll<()> {
-        let waiting = self.shared.filling();
-        let left = waiting.and_then(|waiting| wait.after(waiting, self.shared.fill_yields));
+        let waiting = self.inner.filling();
+        let left = waiting.and_then(|waiting| wait.after(waiting, self.inner.fill_yields));
         if let Some(left) = left {
             self.stage = Stage::Fill(left);
             self.yield_to_others(left, cx.waker());
             return Poll::Pending;
         }
-        self.stage = match self.shared.take_batch_or_release() {
-            Some(batch) => start(&self.shared, batch),
+        self.stage = match self.inner.take_batch_or_release() {
+            Some(batch) => start(&self.inner, batch),
             None => Stage::Done,
         };
         Poll::Ready(())
@@ -150,10 +149,10 @@ impl<C: Commit> Drive<C> {
     /// woken thread on the processor of the thread that woke it. Without the yield, the woken
     /// thread and its callers would wait until this thread blocks.
     fn yield_to_others(&self, left: FillWait, waker: &Waker) {
-        if left.yields_left == 0 && matches!(self.shared.handover, Handover::Spawn(_)) {
+        if left.yields_left == 0 && matches!(self.inner.handover, Handover::Spawn(_)) {
             std::thread::yield_now();
         }
-        (self.shared.defer)(waker);
+        (self.inner.defer)(waker);
     }
 
     /// Ends one commit.
@@ -163,8 +162,8 @@ impl<C: Commit> Drive<C> {
     /// waits, the leader delivers first and then releases the right, because `close` returns once
     /// the right is free.
     fn finish(&mut self, settled: Settled<C>) {
-        self.stage = match self.shared.handover {
-            Handover::NextCaller if self.shared.promise() => {
+        self.stage = match self.inner.handover {
+            Handover::NextCaller if self.inner.promise() => {
                 // The right to commit belongs to the promoted caller now. Set the stage first: a
                 // waker that panics below must not make `drop` release it a second time.
                 self.stage = Stage::Done;
@@ -173,13 +172,13 @@ impl<C: Commit> Drive<C> {
             }
             Handover::NextCaller => {
                 drop(settled.deliver());
-                self.shared.release();
+                self.inner.release();
                 Stage::Done
             }
-            Handover::Spawn(_) if self.shared.fill_yields > 0 => {
-                let seen = self.shared.filling().unwrap_or_default();
+            Handover::Spawn(_) if self.inner.fill_yields > 0 => {
+                let seen = self.inner.filling().unwrap_or_default();
                 let answered = settled.batch.len();
-                self.spent = settled.deliver_together(self.shared.defer);
+                self.spent = settled.deliver_together(self.inner.defer);
                 // The batch had a lone caller and the queue is empty, so yielding would only cost
                 // time.
                 Stage::Fill(if answered == 1 && seen == 0 {
@@ -188,16 +187,16 @@ impl<C: Commit> Drive<C> {
                     FillWait {
                         // One extra yield, because the deferred wake-ups run only after the first
                         // yield.
-                        yields_left: self.shared.fill_yields.saturating_add(1),
+                        yields_left: self.inner.fill_yields.saturating_add(1),
                         expected: Some(answered + seen),
                         seen: Some(seen),
                     }
                 })
             }
-            Handover::Spawn(_) => match self.shared.take_batch() {
+            Handover::Spawn(_) => match self.inner.take_batch() {
                 Some(batch) => {
                     self.settled = Some(Box::new(settled));
-                    start(&self.shared, batch)
+                    start(&self.inner, batch)
                 }
                 None => {
                     self.spent = settled.deliver();
@@ -209,15 +208,15 @@ impl<C: Commit> Drive<C> {
 
     fn deliver_settled(&mut self) {
         if let Some(settled) = self.settled.take() {
-            drop(settled.deliver_together(self.shared.defer));
+            drop(settled.deliver_together(self.inner.defer));
         }
     }
 }
 
-fn start<C: Commit>(shared: &Arc<Shared<C>>, batch: Batch<C>) -> Stage<C> {
-    let shared = Arc::clone(shared);
+fn start<C: Commit>(inner: &Arc<Inner<C>>, batch: Batch<C>) -> Stage<C> {
+    let inner = Arc::clone(inner);
     Stage::Commit(Box::pin(
-        async move { settle(&shared.committer, batch).await },
+        async move { settle(&inner.committer, batch).await },
     ))
 }
 
@@ -256,7 +255,7 @@ impl<C: Commit> Drop for Drive<C> {
     fn drop(&mut self) {
         self.deliver_settled();
         if !matches!(std::mem::replace(&mut self.stage, Stage::Done), Stage::Done) {
-            self.shared.release();
+            self.inner.release();
         }
     }
 }

@@ -9,8 +9,8 @@ use std::task::{Poll, Waker};
 use crate::Outcome;
 use crate::commit::Commit;
 use crate::error::SubmitError;
+use crate::inner::{Handover, Inner};
 use crate::limits::Limits;
-use crate::shared::{Handover, Shared};
 use crate::state::WhenFull;
 use crate::stats::Stats;
 use crate::submit::Submit;
@@ -29,7 +29,7 @@ use crate::submit::Submit;
 /// Dropping a submit future withdraws a request that is still queued. A request in flight is
 /// committed nevertheless, in a spawned task if its caller was driving the commit.
 pub struct Queue<C: Commit> {
-    shared: Arc<Shared<C>>,
+    inner: Arc<Inner<C>>,
 }
 
 impl<C: Commit> Queue<C> {
@@ -66,13 +66,13 @@ impl<C: Commit> Queue<C> {
     {
         let handover = Handover::Spawn(Box::new(spawn));
         Self {
-            shared: Shared::new(committer, limits, handover, defer),
+            inner: Inner::new(committer, limits, handover, defer),
         }
     }
 
     /// Commits `request`. Waits for space if the queue is full, and then for the request's outcome.
     pub async fn submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.shared, request, WhenFull::Wait).await
+        Submit::new(&self.inner, request, WhenFull::Wait).await
     }
 
     /// Commits `request` unless `deadline`, such as `tokio::time::sleep`, completes first.
@@ -86,7 +86,7 @@ impl<C: Commit> Queue<C> {
         deadline: impl Future<Output = ()>,
     ) -> Outcome<C> {
         let mut deadline = pin!(deadline);
-        let mut submit = Submit::new(&self.shared, request, WhenFull::Wait);
+        let mut submit = Submit::new(&self.inner, request, WhenFull::Wait);
         poll_fn(|cx| {
             // A request past its deadline must not arrive. This poll also registers the task with
             // the deadline, so that the deadline wakes the task.
@@ -105,30 +105,30 @@ impl<C: Commit> Queue<C> {
 
     /// Commits `request` if the queue has room now; otherwise returns [`SubmitError::Full`].
     pub async fn try_submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.shared, request, WhenFull::Refuse).await
+        Submit::new(&self.inner, request, WhenFull::Refuse).await
     }
 
     /// Refuses new requests from the first poll on, and returns when all waiting requests have an
     /// outcome. Calling it again waits in the same way. Dropping the future leaves the queue
     /// closed.
     pub async fn close(&self) {
-        self.shared.close();
-        poll_fn(|cx| self.shared.poll_idle(cx)).await;
+        self.inner.close();
+        poll_fn(|cx| self.inner.poll_idle(cx)).await;
     }
 
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.inner.is_closed()
     }
 
     /// The committer, for work that needs no queue.
     pub fn committer(&self) -> &C {
-        &self.shared.committer
+        &self.inner.committer
     }
 
     /// The current counters.
     pub fn stats(&self) -> Stats {
-        self.shared.stats()
+        self.inner.stats()
     }
 }
 

@@ -14,13 +14,13 @@ use crate::slot;
 use crate::stats::Stats;
 use crate::wait_queue::{Ticket, WaitQueue};
 
-/// The holder of the right to commit. The writer is `Free` only while no request waits.
+/// The right to commit. It is `Free` only while no request waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Writer {
+enum CommitRight {
     /// The next caller commits at once.
     Free,
     /// A leader holds the right.
-    Busy,
+    Held,
     /// The first waiting caller holds the right. It has been promoted, or is promoted as soon as
     /// the lock is released.
     Promised(Ticket),
@@ -28,7 +28,7 @@ enum Writer {
 
 /// The result of an arrival.
 pub(crate) enum Arrival<C: Commit> {
-    /// The writer was free. The request is first in the queue, and its caller commits the next
+    /// The right to commit was free. The request is first in the queue, and its caller commits the next
     /// batch.
     Lead(Ticket, Arc<SlotOf<C>>),
     /// The request waits.
@@ -55,7 +55,7 @@ pub(crate) enum Release<C: Commit> {
 pub(crate) struct State<C: Commit> {
     limits: Limits,
     waiting: WaitQueue<Pending<C>>,
-    writer: Writer,
+    right: CommitRight,
     closed: bool,
     until_idle: Vec<Waker>,
     /// Number of batches with a single caller since the last batch with several callers.
@@ -71,7 +71,7 @@ impl<C: Commit> State<C> {
         Self {
             limits,
             waiting: WaitQueue::new(),
-            writer: Writer::Free,
+            right: CommitRight::Free,
             closed: false,
             until_idle: Vec::new(),
             // No batch has had several callers yet.
@@ -96,11 +96,9 @@ impl<C: Commit> State<C> {
             return Arrival::Full;
         }
         let (caller, slot) = slot::slot();
-        let ticket = self
-            .waiting
-            .push(bytes, Pending { request, caller }, &self.limits);
-        if self.writer == Writer::Free {
-            self.writer = Writer::Busy;
+        let ticket = self.waiting.push(bytes, (request, caller), &self.limits);
+        if self.right == CommitRight::Free {
+            self.right = CommitRight::Held;
             return Arrival::Lead(ticket, slot);
         }
         Arrival::Wait(ticket, slot)
@@ -111,14 +109,14 @@ impl<C: Commit> State<C> {
     pub(crate) fn withdraw(&mut self, ticket: Ticket) -> Option<(Pending<C>, Option<Release<C>>)> {
         let pending = self.waiting.withdraw(ticket, &self.limits)?;
         self.withdrawn += 1;
-        let release = (self.writer == Writer::Promised(ticket)).then(|| self.release());
+        let release = (self.right == CommitRight::Promised(ticket)).then(|| self.release());
         Some((pending, release))
     }
 
     /// The promoted caller takes the right to commit, and keeps it even if its request is
     /// withdrawn.
     pub(crate) fn accept(&mut self) {
-        self.writer = Writer::Busy;
+        self.right = CommitRight::Held;
     }
 
     /// The next batch, if any request waits. Only the holder of the right to commit may call this;
@@ -140,9 +138,9 @@ impl<C: Commit> State<C> {
     /// Promises the right to commit to the first waiting caller. `None` if no request waits; then
     /// nothing changes.
     pub(crate) fn promise(&mut self) -> Option<Arc<SlotOf<C>>> {
-        let (ticket, front) = self.waiting.front()?;
-        let slot = front.caller.slot()?;
-        self.writer = Writer::Promised(ticket);
+        let (ticket, (_, caller)) = self.waiting.front()?;
+        let slot = caller.slot()?;
+        self.right = CommitRight::Promised(ticket);
         Some(slot)
     }
 
@@ -151,7 +149,7 @@ impl<C: Commit> State<C> {
         if let Some(slot) = self.promise() {
             return Release::Promote(slot);
         }
-        self.writer = Writer::Free;
+        self.right = CommitRight::Free;
         Release::Idle(std::mem::take(&mut self.until_idle))
     }
 
@@ -170,7 +168,7 @@ impl<C: Commit> State<C> {
     }
 
     pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.writer == Writer::Free {
+        if self.right == CommitRight::Free {
             return Poll::Ready(());
         }
         if !self

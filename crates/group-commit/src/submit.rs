@@ -10,7 +10,7 @@ use crate::batch::SlotOf;
 use crate::commit::Commit;
 use crate::drive::Drive;
 use crate::error::SubmitError;
-use crate::shared::Shared;
+use crate::inner::Inner;
 use crate::slot::Notice;
 use crate::state::{Arrival, WhenFull};
 use crate::wait_queue::Ticket;
@@ -18,7 +18,7 @@ use crate::wait_queue::Ticket;
 /// Dropping this future withdraws a request that is still queued. The commit of a request in flight
 /// goes on.
 pub(crate) struct Submit<'q, C: Commit> {
-    shared: &'q Arc<Shared<C>>,
+    inner: &'q Arc<Inner<C>>,
     when_full: WhenFull,
     /// `Some` until the first poll.
     request: Option<C::Request>,
@@ -37,13 +37,9 @@ enum Role<C: Commit> {
 impl<C: Commit> Unpin for Submit<'_, C> {}
 
 impl<'q, C: Commit> Submit<'q, C> {
-    pub(crate) fn new(
-        shared: &'q Arc<Shared<C>>,
-        request: C::Request,
-        when_full: WhenFull,
-    ) -> Self {
+    pub(crate) fn new(inner: &'q Arc<Inner<C>>, request: C::Request, when_full: WhenFull) -> Self {
         Self {
-            shared,
+            inner,
             when_full,
             request: Some(request),
             role: Role::Outside,
@@ -59,10 +55,10 @@ impl<'q, C: Commit> Submit<'q, C> {
     pub(crate) fn expire(&mut self) -> Outcome<C> {
         match std::mem::replace(&mut self.role, Role::Outside) {
             Role::Outside => Err(SubmitError::TimedOut),
-            Role::Waiting(ticket, _) if self.shared.withdraw(ticket) => Err(SubmitError::TimedOut),
+            Role::Waiting(ticket, _) if self.inner.withdraw(ticket) => Err(SubmitError::TimedOut),
             Role::Waiting(_, slot) => outcome_so_far::<C>(&slot),
             Role::Leading(drive, ticket, slot) => {
-                if self.shared.withdraw(ticket) {
+                if self.inner.withdraw(ticket) {
                     // The commit has not begun. Dropping the drive promotes the next waiting
                     // caller.
                     drop(drive);
@@ -78,8 +74,8 @@ impl<'q, C: Commit> Submit<'q, C> {
         let Some(request) = self.request.take() else {
             return Ok(());
         };
-        self.role = match self.shared.arrive(request, self.when_full) {
-            Arrival::Lead(ticket, slot) => Role::Leading(Drive::lead(self.shared), ticket, slot),
+        self.role = match self.inner.arrive(request, self.when_full) {
+            Arrival::Lead(ticket, slot) => Role::Leading(Drive::lead(self.inner), ticket, slot),
             Arrival::Wait(ticket, slot) => Role::Waiting(ticket, slot),
             Arrival::Full => return Err(SubmitError::Full),
             Arrival::Closed => return Err(SubmitError::Closed),
@@ -97,7 +93,7 @@ impl<'q, C: Commit> Submit<'q, C> {
                 Poll::Ready(outcome)
             }
             Notice::Lead => {
-                let drive = Drive::promoted(self.shared);
+                let drive = Drive::promoted(self.inner);
                 self.role = Role::Leading(drive, *ticket, Arc::clone(slot));
                 Poll::Pending
             }

@@ -30,14 +30,12 @@ mod commit;
 mod drive;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/inner.rs"]
+mod inner;
 #[path = "../../src/limits.rs"]
 mod limits;
 #[path = "../../src/queue.rs"]
 mod queue;
-#[path = "../../src/settle.rs"]
-mod settle;
-#[path = "../../src/shared.rs"]
-mod shared;
 #[path = "../../src/slot.rs"]
 mod slot;
 #[path = "../../src/state.rs"]

@@ -24,7 +24,7 @@ pub(crate) enum Handover {
 
 type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
 
-pub(crate) struct Shared<C: Commit> {
+pub(crate) struct Inner<C: Commit> {
     pub(crate) committer: C,
     pub(crate) handover: Handover,
     pub(crate) fill_yields: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Shared<C: Commit> {
     state: Mutex<State<C>>,
 }
 
-impl<C: Commit> Shared<C> {
+impl<C: Commit> Inner<C> {
     pub(crate) fn new(
         committer: C,
         limits: Limits,
