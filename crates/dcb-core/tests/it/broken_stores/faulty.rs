@@ -1,10 +1,13 @@
 //! A wrapper that adds one fault to a correct store.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dcb_core::{
-    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Query, ReadOptions,
+    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Position, Query, ReadOptions,
 };
+use futures_util::FutureExt as _;
 
 /// A fault. Each has occurred in some event store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,7 @@ pub(crate) enum Fault {
     ReformatsJson,
     SplitsTagsAtCommas,
     ReadsTheHeadLater,
+    AssignsPositionsBeforeTheCommit,
     AcceptsAfterBeyondTheHead,
     LimitsBeforeReversing,
     DropsCommands,
@@ -29,11 +33,68 @@ const WASTED: &str = "Wasted";
 pub(crate) struct Faulty {
     store: MemoryStore,
     fault: Fault,
+    /// Positions whose events are not committed yet.
+    uncommitted: Mutex<BTreeSet<Position>>,
 }
 
 impl Faulty {
     pub(crate) fn new(store: MemoryStore, fault: Fault) -> Self {
-        Self { store, fault }
+        Self {
+            store,
+            fault,
+            uncommitted: Mutex::default(),
+        }
+    }
+
+    fn uncommitted(&self) -> MutexGuard<'_, BTreeSet<Position>> {
+        self.uncommitted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends, but commits every other append late. Its events have their positions before that, as
+    /// if a sequence assigned them, and events with higher positions are visible earlier.
+    async fn submit_late(&self, append: Append) -> Result<Appended, Error> {
+        let appended = {
+            let mut uncommitted = self.uncommitted();
+            let answer = self.store.submit(append);
+            let appended = answer
+                .now_or_never()
+                .expect("the memory store never waits")?;
+            if appended.first().get() % 2 == 0 {
+                return Ok(appended);
+            }
+            uncommitted.extend(appended.positions());
+            appended
+        };
+        tokio::time::sleep(Duration::from_micros(50)).await;
+        let mut uncommitted = self.uncommitted();
+        for position in appended.positions() {
+            uncommitted.remove(&position);
+        }
+        drop(uncommitted);
+        Ok(appended)
+    }
+
+    /// What a reader sees while some appends are not committed.
+    fn read_committed(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        let uncommitted = self.uncommitted();
+        let mut all = options;
+        all.limit = all.limit.filter(|_| uncommitted.is_empty());
+        let read = self.store.query(query, all).now_or_never();
+        let mut read = read.expect("the memory store never waits")?;
+        read.events
+            .retain(|event| !uncommitted.contains(&event.position()));
+        if let Some(limit) = options.limit {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            read.events.truncate(limit);
+        }
+        while let Some(head) = read.head
+            && uncommitted.contains(&head)
+        {
+            read.head = Position::new(head.get() - 1);
+        }
+        Ok(read)
     }
 
     async fn spoil(&self, mut append: Append) -> Append {
@@ -123,6 +184,9 @@ impl EventStore for Faulty {
             self.check(&append).await?;
             append.condition = None;
         }
+        if self.fault == Fault::AssignsPositionsBeforeTheCommit {
+            return self.submit_late(append).await;
+        }
         let answer = self.store.submit(append).await;
         if self.fault == Fault::UsesAPositionOnConflict
             && matches!(answer, Err(Error::Conflict { .. }))
@@ -146,7 +210,7 @@ impl EventStore for Faulty {
             let events = futures_util::stream::iter(read.events.into_iter().map(Ok));
             return Ok(EventStream::new(read.head, events));
         }
-        let mut read = self.store.query(query, options).await?;
+        let mut read = self.read_committed(query, options)?;
         if self.fault == Fault::ReadsTheHeadLater {
             tokio::time::sleep(Duration::from_micros(50)).await;
             read.head = self.store.head().await?;
@@ -156,7 +220,12 @@ impl EventStore for Faulty {
         Ok(EventStream::new(read.head, events))
     }
 
+    async fn head(&self) -> Result<Option<Position>, Error> {
+        let read = self.read_committed(&Query::all(), ReadOptions::new().limit(0))?;
+        Ok(read.head)
+    }
+
     dcb_core::forward_event_store! { self { Self { store, .. } => store }
-        head count exists tracked commands projection_limit appends health stats close
+        count exists tracked commands projection_limit appends health stats close
     }
 }

@@ -122,6 +122,15 @@ fn suite_finds_a_store_that_reads_the_head_after_the_events() {
 }
 
 #[test]
+fn suite_finds_a_store_that_assigns_positions_before_the_commit() {
+    let by = [
+        "races::paging_reader_misses_no_event",
+        "subscription::subscribers_under_load_get_each_event_once",
+    ];
+    assert_found(Fault::AssignsPositionsBeforeTheCommit, &by);
+}
+
+#[test]
 fn suite_finds_a_store_that_accepts_after_beyond_the_head() {
     let by = ["condition::after_beyond_the_head_is_refused"];
     assert_found(Fault::AcceptsAfterBeyondTheHead, &by);
