@@ -28,26 +28,7 @@ LANGUAGE sql STABLE AS $$
                        probe_tags[s]::text[] AS tags, probe_after[s] AS after
                   FROM unnest(unsettled) s
                  WHERE probe_after[s] < head OFFSET 0) p
-          -- With a type: the first events after p.after with the rarest of the tags. Ten of them are
-          -- checked one by one; an eleventh means that there may be more.
-          LEFT JOIN LATERAL (
-            SELECT f.positions
-              FROM unnest(p.tags) g(tag)
-             CROSS JOIN LATERAL (
-                SELECT ARRAY(SELECT t.position FROM dcb.event_tag t
-                              WHERE t.key = dcb.tag_key(g.tag, p.type) AND t.position > p.after
-                              ORDER BY t.position LIMIT 11) AS positions OFFSET 0) f
-             WHERE p.type IS NOT NULL
-             ORDER BY cardinality(f.positions) LIMIT 1) few ON true
-         CROSS JOIN LATERAL (
-            SELECT coalesce(
-                (SELECT n.position FROM unnest(few.positions[:10]) n(position)
-                  WHERE (SELECT e.type = p.type AND e.tags @> p.tags
-                           FROM dcb.event e WHERE e.position = n.position) LIMIT 1),
-                CASE WHEN cardinality(few.positions) <= 10 THEN NULL
-                     ELSE (SELECT f.position
-                             FROM dcb.first_match(p.type, p.tags, p.after) f(position))
-                END) AS position) m
+         CROSS JOIN LATERAL dcb.first_match(p.type, p.tags, p.after) m(position)
          WHERE m.position IS NOT NULL
       ) f
      ORDER BY f.request, f.reason, f.position
