@@ -1,6 +1,7 @@
 //! An append on the caller's side: into the queue, and back with a result.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::SubmitError;
@@ -22,18 +23,17 @@ impl PostgresStore {
         async move { self.commit_request(request?).await }
     }
 
-    async fn commit_request(&self, mut request: Request) -> Result<Appended, Error> {
+    async fn commit_request(&self, request: Arc<Request>) -> Result<Appended, Error> {
         let mut deadline = pin!(sleep(self.shared.config.append_timeout));
-        let ids = request.ids.clone();
         // Repeats only for `Verdict::Again`; the deadline bounds all attempts together.
         loop {
             match self
                 .shared
                 .queue
-                .submit_until(request, deadline.as_mut())
+                .submit_until(Arc::clone(&request), deadline.as_mut())
                 .await
             {
-                Ok(Verdict::Settled(result)) => {
+                Ok(Verdict::Done(result)) => {
                     match &result {
                         Ok(appended) => {
                             self.shared.primary.observe_head(Some(appended.last()));
@@ -44,9 +44,9 @@ impl PostgresStore {
                     return result;
                 }
                 // Boxed, because it is rare, and ten times as large as the rest of the future.
-                Ok(Verdict::Stored(stored)) => return Box::pin(self.compare(&stored)).await,
-                Ok(Verdict::Again(again)) => request = again,
-                Err(unsettled) => return Err(self.unsettled(unsettled, &ids)),
+                Ok(Verdict::Stored) => return Box::pin(self.compare(&request)).await,
+                Ok(Verdict::Again) => {}
+                Err(unsettled) => return Err(self.unsettled(unsettled, &request.ids)),
             }
         }
     }

@@ -1,5 +1,4 @@
-//! Array parameters, written element by element in PostgreSQL's binary format, and single elements
-//! of such arrays as parameters.
+//! Array parameters, written element by element in PostgreSQL's binary format.
 //!
 //! An array without values (empty, or all NULL) is sent as NULL. `unnest` of several arrays fills
 //! the shorter ones with NULL anyway, and a NULL array costs the server nothing.
@@ -70,31 +69,6 @@ impl Column {
         self.nulls
     }
 
-    /// The element at `index`, from 0. Takes time linear in `index`.
-    ///
-    /// # Panics
-    /// If the column has no element at `index`.
-    pub(super) fn value(&self, index: usize) -> Value<'_> {
-        let mut rest = &self.elements[..];
-        let mut next = || {
-            let (length, remaining) = rest
-                .split_first_chunk()
-                .expect("the column has an element at this index");
-            // NULL has the length -1, which becomes `None`.
-            let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-            let (bytes, remaining) = remaining.split_at(length.unwrap_or(0));
-            rest = remaining;
-            length.map(|_| bytes)
-        };
-        for _ in 0..index {
-            next();
-        }
-        Value {
-            element: self.element,
-            bytes: next(),
-        }
-    }
-
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.push_with(|elements| elements.extend_from_slice(bytes));
     }
@@ -138,42 +112,6 @@ impl Column {
         // refuses a parameter that is longer than 1 GiB.
         let length = (self.elements.len() - length_at - 4) as i32;
         self.elements[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-    }
-}
-
-/// One element of a column as a parameter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'c> {
-    element: Element,
-    /// `None` for NULL.
-    bytes: Option<&'c [u8]>,
-}
-
-impl Value<'_> {
-    /// The number of an [`Element::Int4`].
-    pub(super) fn int4(self) -> Option<i32> {
-        Some(i32::from_be_bytes(self.bytes?.try_into().ok()?))
-    }
-}
-
-impl Type<Postgres> for Value<'_> {
-    fn type_info() -> PgTypeInfo {
-        // The trait asks for one static type; `produces` overrides it with the element's.
-        PgTypeInfo::with_oid(Oid(Element::Text.oids().0))
-    }
-}
-
-impl Encode<'_, Postgres> for Value<'_> {
-    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
-        let Some(bytes) = self.bytes else {
-            return Ok(IsNull::Yes);
-        };
-        buffer.extend_from_slice(bytes);
-        Ok(IsNull::No)
-    }
-
-    fn produces(&self) -> Option<PgTypeInfo> {
-        Some(PgTypeInfo::with_oid(Oid(self.element.oids().0)))
     }
 }
 

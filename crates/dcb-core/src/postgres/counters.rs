@@ -1,7 +1,7 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::plan::{Answer, Plan};
-use super::request::Request;
+use super::request::{Request, Verdict};
 
 /// The counters behind [`Stats`](crate::Stats).
 #[derive(Debug, Default)]
@@ -16,15 +16,13 @@ pub(super) struct Counters {
 
 impl Counters {
     /// Counts a batch that the server has answered.
-    pub(super) fn committed(&self, batch: &[Request], plan: &Plan, answer: &Answer) {
-        let accepted = batch
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| plan.is_sent(*index) && !answer.refusals.contains_key(index));
+    pub(super) fn committed(&self, batch: &[Arc<Request>], verdicts: &[Verdict]) {
         let (mut appends, mut events) = (0, 0);
-        for (_, request) in accepted {
-            appends += 1;
-            events += request.append.events.len() as u64;
+        for (request, verdict) in batch.iter().zip(verdicts) {
+            if let Verdict::Done(Ok(_)) = verdict {
+                appends += 1;
+                events += request.append.events.len() as u64;
+            }
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.appends.fetch_add(appends, Ordering::Relaxed);

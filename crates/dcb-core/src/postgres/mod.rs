@@ -5,32 +5,33 @@
 //!
 //! # The life of one append
 //!
-//! 1. `append`, `request`: `EventStore::append_if` checks the events against the limits, gives each
-//!    an id, and hashes the tags of the events and of the condition.
-//! 2. `group_commit::Queue::submit_until`: if the writer is free, the caller's task commits a batch
-//!    of one. If recent batches had several callers, it yields first, so that others can join. If
-//!    the writer is busy, the request waits in the queue. When the current commit ends, all waiting
-//!    requests form the next batch.
-//! 3. `plan`: a request that conflicts with an earlier one of its batch is deferred. The batch
+//! 1. `append.rs`: the call checks the events against the limits and makes a request (`request.rs`): it
+//!    gives each event an id, and hashes the tags of the events and of the condition (`tag_key.rs`).
+//! 2. `group_commit::Queue`: if no commit runs, the caller's task commits a batch of one. If recent
+//!    batches had several callers, it yields first, so that others can join. During a commit,
+//!    requests wait in the queue, and all of them form the next batch.
+//! 3. `plan.rs`: a request that conflicts with an earlier one of its batch is deferred. The batch
 //!    carries its conditions, but not its events.
-//! 4. `batch`: `Batch::fill` encodes events, tag keys and the keys of the conditions into array
-//!    parameters, in reused buffers. `recent_tags` marks the conditions that it can't settle from
-//!    memory as open.
-//! 5. `writer`, `writer_connection`, `statements`: one round trip.
-//!    - Usually the writer sends `SELECT … FROM dcb.append(…)`. The function takes the log's lock,
-//!      reads the head, and checks each open condition with one index descent, by the tag that is
-//!      likely the rarest. If that does not settle a condition, the function examines it in detail.
-//!      It inserts the accepted events from head + 1 on. The whole batch costs one fsync.
-//!    - After 16 uncontended batches in a row the writer sends a plain INSERT instead, which puts
-//!      the events behind the last event that the writer knows. If the INSERT fails, the writer
-//!      sends `dcb.append` in another round trip, and keeps to `dcb.append` until 16 batches in a
-//!      row were uncontended again. While the server runs the INSERT, `recent_tags` notes the new
-//!      tags. It removes them again if the INSERT fails.
-//! 6. `plan`: `Plan::settle` turns the head and the refusals into a result for each request: its
-//!    positions, the first conflicting position, or "submit again" for a deferred request whose
-//!    obstacle was refused itself.
-//! 7. `append`: each caller wakes with its result. A request with an id that was stored before is
-//!    compared with the stored events, and gets their positions or `DuplicateEventId`.
+//! 4. `parameters.rs`: encodes the batch in columns, in reused buffers. Each condition becomes
+//!    probes, one for each type of each item. A probe that `recent_tags.rs` can't settle from memory
+//!    is open, and looks up one key, of the tag that is likely the rarest.
+//! 5. `writer.rs` sends one of two statements, in one round trip with one fsync.
+//!    - `schema/postgres/queries/insert.sql` or `insert_by_key.sql`, if the last 16 batches met no
+//!      other writer: puts the events behind the last event that the writer knows, unless an open
+//!      probe's key occurs after its position. If it inserts nothing, `dcb.append` follows.
+//!    - `schema/postgres/functions/append.sql` otherwise, and for ids that callers chose, tracked
+//!      positions, commands and conditions without tags: takes the log's lock, reads the head,
+//!      looks up the open probes' keys, examines the probes whose key occurs (`refusals.sql`), and
+//!      inserts the events of the accepted requests from head + 1 on.
+//! 6. `plan.rs`: turns the head and the refusals into a verdict on each request: its positions, the
+//!    error, "stored" if an id is in the log already, or "again" for a deferred request whose
+//!    obstacle was refused. `recent_tags.rs` notes the tags of the appended events. For an INSERT it
+//!    does so while the server works, and undoes it if nothing was inserted.
+//! 7. `append.rs`: each caller wakes with its verdict. It submits the request again, or compares the
+//!    events with the stored ones and gets their positions or `DuplicateEventId`.
+//!
+//! If the connection is lost, `writer_connection.rs` fences the old session, and `writer.rs` looks
+//! the events up by id.
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
 //! `shared_read` lets short reads share a statement when no connection is free.
@@ -48,11 +49,10 @@
 //! - The process keeps no state that correctness needs. Tested by `processes.rs`.
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),
-//! `writer_connection` (fencing), `statements` (the optimistic append), `recent_tags`, `tag_key`,
+//! `writer_connection` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
 //! `read`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
 
 mod append;
-mod batch;
 mod checkpoint;
 mod column;
 mod commands;
@@ -61,6 +61,7 @@ mod counters;
 mod error;
 mod import_go;
 mod listen;
+mod parameters;
 mod plan;
 mod pooled;
 mod read;

@@ -1,5 +1,5 @@
 //! Decides which requests of a batch can share a commit, and turns the server's answer into a
-//! result for each request. Pure: no I/O.
+//! verdict on each request. Pure: no I/O.
 //!
 //! The server checks every request against the log as it was before the batch. It does not see that
 //! an earlier request of the same batch may conflict with a later one. The plan defers the later
@@ -10,41 +10,16 @@
 use std::cmp;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::recent_tags::{EventRef, RecentTags};
-use super::request::Request;
+use super::request::{Request, Verdict};
 use super::tag_key::{self, Keyed};
-use crate::{Appended, Error, Position, QueryItem};
+use crate::{Appended, Error, Position, Query, QueryItem};
 
-/// The server's answer to a batch.
-#[derive(Debug, Default)]
-pub(super) struct Answer {
-    /// The last position before the batch; 0 if the log was empty.
-    pub(super) head: u64,
-    /// By index in the batch.
-    pub(super) refusals: HashMap<usize, Refusal>,
-}
-
-/// The reason why the server did not append a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    Stored,
-    AfterBeyondHead,
-    AlreadyTracked { tracked: u64 },
-    Conflict { position: Position },
-}
-
-/// The result of a request after the server's answer.
-#[derive(Debug)]
-pub(super) enum Settled {
-    Done(Result<Appended, Error>),
-    /// At least one id of the request is stored already: compare the stored events.
-    Stored,
-    /// Submit the request again.
-    Again,
-}
+/// The verdicts on the requests that the server refused, by index in the batch.
+pub(super) type Refusals = HashMap<usize, Verdict>;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -61,7 +36,7 @@ enum Deferral {
 }
 
 impl Plan {
-    pub(super) fn new(batch: &[Request]) -> Self {
+    pub(super) fn new(batch: &[Arc<Request>]) -> Self {
         let mut earlier = EarlierRequests::new(batch);
         let deferrals = batch.iter().enumerate().map(|(index, request)| {
             let deferral = earlier.deferral(request);
@@ -82,103 +57,85 @@ impl Plan {
         self.deferrals[request].is_none()
     }
 
-    /// The result of each request, in order.
-    pub(super) fn settle(&self, batch: &[Request], answer: &Answer) -> Vec<Settled> {
-        let firsts = self.first_positions(batch, answer);
-        let settled = batch.iter().enumerate().map(|(index, request)| {
-            // The server checks deferred requests too, and its refusal is final for them.
-            if let Some(refusal) = answer.refusals.get(&index) {
-                return refused(*refusal, request, answer.head);
-            }
-            match &self.deferrals[index] {
-                None => appended(firsts[index], request.append.events.len()),
-                Some(deferral) => settle_deferred(deferral, &firsts),
-            }
-        });
-        settled.collect()
-    }
-
-    /// Notes the tags of the events that were appended.
-    pub(super) fn note_appended(
+    /// The verdict on each request, in order, if the batch was appended behind this head.
+    pub(super) fn verdicts(
         &self,
-        batch: &[Request],
-        answer: &Answer,
-        recent: &mut RecentTags,
-    ) {
-        recent.begin_batch(answer.head);
-        let firsts = self.first_positions(batch, answer);
-        let appended = batch.iter().zip(firsts).filter(|&(_, first)| first > 0);
-        for (request, first) in appended {
-            for (position, (_, id, tag_keys)) in (first..).zip(request.events()) {
-                recent.note(EventRef { position, id }, tag_keys);
-            }
+        batch: &[Arc<Request>],
+        head: u64,
+        mut refusals: Refusals,
+    ) -> Vec<Verdict> {
+        let mut last = head;
+        let mut verdicts = Vec::with_capacity(batch.len());
+        for (index, request) in batch.iter().enumerate() {
+            // The server checks deferred requests too, and its refusal is final for them.
+            let verdict = match (refusals.remove(&index), &self.deferrals[index]) {
+                (Some(refusal), _) => refusal,
+                (None, Some(deferral)) => deferral.verdict(&verdicts),
+                (None, None) => {
+                    let count = request.append.events.len();
+                    let first = Position::new(last + 1).expect("an append follows the head");
+                    last += count as u64;
+                    Verdict::Done(Ok(Appended::contiguous(first, count)))
+                }
+            };
+            verdicts.push(verdict);
+        }
+        verdicts
+    }
+}
+
+impl Deferral {
+    /// The verdict on the deferred request, given those on the requests before it.
+    fn verdict(&self, earlier: &[Verdict]) -> Verdict {
+        let Self::Conflicting(events) = self else {
+            // In the next batch the server compares the id or the source with what is committed now.
+            return Verdict::Again;
+        };
+        let committed = events.iter().find_map(|&(request, event)| {
+            let Verdict::Done(Ok(appended)) = &earlier[request] else {
+                return None;
+            };
+            Position::new(appended.first().get() + event as u64)
+        });
+        match committed {
+            Some(position) => Verdict::Done(Err(Error::Conflict { position })),
+            None => Verdict::Again,
         }
     }
-
-    /// The first position of each appended request; 0 for the others.
-    fn first_positions(&self, batch: &[Request], answer: &Answer) -> Vec<u64> {
-        let mut next = answer.head + 1;
-        let firsts = batch.iter().enumerate().map(|(index, request)| {
-            if !self.is_sent(index) || answer.refusals.contains_key(&index) {
-                return 0;
-            }
-            let first = next;
-            next += request.append.events.len() as u64;
-            first
-        });
-        firsts.collect()
-    }
 }
 
-fn appended(first: u64, count: usize) -> Settled {
-    let first = Position::new(first).expect("an appended request follows the head");
-    Settled::Done(Ok(Appended::contiguous(first, count)))
-}
-
-fn settle_deferred(deferral: &Deferral, firsts: &[u64]) -> Settled {
-    let Deferral::Conflicting(events) = deferral else {
-        // In the next batch the server compares the id or the source with what is committed now.
-        return Settled::Again;
-    };
-    let committed = events.iter().find_map(|&(request, event)| {
-        let first = Position::new(firsts[request])?;
-        Position::new(first.get() + event as u64)
-    });
-    match committed {
-        Some(position) => Settled::Done(Err(Error::Conflict { position })),
-        None => Settled::Again,
-    }
-}
-
-fn refused(refusal: Refusal, request: &Request, head: u64) -> Settled {
-    let error = match refusal {
-        Refusal::Stored => return Settled::Stored,
-        Refusal::Conflict { position } => Error::Conflict { position },
-        Refusal::AlreadyTracked { tracked } => Error::AlreadyTracked {
-            origin: request
-                .append
+/// The verdict on a request that the server refused, from the reason and the position that
+/// `dcb.append` returned. The log had this head.
+pub(super) fn refusal(reason: i32, position: u64, request: &Request, head: u64) -> Verdict {
+    let append = &request.append;
+    let error = match reason {
+        1 => return Verdict::Stored,
+        2 => Error::AfterBeyondHead {
+            after: request
+                .conditions()
+                .filter_map(|(condition, _)| condition.after)
+                .find(|after| after.get() > head)
+                .expect("only an after can be beyond the head"),
+            head: Position::new(head),
+        },
+        3 => Error::AlreadyTracked {
+            origin: append
                 .tracking
                 .as_ref()
                 .map_or("", |tracking| tracking.source())
                 .to_owned(),
-            tracked,
+            tracked: position,
         },
-        Refusal::AfterBeyondHead => Error::AfterBeyondHead {
-            after: request
-                .append
-                .condition
-                .as_ref()
-                .and_then(|condition| condition.after)
-                .expect("only an after can be beyond the head"),
-            head: Position::new(head),
+        _ => Error::Conflict {
+            position: Position::new(position).unwrap_or(Position::FIRST),
         },
     };
-    Settled::Done(Err(error))
+    Verdict::Done(Err(error))
 }
 
 /// The requests that the batch is going to append, with their events indexed by tag.
 struct EarlierRequests<'a> {
-    batch: &'a [Request],
+    batch: &'a [Arc<Request>],
     /// Each event: (request, index of the event).
     events: Vec<(usize, usize)>,
     /// Whether to collect events: a request after the first has a condition.
@@ -202,14 +159,16 @@ struct Occurrences {
 }
 
 impl<'a> EarlierRequests<'a> {
-    fn new(batch: &'a [Request]) -> Self {
+    fn new(batch: &'a [Arc<Request>]) -> Self {
         // The first condition has no request before it. A lone request therefore indexes nothing.
-        let mut conditions = batch
-            .iter()
-            .skip(1)
-            .filter_map(|r| r.append.condition.as_ref());
-        let notes_events = conditions.clone().next().is_some();
-        let notes_tags = conditions.any(|condition| !condition.fail_if_events_match.is_all());
+        let later = || {
+            batch
+                .iter()
+                .skip(1)
+                .flat_map(|request| request.conditions())
+        };
+        let notes_events = later().next().is_some();
+        let notes_tags = later().any(|(condition, _)| !condition.fail_if_events_match.is_all());
         let tags = if notes_tags {
             batch.iter().map(|request| request.tag_keys.len()).sum()
         } else {
@@ -264,24 +223,34 @@ impl<'a> EarlierRequests<'a> {
         {
             return Some(Deferral::SharesIdOrSource);
         }
-        let query = &request.append.condition.as_ref()?.fail_if_events_match;
-        if query.is_all() {
-            return (!self.events.is_empty()).then(|| Deferral::Conflicting(self.events.clone()));
-        }
         let mut matching = Vec::new();
-        let mut keys = &*request.condition_keys;
-        for item in query.items() {
-            let (item_keys, rest) = keys.split_at(item.tags().len());
-            self.add_matching(item, item_keys, &mut matching);
-            keys = rest;
+        for (condition, keys) in request.conditions() {
+            self.add_matching(&condition.fail_if_events_match, keys, &mut matching);
         }
         matching.sort_unstable();
         matching.dedup();
         (!matching.is_empty()).then_some(Deferral::Conflicting(matching))
     }
 
+    /// Adds the events that match the query. `keys` are the keys of its tags, item after item.
+    fn add_matching(&self, query: &Query, mut keys: &[i64], matching: &mut Vec<(usize, usize)>) {
+        if query.is_all() {
+            matching.extend_from_slice(&self.events);
+        }
+        for item in query.items() {
+            let (item_keys, rest) = keys.split_at(item.tags().len());
+            self.add_matching_item(item, item_keys, matching);
+            keys = rest;
+        }
+    }
+
     /// Adds the events that match the item. `keys` are the keys of the item's tags.
-    fn add_matching(&self, item: &QueryItem, keys: &[i64], matching: &mut Vec<(usize, usize)>) {
+    fn add_matching_item(
+        &self,
+        item: &QueryItem,
+        keys: &[i64],
+        matching: &mut Vec<(usize, usize)>,
+    ) {
         let matches = |&(request, number): &(usize, usize)| {
             let event = &self.batch[request].append.events[number];
             item.matches(

@@ -14,8 +14,11 @@
 //! appended since, the server looks up every condition. Tested by `recent_tags.rs` and
 //! `optimistic.rs`.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
+use super::request::{Request, Verdict};
 use super::tag_key::{self, Keyed};
 
 /// Tags per generation: about 4,000 events with two tags.
@@ -28,6 +31,10 @@ const MAX_COUNTED_KEYS: usize = 8192;
 /// too. A higher number makes failed optimistic appends rarer.
 const UNCONTENDED_BATCHES: u32 = 16;
 
+/// Batches after an inconclusive lookup during which the writer does not try another one. A higher
+/// number makes failed optimistic appends rarer.
+const INCONCLUSIVE_BATCHES: u32 = 16;
+
 /// The tags of the last events, in two generations. New tags go to the newer generation. When it is
 /// full, it becomes the older one, the previous older one is forgotten, and an empty newer one
 /// begins. So the memory is bounded, and the last [`TAGS_PER_GENERATION`] tags are always known.
@@ -38,6 +45,8 @@ pub(super) struct RecentTags {
     last: Option<EventRef>,
     /// Batches without contention since the last contended one.
     uncontended: u32,
+    /// Batches since a lookup of one key was last inconclusive.
+    conclusive: u32,
     undo_log: UndoLog,
     /// For each key, the number of unsettled alternatives with several tags that asked for it.
     lookups: Keyed<u32>,
@@ -58,13 +67,11 @@ pub(super) struct EventRef {
     pub(super) id: Uuid,
 }
 
-/// The keys that the server looks up for one alternative of a condition.
+/// The lookup for one alternative of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProbeKeys {
+pub(super) struct Probe {
     /// The key that is likely the rarest; `None` if the alternative has no tag.
-    pub(super) rarest: Option<i64>,
-    /// The second rarest; `None` if the alternative has fewer than two tags.
-    pub(super) second: Option<i64>,
+    pub(super) key: Option<i64>,
     /// True if no event since `after` can match, provided that the last event noted is still the
     /// last of the log.
     pub(super) is_settled: bool,
@@ -97,14 +104,44 @@ impl RecentTags {
             .filter(|_| self.uncontended >= UNCONTENDED_BATCHES)
     }
 
-    /// Notes that another writer, or a possible conflict, stopped an optimistic append.
+    /// Notes that another writer, or a conflict, stopped an optimistic append.
     pub(super) fn mark_contended(&mut self) {
         self.uncontended = 0;
     }
 
+    /// Whether looking up one key of an alternative with several tags is likely to settle it: the
+    /// last such lookups did.
+    pub(super) fn likely_conclusive(&self) -> bool {
+        self.conclusive >= INCONCLUSIVE_BATCHES
+    }
+
+    /// Notes that an event has the key that was looked up, but does not match.
+    pub(super) fn mark_inconclusive(&mut self) {
+        self.conclusive = 0;
+    }
+
+    /// Notes the tags of the events that were appended behind this head.
+    pub(super) fn note_appended(
+        &mut self,
+        head: u64,
+        batch: &[Arc<Request>],
+        verdicts: &[Verdict],
+    ) {
+        self.begin_batch(head);
+        for (request, verdict) in batch.iter().zip(verdicts) {
+            let Verdict::Done(Ok(appended)) = verdict else {
+                continue;
+            };
+            for (position, (_, id, tag_keys)) in (appended.first().get()..).zip(request.events()) {
+                self.note(EventRef { position, id }, tag_keys);
+            }
+        }
+    }
+
     /// Begins a batch whose events were appended behind this head.
-    pub(super) fn begin_batch(&mut self, head: u64) {
+    fn begin_batch(&mut self, head: u64) {
         self.uncontended = self.uncontended.saturating_add(1);
+        self.conclusive = self.conclusive.saturating_add(1);
         if self.last.is_none_or(|last| last.position != head) {
             // Another process appended events in between. Their tags are unknown, so nothing from
             // before them can be answered any more.
@@ -120,7 +157,7 @@ impl RecentTags {
     }
 
     /// Notes the next event of the batch.
-    pub(super) fn note(&mut self, event: EventRef, keys: &[i64]) {
+    fn note(&mut self, event: EventRef, keys: &[i64]) {
         for &tag in keys {
             for key in [tag, tag_key::any_type(tag)] {
                 let before = self.newer.last.insert(key, event.position);
@@ -145,22 +182,15 @@ impl RecentTags {
         }
         self.last = last;
         self.uncontended = self.uncontended.saturating_sub(1);
+        self.conclusive = self.conclusive.saturating_sub(1);
     }
 
-    /// The keys that the server should look up for one alternative. An event matches only if it has
-    /// all of `keys`.
-    pub(super) fn probe_keys(
-        &self,
-        after: u64,
-        mut keys: impl Iterator<Item = i64> + Clone,
-    ) -> ProbeKeys {
-        match keys.clone().find(|&key| self.is_absent_since(after, key)) {
-            Some(absent) => ProbeKeys {
-                rarest: Some(absent),
-                second: keys.find(|&key| key != absent),
-                is_settled: true,
-            },
-            None => self.two_rarest(keys),
+    /// The lookup for one alternative. An event matches only if it has all of `keys`.
+    pub(super) fn probe(&self, after: u64, keys: impl Iterator<Item = i64> + Clone) -> Probe {
+        let absent = keys.clone().find(|&key| self.is_absent_since(after, key));
+        Probe {
+            key: absent.or_else(|| keys.min_by_key(|&key| self.frequency(key))),
+            is_settled: absent.is_some(),
         }
     }
 
@@ -180,26 +210,6 @@ impl RecentTags {
             && (after >= self.newer.base || !occurs_in(&self.older))
     }
 
-    /// The two keys that are likely the rarest. A key with an old last position is rarer than one
-    /// with a recent position. Keys without a position are ordered by lookups: conditions of one
-    /// tenant all ask for the tenant's tag, but each asks for a different order's tag.
-    fn two_rarest(&self, keys: impl Iterator<Item = i64>) -> ProbeKeys {
-        let (mut rarest, mut second) = (None::<(Frequency, i64)>, None::<(Frequency, i64)>);
-        for key in keys {
-            let frequency = self.frequency(key);
-            if rarest.is_none_or(|(lowest, _)| frequency < lowest) {
-                second = rarest.replace((frequency, key));
-            } else if second.is_none_or(|(lowest, _)| frequency < lowest) {
-                second = Some((frequency, key));
-            }
-        }
-        ProbeKeys {
-            rarest: rarest.map(|(_, key)| key),
-            second: second.map(|(_, key)| key),
-            is_settled: false,
-        }
-    }
-
     /// Counts a lookup of all these keys by an alternative that memory could not settle.
     pub(super) fn count_lookup(&mut self, keys: impl Iterator<Item = i64>) {
         if self.lookups.len() >= MAX_COUNTED_KEYS {
@@ -211,15 +221,14 @@ impl RecentTags {
         }
     }
 
-    fn frequency(&self, key: i64) -> Frequency {
-        let last_position = self.last_position(key);
-        let lookups = match last_position {
-            0 => self.lookups.get(&key).copied().unwrap_or(0),
-            _ => 0,
-        };
-        Frequency {
-            last_position,
-            lookups,
+    /// An estimate of how common a key is: its last position (0 if no noted event has it), then, for
+    /// a key without a position, its lookups. A key with an old last position is rarer than one with
+    /// a recent position. Lookups order the others: conditions of one tenant all ask for the
+    /// tenant's tag, but each asks for a different order's tag.
+    fn frequency(&self, key: i64) -> (u64, u32) {
+        match self.last_position(key) {
+            0 => (0, self.lookups.get(&key).copied().unwrap_or(0)),
+            position => (position, 0),
         }
     }
 
@@ -231,15 +240,6 @@ impl RecentTags {
             .filter_map(|generation| generation.last.get(&key));
         found.next().copied().unwrap_or(0)
     }
-}
-
-/// An estimate of how common a key is; lower means rarer. The field order is the sort order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Frequency {
-    /// 0 if no noted event has the key.
-    last_position: u64,
-    /// Counts only keys without a position.
-    lookups: u32,
 }
 
 impl Generation {

@@ -1,4 +1,4 @@
-use std::ops::Deref;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use uuid::Uuid;
@@ -6,13 +6,12 @@ use uuid::Uuid;
 use super::tag_key;
 use crate::{Append, AppendCondition, Appended, Error, Event};
 
-/// An append on its way through the queue. Boxed, because the queue moves it often.
+/// An append on its way through the queue. All its events have an id.
+///
+/// The caller and the queue share it, because the caller may have to submit it again or to compare it
+/// with stored events.
 #[derive(Debug)]
-pub(super) struct Request(Box<Contents>);
-
-/// An append whose events all have an id.
-#[derive(Debug)]
-pub(super) struct Contents {
+pub(super) struct Request {
     pub(super) append: Append,
     /// The id of each event: chosen by the caller, or generated.
     pub(super) ids: SmallVec<[Uuid; 1]>,
@@ -20,30 +19,22 @@ pub(super) struct Contents {
     /// caller's task, not in the task that commits for all callers.
     pub(super) tag_keys: SmallVec<[i64; 4]>,
     /// The tag bits of the key of each tag in the condition, item after item.
-    pub(super) condition_keys: SmallVec<[i64; 4]>,
-}
-
-impl Deref for Request {
-    type Target = Contents;
-
-    fn deref(&self) -> &Contents {
-        &self.0
-    }
+    condition_keys: SmallVec<[i64; 4]>,
 }
 
 impl Request {
-    pub(super) fn new(append: Append) -> Self {
+    pub(super) fn new(append: Append) -> Arc<Self> {
         let ids = append
             .events
             .iter()
             // Version 7 is ordered by time, so new ids are neighbours in the unique index.
             .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
-        Self(Box::new(Contents {
+        Arc::new(Self {
             ids: ids.collect(),
             tag_keys: tag_keys(&append.events),
             condition_keys: append.condition.iter().flat_map(condition_keys).collect(),
             append,
-        }))
+        })
     }
 
     /// Each event with its id and the sorted keys of its tags. Two tags may share a key.
@@ -63,9 +54,10 @@ impl Request {
         })
     }
 
-    /// Takes the request out of the batch, to return it to its caller.
-    pub(super) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::new(Append::new([])))
+    /// Each condition, with the tag bits of the key of each tag in its query, item after item.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = (&AppendCondition, &[i64])> {
+        let condition = self.append.condition.iter();
+        condition.map(|condition| (condition, &*self.condition_keys))
     }
 
     /// The ids that the caller chose. Unlike generated ids, they may be stored already.
@@ -100,14 +92,14 @@ fn condition_keys(condition: &AppendCondition) -> impl Iterator<Item = i64> {
     tags.map(|tag| tag_key::tag_bits(tag.as_str()))
 }
 
-/// The outcome of a request in a batch.
+/// The result of a request in a batch.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// It was committed, or refused with nothing written.
-    Settled(Result<Appended, Error>),
+    Done(Result<Appended, Error>),
     /// Nothing was written, because at least one of its ids is stored already. Compare the stored
     /// events to get the result.
-    Stored(Request),
+    Stored,
     /// Nothing was written, but the request may succeed now. Submit it again.
-    Again(Request),
+    Again,
 }

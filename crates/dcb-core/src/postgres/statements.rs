@@ -1,11 +1,13 @@
 //! The SQL that the store sends, built once for the log's schema. Values are always bound.
 //!
-//! # The optimistic append
+//! The statements are files in `schema/postgres/queries`. Reads are built from parts, one for each
+//! [`Shape`], and `tests/golden` has their texts.
 //!
-//! [`Statements::append_optimistic`], and [`Statements::append_lone`] for a single event, insert
-//! without reading the head. A writer uses them after a run of uncontended batches. The statement
-//! names, by position and id, the event that the writer believes to be the last. These invariants
-//! keep the statement safe:
+//! # The INSERT
+//!
+//! `insert.sql` and `insert_by_key.sql` append without reading the head. A writer uses them after a
+//! run of uncontended batches. The statement names, by position and id, the event that the writer
+//! believes to be the last. These invariants keep it safe:
 //!
 //! - It takes the log's lock only if the lock is free, and never waits for it.
 //! - If another session has committed an event since, that event has the next position, and
@@ -18,7 +20,8 @@
 //! depends on the planner's statistics. `schema/README.md` names the one exception: two frequent
 //! tags that no event has together.
 //!
-//! Tested by `optimistic.rs`. `appends.rs` and `grown.rs` test the server's plans.
+//! Tested by `optimistic.rs` and `append_statements.rs`. `appends.rs` and `grown.rs` test the
+//! server's plans.
 
 use std::sync::Arc;
 
@@ -29,9 +32,9 @@ use super::selection::{SHORT_RANGE, Shape};
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) append: SqlStr,
-    append_optimistic: [SqlStr; Check::ALL.len()],
-    append_lone: [SqlStr; Check::FOR_ONE_EVENT.len()],
     pub(super) append_with_commands: SqlStr,
+    pub(super) insert: SqlStr,
+    pub(super) insert_by_key: SqlStr,
     pub(super) commands: SqlStr,
     pub(super) head: SqlStr,
     pub(super) exists: SqlStr,
@@ -51,99 +54,47 @@ pub(super) struct Statements {
     extent: [SqlStr; Shape::COUNTED.len()],
 }
 
-/// The keys that an optimistic append checks. A probe is one alternative of a condition: a type, or
-/// any, with a set of tags. It is open if [`super::recent_tags`] could not settle it.
-///
-/// A statement that contains more checks is slower even if none of them runs, because the server
-/// sets up each one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
-    /// Checks no keys, because no probe is open.
-    Nothing,
-    /// Checks whether an event has one chosen key of an open probe.
-    Keys,
-    /// Checks whether an event has both chosen keys of an open probe.
-    Pairs,
-}
-
-impl Check {
-    const ALL: [Self; 3] = [Self::Nothing, Self::Keys, Self::Pairs];
-    /// The checks that have a statement for a lone event.
-    const FOR_ONE_EVENT: [Self; 2] = [Self::Nothing, Self::Keys];
-}
-
 /// The columns of an event, in the order that [`super::row`] decodes them.
 const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data";
+
+/// The text of a file with statements.
+macro_rules! query {
+    ($file:literal) => {
+        include_str!(concat!("../../schema/postgres/queries/", $file))
+    };
+}
 
 impl Statements {
     /// Builds the statements for the log in this schema, a quoted identifier. With `pooled`,
     /// appends also return the server process and the start time of their transaction.
     pub(super) fn new(schema: &str, pooled: bool) -> Self {
-        // An `Arc`, so that a clone is cheap. Safe to assert: only the schema's name is inserted.
-        let sql = |text: String| -> SqlStr {
-            let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
-            AssertSqlSafe(text).into_sql_str()
+        let (append, append_with_commands) = if pooled {
+            (
+                query!("pooled_append.sql"),
+                query!("pooled_append_with_commands.sql"),
+            )
+        } else {
+            (query!("append.sql"), query!("append_with_commands.sql"))
         };
+        let sql = |text: &str| statement(text, schema);
         Self {
-            append: sql(append(pooled, false)),
-            append_optimistic: Check::ALL.map(|check| sql(append_optimistic(check))),
-            append_lone: Check::FOR_ONE_EVENT.map(|check| sql(append_lone(check))),
-            append_with_commands: sql(append(pooled, true)),
-            commands: sql(
-                "SELECT c.position, c.events, e.recorded_at, c.type, c.metadata, c.data \
-                             FROM dcb.command c JOIN dcb.event e USING (position) \
-                            WHERE c.position > $1 ORDER BY c.position LIMIT $2"
-                    .to_owned(),
-            ),
-            head: sql("SELECT max(position) FROM dcb.event".to_owned()),
-            exists: sql(
-                "SELECT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) p(type, tags) \
-                         CROSS JOIN LATERAL dcb.first_match(p.type, p.tags::text[], 0) m(position) \
-                         WHERE m.position IS NOT NULL)"
-                    .to_owned(),
-            ),
-            tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1".to_owned()),
-            by_id: sql(format!(
-                "SELECT {EVENT} FROM dcb.event e WHERE e.id = ANY ($1)"
-            )),
-            positions_by_id: sql("SELECT e.id::text, e.position FROM dcb.event e \
-                                  WHERE e.id = ANY ($1)"
-                .to_owned()),
-            // One message, so one transaction. The lock comes first, as in dcb.append. TRUNCATE and
-            // not DELETE: every search for the head would step over deleted rows until a vacuum.
-            clear: sql(
-                "SELECT pg_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int); \
-                        TRUNCATE dcb.event, dcb.event_tag, dcb.tracking, dcb.command; \
-                        SELECT pg_notify(trim('\"' FROM left('dcb.event', -6)), '')"
-                    .to_owned(),
-            ),
-            read_together: sql(read_together()),
-            extents_together: sql(extents_together()),
+            append: sql(append),
+            append_with_commands: sql(append_with_commands),
+            insert: sql(query!("insert.sql")),
+            insert_by_key: sql(query!("insert_by_key.sql")),
+            commands: sql(query!("commands.sql")),
+            head: sql("SELECT max(position) FROM dcb.event"),
+            exists: sql(query!("exists.sql")),
+            tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1"),
+            by_id: sql(query!("events_by_id.sql")),
+            positions_by_id: sql(query!("positions_by_id.sql")),
+            clear: sql(query!("clear.sql")),
+            read_together: sql(&read_together()),
+            extents_together: sql(&extents_together()),
             read: Shape::ALL
-                .map(|shape| [false, true].map(|backwards| sql(read(shape, backwards)))),
-            extent: Shape::COUNTED.map(|shape| sql(extent(shape))),
+                .map(|shape| [false, true].map(|backwards| sql(&read(shape, backwards)))),
+            extent: Shape::COUNTED.map(|shape| sql(&extent(shape))),
         }
-    }
-
-    /// Inserts the events if the event with position `$1` and id `$2` is the last of the log and no
-    /// checked key occurs. The number of inserted rows is the number of events, or 0 if it inserted
-    /// nothing.
-    ///
-    /// `$3` to `$9` are the events and their tags. [`Check::Keys`] adds `$10`, the open probes, and
-    /// `$11` and `$12`, `after` and key of every probe. [`Check::Pairs`] adds `$13`, the second key
-    /// of every probe, NULL for none.
-    pub(super) fn append_optimistic(&self, check: Check) -> SqlStr {
-        self.append_optimistic[check as usize].clone()
-    }
-
-    /// [`Statements::append_optimistic`] for one event with tags and at most one open probe. The
-    /// number of inserted rows is the number of tag keys, or 0. `None` if there is no such
-    /// statement for the check.
-    ///
-    /// `$1` to `$7` are single values, `$8` the keys of the event's tags. [`Check::Keys`] adds `$9`
-    /// and `$10`, `after` and key of the probe.
-    pub(super) fn append_lone(&self, check: Check) -> Option<SqlStr> {
-        self.append_lone.get(check as usize).cloned()
     }
 
     /// Reads events, one per row. `$1` and `$2` bound the position, both exclusive; `$3` is the
@@ -160,142 +111,15 @@ impl Statements {
     }
 }
 
-fn append(pooled: bool, with_commands: bool) -> String {
-    let session = if pooled {
-        ", pg_backend_pid() AS pid, extract(epoch FROM now())::text AS began"
-    } else {
-        ""
-    };
-    let commands = if with_commands {
-        ", dcb.keep_commands(head, refused, $1, $22, $23, $24, $25)"
-    } else {
-        ""
-    };
-    format!(
-        "SELECT head, refused, reasons, positions{session}{commands} FROM dcb.append(\
-         $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)"
-    )
-}
-
-/// The statement's snapshot is older than its lock, so it can't read the current head. If others
-/// have appended since, their events have these positions, and the primary key refuses the INSERT.
-/// The statement does not wait for the log's lock, because it already holds locks on the tables,
-/// and waiting could deadlock with `clear`, which takes the locks in the other order. If the log's
-/// lock is taken, another session is appending or clearing, and the statement inserts nothing.
-///
-/// The arrays are unnested in a SELECT list. If they were functions in FROM, the server would store
-/// all their rows before it reads the first, which costs a batch of 100 events about 25 us.
-fn append_optimistic(check: Check) -> String {
-    let nothing_found = match check {
-        Check::Nothing => String::new(),
-        Check::Keys => nothing_found("", &key_occurs("p.key", "p.after")),
-        Check::Pairs => nothing_found(", ($13::bigint[])[o.probe] AS other", &key_or_pair_occurs()),
-    };
-    let may_insert = may_insert("($1::bigint[])[1]", "($2::uuid[])[1]", &nothing_found);
-    format!(
-        "WITH last AS MATERIALIZED (SELECT {may_insert} AS is_it), \
-        inserted_tags AS ( \
-            INSERT INTO dcb.event_tag (key, position) \
-            SELECT u.key, ($1::bigint[])[1] + u.event \
-              FROM (SELECT unnest($8::int[]) AS event, unnest($9::bigint[]) AS key) u \
-             WHERE (SELECT l.is_it FROM last l)) \
-        INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
-        SELECT ($1::bigint[])[1] + u.ordinal, statement_timestamp(), \
-               u.id, u.type, u.tags::text[], u.metadata::json, u.data \
-          FROM (SELECT generate_series(1, cardinality($3::uuid[])) AS ordinal, \
-                       unnest($3::uuid[]) AS id, unnest($4::text[]) AS type, \
-                       unnest($5::text[]) AS tags, unnest($6::text[]) AS metadata, \
-                       unnest($7::bytea[]) AS data) u \
-         WHERE (SELECT l.is_it FROM last l)"
-    )
-}
-
-/// [`append_optimistic`] with single values: only the tags' keys are an array. The shorter set-up
-/// matters more here than in a batch: before a lone append the server has usually waited for the
-/// disk, so the processor's caches are cold.
-fn append_lone(check: Check) -> String {
-    let nothing_found = match check {
-        Check::Keys => format!(
-            "AND $9::bigint <= $1::bigint AND {} IS NULL",
-            key_occurs("$10::bigint", "$9::bigint")
-        ),
-        Check::Nothing | Check::Pairs => String::new(),
-    };
-    let may_insert = may_insert("$1::bigint", "$2::uuid", &nothing_found);
-    format!(
-        "WITH inserted AS ( \
-            INSERT INTO dcb.event (position, recorded_at, id, type, tags, metadata, data) \
-            SELECT $1::bigint + 1, statement_timestamp(), \
-                   $3::uuid, $4::text, $5::text::text[], $6::text::json, $7::bytea \
-             WHERE {may_insert} \
-            RETURNING position) \
-        INSERT INTO dcb.event_tag (key, position) \
-        SELECT unnest($8::bigint[]), i.position FROM inserted i"
-    )
-}
-
-/// True if the log's lock is free, the event at this position has this id, and nothing is found.
-/// The expression then also notifies the listeners, if there are any.
-fn may_insert(last_position: &str, last_id: &str, nothing_found: &str) -> String {
-    format!(
-        "CASE WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int) \
-                   AND (SELECT e.id FROM dcb.event e WHERE e.position = {last_position}) \
-                       = {last_id} {nothing_found} \
-              THEN pg_try_advisory_xact_lock(1145262644, 'dcb.event'::regclass::oid::int) \
-                   OR pg_notify(trim('\"' FROM left('dcb.event', -6)), '') IS NOT NULL END"
-    )
-}
-
-/// A further part of an SQL condition: no open probe can match an event after the probe's `after`.
-/// A probe whose `after` is beyond the last event counts as a match, so that `dcb.append` refuses
-/// it.
-fn nothing_found(other: &str, can_match: &str) -> String {
-    format!(
-        "AND (SELECT 1 FROM ( \
-                SELECT ($11::bigint[])[o.probe] AS after, ($12::bigint[])[o.probe] AS key{other} \
-                  FROM unnest($10::int[]) o(probe)) p \
-              WHERE CASE WHEN p.after > ($1::bigint[])[1] THEN 1 ELSE {can_match} END IS NOT NULL \
-              LIMIT 1) IS NULL"
-    )
-}
-
-/// The index entries of the key after that position. A key without type bits stands for every key
-/// of its tag.
-fn positions_of(key: &str, after: &str) -> String {
-    format!(
-        "dcb.event_tag t WHERE (t.key, t.position) > ({key}, {after}) \
-           AND t.key <= {key} | CASE {key} & 16777215 WHEN 0 THEN 16777215 ELSE 0 END"
-    )
-}
-
-const IN_ORDER: &str = "ORDER BY t.key, t.position LIMIT";
-
-/// Not NULL if the key occurs after that position.
-fn key_occurs(key: &str, after: &str) -> String {
-    let places = positions_of(key, after);
-    format!("(SELECT t.position FROM {places} {IN_ORDER} 1)")
-}
-
-/// [`key_occurs`], but for a probe with two keys: not NULL if an event has both. If both keys occur
-/// more than ten times, the result is not NULL either, so that `dcb.append` decides.
-fn key_or_pair_occurs() -> String {
-    occurs_with("p.key", "p.other", &occurs_with("p.other", "p.key", "1"))
-}
-
-/// Not NULL if an event has the key and the other key. If the other key is NULL, the key alone
-/// suffices. Otherwise the result is `often` if the key occurs more than ten times.
-fn occurs_with(key: &str, other: &str, often: &str) -> String {
-    // The low bits of a key hash the type, so they are the same for every tag of an event.
-    format!(
-        "(SELECT CASE WHEN count(*) = 0 THEN NULL \
-                      WHEN {other} IS NULL THEN 1 \
-                      WHEN count(*) = 11 THEN {often} \
-                      WHEN count((SELECT u.position FROM dcb.event_tag u \
-                                   WHERE u.position = t.position \
-                                     AND u.key = {other} | (t.key & 16777215))) > 0 THEN 1 END \
-            FROM (SELECT t.key, t.position FROM {} {IN_ORDER} 11) t)",
-        positions_of(key, "p.after")
-    )
+/// The statement in a file: its text without comments, for the log in this schema.
+fn statement(text: &str, schema: &str) -> SqlStr {
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("--"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    // An `Arc`, so that a clone is cheap. Safe to assert: only the schema's name is inserted.
+    let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
+    AssertSqlSafe(text).into_sql_str()
 }
 
 /// NULLs in place of the event's columns, for the row that has the head.

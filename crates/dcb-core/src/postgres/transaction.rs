@@ -5,16 +5,15 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::append::found_before;
-use super::batch::Batch;
 use super::column::{Column, Element};
-use super::commands::Commands;
 use super::error::error;
-use super::plan::{Plan, Settled};
+use super::parameters::Parameters;
+use super::plan::Plan;
 use super::readers::Bound;
 use super::recent_tags::RecentTags;
-use super::request::Request;
+use super::request::{Request, Verdict};
 use super::row;
-use super::writer::{answer, bind};
+use super::writer::decode;
 use crate::{Append, Appended, Error, SequencedEvent};
 
 impl PostgresStore {
@@ -48,21 +47,21 @@ impl PostgresStore {
         self.shared.config.limits.check(&append)?;
         let requests = [Request::new(append)];
         let plan = Plan::new(&requests);
-        let (mut batch, mut commands) = (Batch::default(), Commands::default());
+        let mut parameters = Parameters::default();
         // Not the writer's `RecentTags`: this transaction may still roll its events back.
-        batch.fill(&requests, &plan, &mut RecentTags::default());
-        batch.complete(&requests);
-        commands.fill(&requests, &plan);
-        let statement = bind(&self.shared.statements, &batch, &commands);
+        parameters.fill(&requests, &plan, &mut RecentTags::default());
+        parameters.complete(&requests);
+        let statement = parameters.append(&self.shared.statements);
         let rows = self.rows_in(transaction, statement).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound);
-        let answer = row.and_then(answer).map_err(|failed| error(&failed))?;
-        let [request] = requests;
-        let settled = plan.settle(std::slice::from_ref(&request), &answer).pop();
-        match settled {
-            Some(Settled::Done(result)) => result,
+        let (head, refusals) = row
+            .and_then(|row| decode(row, &requests))
+            .map_err(|failed| error(&failed))?;
+        match plan.verdicts(&requests, head, refusals).pop() {
+            Some(Verdict::Done(result)) => result,
             // A lone request is never `Again`, because no other request can defer it.
-            Some(Settled::Stored | Settled::Again) | None => {
+            Some(Verdict::Stored | Verdict::Again) | None => {
+                let [request] = requests;
                 let stored = self.events_by_id_in(transaction, &request.ids).await?;
                 found_before(&request, &stored)
             }

@@ -19,13 +19,11 @@ use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::batch::Batch;
 use super::column::{Column, Element};
-use super::commands::Commands;
 use super::counters::Counters;
 use super::error::{Failure, error, failure, is_position_taken};
-use super::plan::{Answer, Plan, Refusal, Settled};
-use super::readers::Bound;
+use super::parameters::Parameters;
+use super::plan::{Plan, Refusals, refusal};
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
@@ -43,11 +41,8 @@ pub(super) struct Writer {
 
 struct Session {
     connection: WriterConnection,
-    batch: Batch,
-    commands: Commands,
+    parameters: Parameters,
     recent: RecentTags,
-    /// True if checking one key was inconclusive last time, and checking both was conclusive.
-    checks_pairs: bool,
 }
 
 impl Writer {
@@ -61,10 +56,8 @@ impl Writer {
             counters,
             session: Mutex::new(Session {
                 connection,
-                batch: Batch::default(),
-                commands: Commands::default(),
+                parameters: Parameters::default(),
                 recent: RecentTags::default(),
-                checks_pairs: false,
             }),
         }
     }
@@ -121,97 +114,77 @@ impl Writer {
         }
     }
 
-    /// Appends a batch, optimistically if possible, and notes its tags.
+    /// Appends a batch, by INSERT if that is likely to succeed and otherwise by `dcb.append`, and
+    /// notes its tags.
     async fn send(
         &self,
         session: &mut Session,
         plan: &Plan,
-        requests: &[Request],
-    ) -> Result<Answer, sqlx::Error> {
-        if let Some(last) = session.recent.likely_head()
-            && session.batch.is_decided_by_keys()
-            && session.commands.is_empty()
-            // Behind a pooler an append has to return its server process, and an INSERT doesn't.
-            && !session.connection.is_pooled()
-        {
-            let expected = Answer {
-                head: last.position,
-                ..Answer::default()
-            };
-            if self
-                .send_optimistic(session, plan, requests, &expected)
-                .await?
-            {
-                return Ok(expected);
+        requests: &[Arc<Request>],
+    ) -> Result<Vec<Verdict>, sqlx::Error> {
+        let expected_head = session.expected_head();
+        if let Some(head) = expected_head {
+            let verdicts = plan.verdicts(requests, head, Refusals::new());
+            if self.insert(session, requests, head, &verdicts).await? {
+                return Ok(verdicts);
             }
+        }
+        session.parameters.complete(requests);
+        let append = session.parameters.append(&self.statements);
+        let row = session.connection.append(append).await?;
+        let (head, refusals) = decode(&row, requests)?;
+        let is_as_expected = expected_head == Some(head) && refusals.is_empty();
+        let verdicts = plan.verdicts(requests, head, refusals);
+        session.recent.note_appended(head, requests, &verdicts);
+        if is_as_expected {
+            // Neither another session nor a conflict stopped the INSERT: an event has the key that
+            // it looked up, but does not match.
+            session.recent.mark_inconclusive();
+        } else if expected_head.is_some() {
             session.recent.mark_contended();
         }
-        session.batch.complete(requests);
-        let append = bind(&self.statements, &session.batch, &session.commands);
-        let answer = answer(&session.connection.append(append).await?)?;
-        plan.note_appended(requests, &answer, &mut session.recent);
-        Ok(answer)
+        Ok(verdicts)
     }
 
-    /// Tries to append the whole batch behind the last event known. Returns false, with nothing
+    /// Tries to insert the whole batch behind the last event known. Returns false, with nothing
     /// written, if another session has appended or holds the log's lock, or if an event may match a
     /// condition of the batch.
-    ///
-    /// A check for events that have both keys of a probe makes a lone append about 10 % slower,
-    /// whether it finds one or not. So the writer checks one key per probe until that check is
-    /// inconclusive.
-    async fn send_optimistic(
+    async fn insert(
         &self,
         session: &mut Session,
-        plan: &Plan,
-        requests: &[Request],
-        expected: &Answer,
+        requests: &[Arc<Request>],
+        head: u64,
+        verdicts: &[Verdict],
     ) -> Result<bool, sqlx::Error> {
-        let has_pairs = session.batch.has_pairs();
-        let attempts: &[bool] = match (has_pairs, session.checks_pairs) {
-            (false, _) => &[false],
-            (true, false) => &[false, true],
-            (true, true) => &[true],
-        };
-        for &pairs in attempts {
-            let Session {
-                connection,
-                batch,
-                recent,
-                ..
-            } = session;
-            let insert = batch.bind_optimistic(&self.statements, pairs);
-            // Note the tags while the server works, and undo it if the append fails. `forget` in
-            // `commit` covers errors.
-            let noting = async { plan.note_appended(requests, expected, recent) };
-            let (inserted, ()) = join(connection.insert(insert), noting).await;
-            if is_inserted(inserted)? {
-                // A batch without pairs says nothing about which check is better.
-                session.checks_pairs = if has_pairs {
-                    pairs
-                } else {
-                    session.checks_pairs
-                };
-                return Ok(true);
-            }
-            session.recent.undo();
+        let Session {
+            connection,
+            parameters,
+            recent,
+        } = session;
+        let insert = parameters.insert(&self.statements);
+        // Note the tags while the server works, and undo it if the append fails. `forget` in
+        // `commit` covers errors.
+        let noting = async { recent.note_appended(head, requests, verdicts) };
+        let (inserted, ()) = join(connection.insert(insert), noting).await;
+        let inserted = is_inserted(inserted)?;
+        if !inserted {
+            recent.undo();
         }
-        session.checks_pairs = false;
-        Ok(false)
+        Ok(inserted)
     }
 
     /// Determines the outcome of a batch whose connection was lost.
     async fn resolve(
         &self,
         connection: &mut WriterConnection,
-        batch: &mut [Request],
+        batch: &[Arc<Request>],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         // `reconnect` ends the old session first. Otherwise that session could still commit after
         // the lookup, and a resubmitted request would be appended twice.
         connection.reconnect().await?;
         let stored = self.positions(connection, batch).await?;
         Ok(batch
-            .iter_mut()
+            .iter()
             .map(|request| found(request, &stored))
             .collect())
     }
@@ -219,7 +192,7 @@ impl Writer {
     async fn positions(
         &self,
         connection: &mut WriterConnection,
-        batch: &[Request],
+        batch: &[Arc<Request>],
     ) -> Result<HashMap<Uuid, Position>, sqlx::Error> {
         let mut ids = Column::new(Element::Uuid);
         for id in batch.iter().flat_map(|request| request.ids.iter()) {
@@ -239,7 +212,20 @@ impl Writer {
     }
 }
 
-/// Whether an optimistic append succeeded.
+impl Session {
+    /// The position behind which an INSERT of the batch is likely to succeed. `None` if the batch
+    /// needs `dcb.append`, or if recent batches met other writers or inconclusive lookups.
+    fn expected_head(&self) -> Option<u64> {
+        let last = self.recent.likely_head()?;
+        let is_possible = self.parameters.fits_insert()
+            // Behind a pooler an append has to return its server process, and an INSERT doesn't.
+            && !self.connection.is_pooled();
+        let is_likely = !self.parameters.may_be_inconclusive() || self.recent.likely_conclusive();
+        (is_possible && is_likely).then_some(last.position)
+    }
+}
+
+/// Whether an INSERT has appended the batch.
 fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> {
     match inserted {
         Ok(rows) => Ok(rows > 0),
@@ -264,7 +250,7 @@ async fn setting(connection: &mut WriterConnection, name: &str) -> Result<String
 
 /// The verdict of a request from the events that are stored. A batch is atomic, so the events of a
 /// request are stored together or not at all.
-fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
+fn found(request: &Request, stored: &HashMap<Uuid, Position>) -> Verdict {
     let positions: Option<Vec<_>> = request
         .ids
         .iter()
@@ -272,71 +258,44 @@ fn found(request: &mut Request, stored: &HashMap<Uuid, Position>) -> Verdict {
         .collect();
     // Ids that the caller chose may have been stored before this append: compare the contents.
     if request.known_ids().next().is_some() && positions.is_some() {
-        return Verdict::Stored(request.take());
+        return Verdict::Stored;
     }
     match positions.and_then(Appended::found) {
-        Some(appended) => Verdict::Settled(Ok(appended)),
-        None => Verdict::Again(request.take()),
+        Some(appended) => Verdict::Done(Ok(appended)),
+        None => Verdict::Again,
     }
 }
 
-/// The `dcb.append` statement for a batch, with its values.
-pub(super) fn bind<'b>(
-    statements: &Statements,
-    batch: &'b Batch,
-    commands: &'b Commands,
-) -> Bound<'b> {
-    if commands.is_empty() {
-        batch.bind(statements.append.clone())
-    } else {
-        commands.bind(batch.bind(statements.append_with_commands.clone()))
-    }
-}
-
-/// Decodes the row that `dcb.append` returns.
-pub(super) fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
-    let head: i64 = row.try_get(0)?;
+/// Decodes the row that `dcb.append` returns: the head before the batch, and the refusals.
+pub(super) fn decode(
+    row: &PgRow,
+    requests: &[Arc<Request>],
+) -> Result<(u64, Refusals), sqlx::Error> {
+    let head = row.try_get::<i64, _>(0)?.unsigned_abs();
     let Some(refused): Option<Vec<i32>> = row.try_get(1)? else {
-        return Ok(Answer {
-            head: head.unsigned_abs(),
-            ..Answer::default()
-        });
+        return Ok((head, Refusals::new()));
     };
     let reasons: Vec<i32> = row.try_get(2)?;
     let positions: Vec<Option<i64>> = row.try_get(3)?;
-    let refusals =
-        refused
-            .iter()
-            .zip(reasons)
-            .zip(positions)
-            .map(|((request, reason), position)| {
-                let position = position.unwrap_or_default().unsigned_abs();
-                let refusal = match reason {
-                    1 => Refusal::Stored,
-                    2 => Refusal::AfterBeyondHead,
-                    3 => Refusal::AlreadyTracked { tracked: position },
-                    _ => Refusal::Conflict {
-                        position: Position::new(position).unwrap_or(Position::FIRST),
-                    },
-                };
-                (request.unsigned_abs() as usize - 1, refusal)
-            });
-    Ok(Answer {
-        head: head.unsigned_abs(),
-        refusals: refusals.collect(),
-    })
+    let refusals = refused.iter().zip(reasons).zip(positions);
+    let refusals = refusals.map(|((number, reason), position)| {
+        let index = number.unsigned_abs() as usize - 1;
+        let position = position.unwrap_or_default().unsigned_abs();
+        (index, refusal(reason, position, &requests[index], head))
+    });
+    Ok((head, refusals.collect()))
 }
 
 impl Commit for Writer {
-    type Request = Request;
+    type Request = Arc<Request>;
     type Verdict = Verdict;
     type Error = Error;
 
-    fn size_bytes(&self, request: &Request) -> usize {
+    fn size_bytes(&self, request: &Arc<Request>) -> usize {
         request.size_bytes()
     }
 
-    async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
+    async fn commit(&self, batch: &mut [Arc<Request>]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let mut session = self.session.lock().await;
         let session = &mut *session;
         // `Failed`, not `Unknown`: nothing has been sent yet.
@@ -346,12 +305,11 @@ impl Commit for Writer {
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let plan = Plan::new(batch);
-        session.batch.fill(batch, &plan, &mut session.recent);
-        session.commands.fill(batch, &plan);
+        session.parameters.fill(batch, &plan, &mut session.recent);
         match self.send(session, &plan, batch).await {
-            Ok(answer) => {
-                self.counters.committed(batch, &plan, &answer);
-                Ok(verdicts(&plan, batch, &answer))
+            Ok(verdicts) => {
+                self.counters.committed(batch, &verdicts);
+                Ok(verdicts)
             }
             Err(failed) => {
                 // The log may or may not have the batch, so its tags are unknown.
@@ -375,17 +333,4 @@ impl Commit for Writer {
             }
         }
     }
-}
-
-fn verdicts(plan: &Plan, batch: &mut [Request], answer: &Answer) -> Vec<Verdict> {
-    let settled = plan.settle(batch, answer);
-    let verdicts = settled
-        .into_iter()
-        .zip(batch)
-        .map(|(settled, request)| match settled {
-            Settled::Done(result) => Verdict::Settled(result),
-            Settled::Stored => Verdict::Stored(request.take()),
-            Settled::Again => Verdict::Again(request.take()),
-        });
-    verdicts.collect()
 }

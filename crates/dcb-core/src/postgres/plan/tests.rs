@@ -15,7 +15,7 @@ fn unless(tag: &str) -> AppendCondition {
     AppendCondition::fail_if(query.expect("the query is valid"))
 }
 
-fn batch(appends: impl IntoIterator<Item = Append>) -> Vec<Request> {
+fn batch(appends: impl IntoIterator<Item = Append>) -> Vec<Arc<Request>> {
     appends.into_iter().map(Request::new).collect()
 }
 
@@ -23,27 +23,30 @@ fn at(number: u64) -> Position {
     Position::new(number).expect("positions begin at 1")
 }
 
-fn answer(head: u64, refusals: impl IntoIterator<Item = (usize, Refusal)>) -> Answer {
-    Answer {
-        head,
-        refusals: refusals.into_iter().collect(),
-    }
+fn conflict(position: u64) -> Verdict {
+    Verdict::Done(Err(Error::Conflict {
+        position: at(position),
+    }))
 }
 
-/// The result of each request as text.
-fn settled(batch: &[Request], answer: &Answer) -> Vec<String> {
-    let settled = Plan::new(batch).settle(batch, answer);
-    let words = settled.into_iter().map(|settled| match settled {
-        Settled::Done(Ok(appended)) => format!("{}-{}", appended.first(), appended.last()),
-        Settled::Done(Err(Error::Conflict { position })) => format!("conflict {position}"),
-        Settled::Done(Err(error)) => error.to_string(),
-        Settled::Stored => "stored".to_owned(),
-        Settled::Again => "again".to_owned(),
+/// The verdicts as text, if the server has this head and refuses these requests.
+fn verdicts(
+    batch: &[Arc<Request>],
+    head: u64,
+    refusals: impl IntoIterator<Item = (usize, Verdict)>,
+) -> Vec<String> {
+    let verdicts = Plan::new(batch).verdicts(batch, head, refusals.into_iter().collect());
+    let words = verdicts.into_iter().map(|verdict| match verdict {
+        Verdict::Done(Ok(appended)) => format!("{}-{}", appended.first(), appended.last()),
+        Verdict::Done(Err(Error::Conflict { position })) => format!("conflict {position}"),
+        Verdict::Done(Err(error)) => error.to_string(),
+        Verdict::Stored => "stored".to_owned(),
+        Verdict::Again => "again".to_owned(),
     });
     words.collect()
 }
 
-fn sent(batch: &[Request]) -> Vec<bool> {
+fn sent(batch: &[Arc<Request>]) -> Vec<bool> {
     let plan = Plan::new(batch);
     (0..batch.len()).map(|index| plan.is_sent(index)).collect()
 }
@@ -56,8 +59,8 @@ fn accepted_requests_get_consecutive_positions() {
         Append::new([event("c"), event("c")]),
     ]);
     assert_eq!(sent(&batch), [true; 3]);
-    assert_eq!(settled(&batch, &answer(0, [])), ["1-2", "3-3", "4-5"]);
-    assert_eq!(settled(&batch, &answer(7, [])), ["8-9", "10-10", "11-12"]);
+    assert_eq!(verdicts(&batch, 0, []), ["1-2", "3-3", "4-5"]);
+    assert_eq!(verdicts(&batch, 7, []), ["8-9", "10-10", "11-12"]);
 }
 
 #[test]
@@ -67,9 +70,8 @@ fn refused_request_takes_no_positions() {
         Append::new([event("b"), event("b")]).condition(unless("b")),
         Append::new(event("c")),
     ]);
-    let conflict = Refusal::Conflict { position: at(3) };
     assert_eq!(
-        settled(&batch, &answer(5, [(1, conflict)])),
+        verdicts(&batch, 5, [(1, conflict(3))]),
         ["6-6", "conflict 3", "7-7"]
     );
 }
@@ -82,10 +84,7 @@ fn request_that_conflicts_with_earlier_one_is_deferred() {
         Append::new(event("d")).condition(unless("d")),
     ]);
     assert_eq!(sent(&batch), [true, false, true]);
-    assert_eq!(
-        settled(&batch, &answer(10, [])),
-        ["11-12", "conflict 12", "13-13"]
-    );
+    assert_eq!(verdicts(&batch, 10, []), ["11-12", "conflict 12", "13-13"]);
 }
 
 #[test]
@@ -94,9 +93,8 @@ fn deferred_request_is_resubmitted_if_earlier_one_is_refused() {
         Append::new(event("b")).condition(unless("a")),
         Append::new(event("c")).condition(unless("b")),
     ]);
-    let conflict = Refusal::Conflict { position: at(1) };
     assert_eq!(
-        settled(&batch, &answer(1, [(0, conflict)])),
+        verdicts(&batch, 1, [(0, conflict(1))]),
         ["conflict 1", "again"]
     );
 }
@@ -109,9 +107,8 @@ fn deferred_request_conflicts_with_first_committed_event() {
         Append::new(event("b")),
         Append::new(event("c")).condition(unless("b")),
     ]);
-    let conflict = Refusal::Conflict { position: at(1) };
     assert_eq!(
-        settled(&batch, &answer(1, [(0, conflict)])),
+        verdicts(&batch, 1, [(0, conflict(1))]),
         ["conflict 1", "2-2", "3-3", "conflict 2"]
     );
 }
@@ -122,9 +119,8 @@ fn server_refusal_overrides_deferral() {
         Append::new(event("b")),
         Append::new(event("c")).condition(unless("b")),
     ]);
-    let conflict = Refusal::Conflict { position: at(4) };
     assert_eq!(
-        settled(&batch, &answer(9, [(1, conflict)])),
+        verdicts(&batch, 9, [(1, conflict(4))]),
         ["10-10", "conflict 4"]
     );
 }
@@ -137,10 +133,7 @@ fn deferred_request_defers_no_later_one() {
         Append::new(event("c")).condition(unless("b")),
     ]);
     assert_eq!(sent(&batch), [true, false, true]);
-    assert_eq!(
-        settled(&batch, &answer(0, [])),
-        ["1-1", "conflict 1", "2-2"]
-    );
+    assert_eq!(verdicts(&batch, 0, []), ["1-1", "conflict 1", "2-2"]);
 }
 
 #[test]
@@ -151,7 +144,7 @@ fn condition_on_all_events_is_deferred_by_any_earlier_event() {
         Append::new(event("b")).condition(all),
     ]);
     assert_eq!(sent(&batch), [true, false]);
-    assert_eq!(settled(&batch, &answer(0, [])), ["1-1", "conflict 1"]);
+    assert_eq!(verdicts(&batch, 0, []), ["1-1", "conflict 1"]);
 }
 
 #[test]
@@ -164,7 +157,7 @@ fn requests_with_same_id_or_source_take_two_batches() {
         Append::new(event("a")).tracking(tracking()),
     ]);
     assert_eq!(sent(&batch), [true, false, false]);
-    assert_eq!(settled(&batch, &answer(0, [])), ["1-1", "again", "again"]);
+    assert_eq!(verdicts(&batch, 0, []), ["1-1", "again", "again"]);
 }
 
 #[test]
@@ -175,13 +168,12 @@ fn each_refusal_becomes_its_error() {
         Append::new(event("a")).condition(unless("b").after(at(9))),
         Append::new(event("a")).tracking(tracking),
     ]);
-    let refusals = [
-        Refusal::Stored,
-        Refusal::AfterBeyondHead,
-        Refusal::AlreadyTracked { tracked: 5 },
-    ];
+    let refusals = [(1, 0), (2, 0), (3, 5)];
+    let refusals = refusals.into_iter().enumerate();
+    let refusals =
+        refusals.map(|(index, (reason, at))| (index, refusal(reason, at, &batch[index], 3)));
     assert_eq!(
-        settled(&batch, &answer(3, refusals.into_iter().enumerate())),
+        verdicts(&batch, 3, refusals),
         [
             "stored",
             "position 9 is beyond the head 3",
@@ -226,38 +218,39 @@ async fn store_of(appends: &[Append]) -> MemoryStore {
     store
 }
 
-/// The server's answer: it checks each condition against the log as it was before the batch.
-async fn answer_of(before: &[Append], batch: &[Append]) -> Answer {
+/// The head and the refusals of a server that checks each condition against the log as it was before
+/// the batch.
+async fn refusals_of(before: &[Append], batch: &[Append]) -> (u64, Refusals) {
     let head = before.iter().map(|append| append.events.len() as u64).sum();
-    let mut refusals = HashMap::new();
+    let mut refusals = Refusals::new();
     for (index, append) in batch.iter().enumerate() {
-        let refusal = match store_of(before).await.submit(append.clone()).await {
-            Ok(_) => continue,
-            Err(Error::Conflict { position }) => Refusal::Conflict { position },
-            Err(Error::AfterBeyondHead { .. }) => Refusal::AfterBeyondHead,
+        match store_of(before).await.submit(append.clone()).await {
+            Ok(_) => {}
+            Err(error @ (Error::Conflict { .. } | Error::AfterBeyondHead { .. })) => {
+                refusals.insert(index, Verdict::Done(Err(error)));
+            }
             Err(error) => panic!("{error}"),
-        };
-        refusals.insert(index, refusal);
+        }
     }
-    Answer { head, refusals }
+    (head, refusals)
 }
 
 /// Checks that the batch gives the results of its requests submitted one by one, apart from
 /// requests to submit again. An `after` beyond the head is compared with the head before the batch,
 /// so that result differs too.
 async fn check_one_after_the_other(before: Vec<Append>, appends: Vec<Append>) {
-    let answer = answer_of(&before, &appends).await;
+    let (head, refusals) = refusals_of(&before, &appends).await;
     let requests = batch(appends.clone());
-    let settled = Plan::new(&requests).settle(&requests, &answer);
+    let verdicts = Plan::new(&requests).verdicts(&requests, head, refusals);
     let oracle = store_of(&before).await;
-    for (append, settled) in appends.into_iter().zip(settled) {
-        match settled {
-            Settled::Again | Settled::Done(Err(Error::AfterBeyondHead { .. })) => {}
-            Settled::Done(result) => {
+    for (append, verdict) in appends.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Again | Verdict::Done(Err(Error::AfterBeyondHead { .. })) => {}
+            Verdict::Done(result) => {
                 let expected = oracle.submit(append).await;
                 assert_eq!(format!("{result:?}"), format!("{expected:?}"));
             }
-            Settled::Stored => panic!("no request has an id"),
+            Verdict::Stored => panic!("no request has an id"),
         }
     }
 }

@@ -28,7 +28,7 @@ fn recent_tags(count: u64) -> RecentTags {
 
 fn settled(recent: &RecentTags, after: u64, tags: &[&str]) -> bool {
     recent
-        .probe_keys(after, tags.iter().map(|tag| key(tag)))
+        .probe(after, tags.iter().map(|tag| key(tag)))
         .is_settled
 }
 
@@ -57,9 +57,9 @@ fn condition_outside_known_range_is_not_settled() {
 fn tag_is_noted_under_its_type_and_under_any_type() {
     let recent = recent_tags(10);
     let other = tag_key("hot", Some("Other"));
-    assert!(recent.probe_keys(105, [other].into_iter()).is_settled);
+    assert!(recent.probe(105, [other].into_iter()).is_settled);
     let any = tag_key("hot", None);
-    assert!(!recent.probe_keys(105, [any].into_iter()).is_settled);
+    assert!(!recent.probe(105, [any].into_iter()).is_settled);
 }
 
 #[test]
@@ -85,23 +85,15 @@ fn full_newer_generation_replaces_older_one() {
 }
 
 #[test]
-fn tags_with_oldest_positions_are_probed() {
+fn tag_with_oldest_position_is_probed() {
     let recent = recent_tags(10);
-    let probed = |tags: &[&str]| {
-        let keys = recent.probe_keys(0, tags.iter().map(|tag| key(tag)));
-        [keys.rarest, keys.second]
-    };
-    let keys = |tags: [&str; 2]| tags.map(|tag| Some(key(tag)));
-    assert_eq!(probed(&["hot", "absent"]), keys(["absent", "hot"]));
-    assert_eq!(probed(&["absent", "hot"]), keys(["absent", "hot"]));
-    let three = ["at:109", "at:103", "hot"];
-    assert_eq!(probed(&three), keys(["at:103", "at:109"]));
-    assert_eq!(
-        probed(&["hot", "at:103", "at:109"]),
-        keys(["at:103", "at:109"])
-    );
-    assert_eq!(probed(&["hot"]), [Some(key("hot")), None]);
-    assert_eq!(probed(&[]), [None, None]);
+    let probed = |tags: &[&str]| recent.probe(0, tags.iter().map(|tag| key(tag))).key;
+    assert_eq!(probed(&["hot", "absent"]), Some(key("absent")));
+    assert_eq!(probed(&["absent", "hot"]), Some(key("absent")));
+    assert_eq!(probed(&["at:109", "at:103", "hot"]), Some(key("at:103")));
+    assert_eq!(probed(&["hot", "at:103", "at:109"]), Some(key("at:103")));
+    assert_eq!(probed(&["hot"]), Some(key("hot")));
+    assert_eq!(probed(&[]), None);
 }
 
 #[test]
@@ -111,7 +103,7 @@ fn unseen_tag_with_fewest_lookups_is_probed_first() {
     for student in ["student:1", "student:2"] {
         recent.count_lookup(tags(["campus:main", student]));
     }
-    let first = |recent: &RecentTags, asked| recent.probe_keys(0, tags(asked)).rarest;
+    let first = |recent: &RecentTags, asked| recent.probe(0, tags(asked)).key;
     let student = Some(key("student:3"));
     assert_eq!(first(&recent, ["campus:main", "student:3"]), student);
     assert_eq!(first(&recent, ["student:3", "campus:main"]), student);
@@ -147,6 +139,21 @@ fn last_event_is_likely_head_after_uncontended_batches() {
     recent.begin_batch(1_000);
     recent.note(event(1_001), &[]);
     assert!(recent.likely_head().is_none());
+}
+
+#[test]
+fn lookups_are_likely_conclusive_some_batches_after_an_inconclusive_one() {
+    let batches = u64::from(INCONCLUSIVE_BATCHES);
+    let mut recent = recent_tags(batches + 1);
+    assert!(recent.likely_conclusive());
+    recent.mark_inconclusive();
+    for head in 101 + batches..101 + 2 * batches {
+        assert!(!recent.likely_conclusive());
+        assert!(recent.likely_head().is_some(), "not contended");
+        recent.begin_batch(head);
+        recent.note(event(head + 1), &[]);
+    }
+    assert!(recent.likely_conclusive());
 }
 
 #[test]

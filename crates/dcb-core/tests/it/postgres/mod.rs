@@ -1,5 +1,6 @@
 //! The PostgreSQL backend.
 
+mod append_statements;
 mod crash;
 mod plans;
 mod pooled;

@@ -1,3 +1,0 @@
-WITH inserted AS ( INSERT INTO "log".event (position, recorded_at, id, type, tags, metadata, data) SELECT $1::bigint + 1, statement_timestamp(), $3::uuid, $4::text, $5::text::text[], $6::text::json, $7::bytea
-WHERE CASE WHEN pg_try_advisory_xact_lock(1145262642, '"log".event'::regclass::oid::int) AND (SELECT e.id FROM "log".event e
-WHERE e.position = $1::bigint) = $2::uuid THEN pg_try_advisory_xact_lock(1145262644, '"log".event'::regclass::oid::int) OR pg_notify(trim('"' FROM left('"log".event', -6)), '') IS NOT NULL END RETURNING position) INSERT INTO "log".event_tag (key, position) SELECT unnest($8::bigint[]), i.position FROM inserted i

@@ -1,1 +1,0 @@
-SELECT pg_advisory_xact_lock(1145262642, '"log".event'::regclass::oid::int); TRUNCATE "log".event, "log".event_tag, "log".tracking, "log".command; SELECT pg_notify(trim('"' FROM left('"log".event', -6)), '')

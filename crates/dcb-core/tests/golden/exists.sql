@@ -1,3 +1,0 @@
-SELECT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) p(type, tags)
-CROSS JOIN LATERAL "log".first_match(p.type, p.tags::text[], 0) m(position)
-WHERE m.position IS NOT NULL)

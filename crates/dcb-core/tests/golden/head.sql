@@ -1,1 +1,0 @@
-SELECT max(position) FROM "log".event

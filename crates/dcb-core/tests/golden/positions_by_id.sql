@@ -1,2 +1,0 @@
-SELECT e.id::text, e.position FROM "log".event e
-WHERE e.id = ANY ($1)

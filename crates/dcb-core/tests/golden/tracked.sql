@@ -1,2 +1,0 @@
-SELECT position FROM "log".tracking
-WHERE source = $1

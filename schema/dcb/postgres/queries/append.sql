@@ -1,0 +1,4 @@
+-- Appends a batch.
+SELECT head, refused, reasons, positions
+  FROM dcb.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                  $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
