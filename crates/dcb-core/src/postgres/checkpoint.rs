@@ -1,11 +1,12 @@
 //! The checkpoint of a kept projection, stored in the database of the projection's tables.
 
+use postgres_store::Schema;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use super::config::Config;
 use super::error::error;
-use super::schema::{Schema, lock_installation};
+use super::schema::schema;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{Error, Position};
@@ -26,8 +27,8 @@ impl Checkpoint {
         const MAX_CHARS: usize = 255;
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
         Ok(Self {
-            options: session::plain(config)?,
-            schema: Schema::new(&config.schema)?,
+            options: session::primary(config)?.options().clone(),
+            schema: schema(&config.schema)?,
             name,
             named: !config.transaction_pooling,
         })
@@ -67,7 +68,7 @@ impl Checkpoint {
 
     /// Creates the table. A lock serializes concurrent callers.
     async fn install(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
-        lock_installation(transaction, &self.schema).await?;
+        self.schema.lock(transaction).await?;
         let sql = format!(
             "CREATE SCHEMA IF NOT EXISTS {};{TABLE}",
             self.schema.quoted()

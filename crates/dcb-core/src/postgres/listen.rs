@@ -11,11 +11,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use postgres_store::Schema;
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::task::JoinHandle;
 
-use super::schema::Schema;
 use crate::AppendSignal;
 use crate::subscription::Backoff;
 

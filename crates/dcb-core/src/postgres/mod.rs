@@ -30,7 +30,7 @@
 //! 7. `append.rs`: each caller wakes with its verdict. It submits the request again, or compares the
 //!    events with the stored ones and gets their positions or `DuplicateEventId`.
 //!
-//! If the connection is lost, `writer_connection.rs` fences the old session, and `writer.rs` looks
+//! If the connection is lost, `postgres_store` fences the old session, and `writer.rs` looks
 //! the events up by id.
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
@@ -49,12 +49,11 @@
 //! - The process keeps no state that correctness needs. Tested by `processes.rs`.
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),
-//! `writer_connection` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
+//! `postgres_store` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
 //! `read`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
 
 mod append;
 mod checkpoint;
-mod column;
 mod commands;
 mod config;
 mod counters;
@@ -63,7 +62,6 @@ mod import_go;
 mod listen;
 mod parameters;
 mod plan;
-mod pooled;
 mod read;
 mod read_model;
 mod readers;
@@ -82,7 +80,6 @@ mod text_form;
 mod transaction;
 mod wait_queue;
 mod writer;
-mod writer_connection;
 
 pub use config::Config;
 pub use import_go::{GoImported, GoLog};

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use super::column::Column;
-use super::column::Element::{Bytea, Int4, Int8, Text, Uuid};
+use postgres_store::Element::{Bytea, Int4, Int8, Text, Uuid};
+use postgres_store::{Bound, Column};
 use super::plan::Plan;
-use super::readers::Bound;
 use super::recent_tags::{EventRef, RecentTags};
 use super::request::Request;
 use super::selection::for_each_probe;

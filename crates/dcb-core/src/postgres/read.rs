@@ -11,14 +11,14 @@
 //! is beyond the replica's head goes to the primary. So do the reads that appends depend on: events
 //! by id, and tracked positions. Tested by `replica.rs`.
 
+use postgres_store::{Bound, Column, Element};
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, Row as _, SqlStr};
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::column::{Column, Element};
 use super::error::error;
-use super::readers::{Bound, Readers};
+use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, probes};
 use super::shared_read::ShortRead;

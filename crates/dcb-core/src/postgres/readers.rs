@@ -2,32 +2,25 @@
 //!
 //! Invariant: a connection is reused without a check only if its last statement has been answered
 //! to the end. Otherwise the pool pings the connection before its next use, or closes it. Tested by
-//! `abandoned.rs` of `postgres-pool`, and for a connection that falls silent by `silence.rs`.
+//! `abandoned.rs` of `postgres-store`, and for a connection that falls silent by `silence.rs`.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use postgres_pool::{Lease, Pool};
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::query::Query as Statement;
-use sqlx::{Connection as _, Postgres, SqlStr};
-use tokio::time::{Instant, timeout, timeout_at};
+use postgres_store::{Bound, Failure, Lease, Limits, Pool, deadline_after, failure, in_time};
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Connection as _, SqlStr};
+use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::counters::Counters;
-use super::error::{Failure, error, failure};
+use super::error::error;
 use super::session;
 use super::shared_read::{EventsOfEach, ExtentOfEach, SharedReads};
 use crate::{Error, Position};
-
-/// A statement with its values.
-pub(super) type Bound<'q> = Statement<'q, Postgres, PgArguments>;
 
 /// The readers of one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -53,12 +46,14 @@ impl Readers {
         url: (&str, &'static str),
         counters: Arc<Counters>,
     ) -> Result<Self, Error> {
+        let session = session::server(config, url)?.reader(config.query_timeout);
+        let limits = Limits::new(config.read_connections, session.limit);
         Ok(Self {
-            pool: session::readers(config, url)?,
+            pool: Pool::new(session.options, limits),
             counters,
-            query_timeout: config.query_timeout,
+            query_timeout: session.limit,
             head: Arc::default(),
-            begin: session::reading_transaction(config),
+            begin: session.begin,
             short_reads: Arc::new(SharedReads::new()),
             short_counts: Arc::new(SharedReads::new()),
         })
@@ -199,16 +194,7 @@ impl Readers {
         &self,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
-        // The server's own timeout should end the statement first; the margin is for its answer.
-        const MARGIN: Duration = Duration::from_secs(1);
-        let mut answer = pin!(answer);
-        // Most rows of a page have arrived already: poll once before paying for a timer.
-        if let Poll::Ready(answer) = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await {
-            return answer;
-        }
-        timeout(self.query_timeout.saturating_add(MARGIN), answer)
-            .await
-            .unwrap_or_else(|_| Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into()))
+        in_time(self.query_timeout, answer).await
     }
 
     /// Borrows a connection for one statement.
@@ -219,7 +205,7 @@ impl Readers {
 
     /// The time at which a read that starts now times out.
     pub(super) fn deadline(&self) -> Instant {
-        session::deadline_after(self.query_timeout)
+        deadline_after(self.query_timeout)
     }
 
     /// Borrows a connection for one statement, and gives up at the deadline.

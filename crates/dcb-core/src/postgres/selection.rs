@@ -1,6 +1,7 @@
 //! Queries in the form that the statements take. Pure: no I/O.
 
-use super::column::{Column, Element};
+use postgres_store::{Column, Element};
+
 use super::text_form::write_array;
 use crate::extent::Span;
 use crate::{EventType, Position, Query, ReadOptions};

@@ -16,12 +16,11 @@
 
 use std::marker::PhantomData;
 
+use postgres_store::{Column, Element, Failure, failure};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
 use tokio::time::{Instant, timeout_at};
 
-use super::column::{Column, Element};
-use super::error::{Failure, failure};
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, for_each_probe};

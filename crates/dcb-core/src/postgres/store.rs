@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::Queue;
+use postgres_store::WriterConnection;
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
 use super::counters::Counters;
 use super::listen::Listener;
 use super::readers::Readers;
-use super::schema::{Schema, ensure};
+use super::schema::{ensure, schema};
 use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
-use super::writer_connection::WriterConnection;
 use crate::extent::Span;
 use crate::{
     Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Health, Position,
@@ -57,7 +57,7 @@ impl PostgresStore {
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`];
     /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
-        let schema = Schema::new(&config.schema)?;
+        let schema = schema(&config.schema)?;
         ensure(&config, &schema).await?;
         let statements = Arc::new(Statements::new(
             &schema.quoted(),
@@ -69,18 +69,15 @@ impl PostgresStore {
             Some(url) => Readers::new(&config, (url, "replica_url"), Arc::clone(&counters))?,
             None => primary.clone(),
         };
-        let connection = WriterConnection::new(
-            session::writer(&config)?,
-            session::writing_transaction(&config),
-            config.append_timeout,
-        );
+        let server = session::primary(&config)?;
+        let connection = WriterConnection::new(server.writer(config.append_timeout));
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         // Connect the writer here, so that a wrong configuration fails now and not at the first
         // append.
         writer.connect().await?;
         let queue = Queue::new(writer, queue_limits(&config));
         let projections = ProjectionLimit::new(config.max_concurrent_projections);
-        let listener = Listener::new(session::listener(&config)?, &schema);
+        let listener = Listener::new(server.listener(), &schema);
         let shared = Shared {
             config,
             queue,

@@ -14,10 +14,10 @@ use async_stream::try_stream;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use postgres_store::{Failure, failure};
 use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
-use super::error::{Failure, failure};
 use super::read::{bind, check_after};
 use super::readers::Readers;
 use super::row;
@@ -248,7 +248,7 @@ impl Pages {
         match failure {
             Failure::Cancelled => seen > 0,
             Failure::Lost => !std::mem::replace(&mut self.retried, seen == 0) && seen == 0,
-            Failure::NotSent | Failure::Data | Failure::Refused => false,
+            Failure::NotSent | Failure::Data | Failure::Deadlock | Failure::Refused => false,
         }
     }
 

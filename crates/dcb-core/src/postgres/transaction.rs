@@ -1,15 +1,14 @@
 //! An append inside the caller's transaction.
 
+use postgres_store::{Bound, Column, Element};
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
 use super::PostgresStore;
 use super::append::found_before;
-use super::column::{Column, Element};
 use super::error::error;
 use super::parameters::Parameters;
 use super::plan::Plan;
-use super::readers::Bound;
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::row;

@@ -14,20 +14,19 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
+use postgres_store::{Bound, Column, Element, Failure, WriterConnection, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::column::{Column, Element};
 use super::counters::Counters;
-use super::error::{Failure, error, failure, is_position_taken};
+use super::error::{error, is_position_taken};
 use super::parameters::Parameters;
 use super::plan::{Plan, Refusals, refusal};
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
-use super::writer_connection::WriterConnection;
 use crate::{Appended, Error, Position};
 
 /// Commits batches, one at a time, over a dedicated connection.
@@ -70,15 +69,7 @@ impl Writer {
 
     /// A setting, as the writer's session sees it.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
-        let connection = &mut self.session.lock().await.connection;
-        let was_open = connection.is_open();
-        let setting = match setting(connection, name).await {
-            // An idle connection may have died unnoticed. The second try opens a new one.
-            Err(failed) if was_open && failure(&failed) == Failure::Lost => {
-                setting(connection, name).await
-            }
-            setting => setting,
-        };
+        let setting = self.session.lock().await.connection.setting(name).await;
         setting.map_err(|failed| error(&failed))
     }
 
@@ -110,7 +101,9 @@ impl Writer {
                 connection.mark_lost();
                 Err(error(&failed))
             }
-            Failure::NotSent | Failure::Data | Failure::Refused => Err(error(&failed)),
+            Failure::NotSent | Failure::Data | Failure::Deadlock | Failure::Refused => {
+                Err(error(&failed))
+            }
         }
     }
 
@@ -131,7 +124,7 @@ impl Writer {
         }
         session.parameters.complete(requests);
         let append = session.parameters.append(&self.statements);
-        let row = session.connection.append(append).await?;
+        let row = session.connection.write(append).await?;
         let (head, refusals) = decode(&row, requests)?;
         let is_as_expected = expected_head == Some(head) && refusals.is_empty();
         let verdicts = plan.verdicts(requests, head, refusals);
@@ -234,20 +227,6 @@ fn is_inserted(inserted: Result<u64, sqlx::Error>) -> Result<bool, sqlx::Error> 
     }
 }
 
-async fn setting(connection: &mut WriterConnection, name: &str) -> Result<String, sqlx::Error> {
-    connection.connect().await?;
-    let asked = sqlx::query("SELECT current_setting($1)").bind(name);
-    let asked = connection.ask(asked).await;
-    if let Err(failed) = &asked
-        && failure(failed) == Failure::Lost
-    {
-        connection.drop_connection();
-    }
-    let rows = asked?;
-    let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
-    row.try_get(0)
-}
-
 /// The verdict of a request from the events that are stored. A batch is atomic, so the events of a
 /// request are stored together or not at all.
 fn found(request: &Request, stored: &HashMap<Uuid, Position>) -> Verdict {
@@ -316,7 +295,9 @@ impl Commit for Writer {
                 session.recent.forget();
                 match failure(&failed) {
                     Failure::Data => Err(CommitError::Refused(error(&failed))),
-                    Failure::NotSent | Failure::Refused => Err(CommitError::Failed(error(&failed))),
+                    Failure::NotSent | Failure::Deadlock | Failure::Refused => {
+                        Err(CommitError::Failed(error(&failed)))
+                    }
                     Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                         operation: "append",
                         limit: session.connection.limit(),

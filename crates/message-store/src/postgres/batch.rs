@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use postgres_store::Column;
+use postgres_store::Element::{self, Int4, Int8, Text, Uuid as Id};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Postgres, SqlStr};
 use uuid::Uuid;
 
-use super::column::Column;
-use super::column::Element::{self, Int4, Int8, Text, Uuid as Id};
 use super::plan::Plan;
 use super::request::Request;
 use crate::{Message, StreamWrite};
@@ -90,8 +90,7 @@ impl Batch {
         request.push_int4(number);
         stream.push(write.stream.as_str().as_bytes());
         lock.push_int8(key);
-        let version = write.expected_version.number().map(i64::to_be_bytes);
-        expected.push_optional(version.as_ref().map(|bytes| bytes.as_slice()));
+        expected.push_optional_int8(write.expected_version.number());
         self.entries += 1;
     }
 
@@ -115,7 +114,7 @@ impl Batch {
         id.push(message_id.as_bytes());
         message_type.push(message.message_type().as_bytes());
         data.push(message.data_json().as_bytes());
-        metadata.push_optional(message.metadata_json().map(str::as_bytes));
+        metadata.push_optional_text(message.metadata_json());
     }
 
     fn add_known_id(&mut self, number: i32, known_id: Uuid) {

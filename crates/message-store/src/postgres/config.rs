@@ -20,6 +20,12 @@ pub struct Config {
     ///   primary's head;
     /// - the head, checkpoints, and lists and counts of streams and categories.
     pub replica_url: Option<String>,
+    /// Whether the URLs lead to a pooler that gives the server session to another client after each
+    /// transaction, like PgBouncer with `pool_mode = transaction`. Then each statement runs in an
+    /// explicit transaction (four round trips instead of one), without named prepared statements
+    /// and session settings, and the store finds messages of other processes by polling. Default:
+    /// off.
+    pub transaction_pooling: bool,
     /// The schema of the store. One database can hold many. Clients of Message DB expect the
     /// default, `message_store`. 1 to 63 letters, digits and underscores.
     pub schema: String,
@@ -54,6 +60,7 @@ impl Config {
         Self {
             url: url.into(),
             replica_url: None,
+            transaction_pooling: false,
             schema: "message_store".to_owned(),
             limits: Limits::default(),
             max_batch_requests: 512,
@@ -78,6 +85,13 @@ impl Config {
     #[must_use]
     pub fn replica_url(mut self, url: impl Into<String>) -> Self {
         self.replica_url = Some(url.into());
+        self
+    }
+
+    /// Turns on `transaction_pooling`.
+    #[must_use]
+    pub fn transaction_pooling(mut self) -> Self {
+        self.transaction_pooling = true;
         self
     }
 

@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
+use postgres_store::Element::{Int8, Text, Timestamp, Uuid as Id};
+use postgres_store::{BEGIN, Bound, Column, Failure, failure};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, SqlStr};
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::column::Column;
-use super::column::Element::{Int8, Text, Timestamp, Uuid as Id};
-use super::error::{Failure, error, failure};
+use super::error::error;
 use super::json::problem;
 use super::read::{number, position};
 use super::row::{self, POSTGRES_EPOCH_US};
+use super::schema::lock_key;
 use super::session::administrator;
 use crate::text::invalid;
 use crate::{Error, GlobalPosition, Position, RecordedMessage, same_json};
@@ -24,7 +25,10 @@ impl PostgresStore {
         // This connection has no statement timeout, because an import may wait long for other
         // writers.
         let mut connection = administrator(&self.shared.config).await?;
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
         self.lock_out_writers(&mut transaction, messages).await?;
         let stored = self.stored(&mut transaction, messages).await?;
         let new = stored.new_messages(messages)?;
@@ -51,7 +55,7 @@ impl PostgresStore {
         let categories: HashSet<&str> = messages.iter().map(RecordedMessage::category).collect();
         let mut keys = Column::new(Int8);
         for category in categories {
-            keys.push_int8(self.shared.schema.lock_key(category));
+            keys.push_int8(lock_key(&self.shared.schema, category));
         }
         let statements = &self.shared.statements;
         let locks = sqlx::query(statements.acquire_locks.clone()).bind(&keys);
@@ -80,6 +84,7 @@ impl PostgresStore {
             .select(connection, &statements.by_position, &positions)
             .await?;
         let versions = sqlx::query(statements.versions.clone())
+            .persistent(false)
             .bind(&names)
             .fetch_all(&mut *connection)
             .await
@@ -90,6 +95,7 @@ impl PostgresStore {
             version_by_stream.insert(name.to_owned(), version);
         }
         let head = sqlx::query(statements.last_position.clone())
+            .persistent(false)
             .fetch_all(connection)
             .await
             .map_err(|failed| error(&failed))?;
@@ -110,7 +116,7 @@ impl PostgresStore {
         sql: &SqlStr,
         keys: &Column,
     ) -> Result<Vec<RecordedMessage>, Error> {
-        let rows = sqlx::query(sql.clone()).bind(keys);
+        let rows = sqlx::query(sql.clone()).persistent(false).bind(keys);
         let rows = rows.fetch_all(connection).await;
         let rows = rows.map_err(|failed| error(&failed))?;
         rows.iter().map(row::message).collect()
@@ -139,7 +145,7 @@ impl PostgresStore {
             position.push_int8(number(message.position().get()));
             global_position.push_int8(number(message.global_position().get()));
             data.push(message.data_json().as_bytes());
-            metadata.push_optional(message.metadata_json().map(str::as_bytes));
+            metadata.push_optional_text(message.metadata_json());
             time.push_int8(message.time_us().saturating_sub(POSTGRES_EPOCH_US));
         }
         let statement = sqlx::query(self.shared.statements.import.clone());
@@ -166,11 +172,8 @@ fn check_json(messages: &[RecordedMessage], max_bytes: usize) -> Result<(), Erro
     Ok(())
 }
 
-async fn run(
-    statement: super::pools::Bound<'_>,
-    connection: &mut PgConnection,
-) -> Result<(), Error> {
-    let done = statement.execute(connection).await;
+async fn run(statement: Bound<'_>, connection: &mut PgConnection) -> Result<(), Error> {
+    let done = statement.persistent(false).execute(connection).await;
     done.map(|_| ()).map_err(|failed| error(&failed))
 }
 

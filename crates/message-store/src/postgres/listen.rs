@@ -13,7 +13,8 @@ use crate::Notifier;
 /// Forwards notifications to the store's [`Notifier`]. Starts with the first subscription, so a
 /// store without subscriptions opens no connection for this.
 pub(super) struct NotificationListener {
-    options: PgConnectOptions,
+    /// `None` behind a pooler, where a session can't listen.
+    options: Option<PgConnectOptions>,
     channel: String,
     runtime: Handle,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -21,7 +22,7 @@ pub(super) struct NotificationListener {
 
 impl NotificationListener {
     /// Captures the caller's runtime, because `start` may be called outside a runtime.
-    pub(super) fn new(options: PgConnectOptions, channel: String) -> Self {
+    pub(super) fn new(options: Option<PgConnectOptions>, channel: String) -> Self {
         Self {
             options,
             channel,
@@ -32,13 +33,12 @@ impl NotificationListener {
 
     /// Starts listening on the first call.
     pub(super) fn start(&self, notifier: &Arc<Notifier>) {
+        let Some(options) = &self.options else {
+            return;
+        };
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.get_or_insert_with(|| {
-            let listen = listen(
-                self.options.clone(),
-                self.channel.clone(),
-                Arc::clone(notifier),
-            );
+            let listen = listen(options.clone(), self.channel.clone(), Arc::clone(notifier));
             self.runtime.spawn(listen)
         });
     }

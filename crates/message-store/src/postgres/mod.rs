@@ -18,7 +18,7 @@
 //!   waits for category locks.
 //! - A read passes `read`, `statements`, `pools` and `row` (decode).
 //! - `schema` installs and verifies the files of `schema/message_store/postgres`; `namespaces`
-//!   gives each namespace its own schema. Only `error` knows SQLSTATEs.
+//!   gives each namespace its own schema.
 //!
 //! Invariants:
 //! - Every writer, by SQL or by this crate, takes the lock of the category, then announces itself,
@@ -31,9 +31,7 @@
 
 mod batch;
 mod checkpoint;
-mod column;
 mod config;
-mod connection;
 mod counters;
 mod error;
 mod import;

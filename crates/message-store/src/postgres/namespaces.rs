@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use postgres_store::{BEGIN, Schema};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use tokio::sync::Mutex;
@@ -9,7 +10,7 @@ use tokio::sync::Mutex;
 use super::config::Config;
 use super::error::error;
 use super::pools::Pools;
-use super::schema::{self, Schema};
+use super::schema;
 use super::session::administrator;
 use super::store::PostgresStore;
 use crate::text::invalid;
@@ -68,9 +69,13 @@ impl PostgresNamespaces {
         const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
              WHERE schemaname = 'message_store_namespaces' AND tablename = 'namespace')";
         let mut connection = administrator(&self.config).await?;
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
         schema::execute(&mut transaction, LOCK.to_owned()).await?;
         let exists: bool = sqlx::query_scalar(EXISTS)
+            .persistent(false)
             .fetch_one(&mut *transaction)
             .await
             .map_err(|failed| error(&failed))?;
@@ -118,7 +123,7 @@ fn created_at_us(micros: i64) -> SystemTime {
 }
 
 fn schema_for(number: i64) -> Result<Schema, Error> {
-    Schema::new(&format!("message_store_{number}"))
+    schema::schema(&format!("message_store_{number}"))
 }
 
 impl Namespaces for PostgresNamespaces {
@@ -134,7 +139,10 @@ impl Namespaces for PostgresNamespaces {
         }
         let mut connection = administrator(&self.config).await?;
         loop {
-            let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+            let mut transaction = connection
+                .begin_with(BEGIN)
+                .await
+                .map_err(|failed| error(&failed))?;
             let inserted = insert(&mut transaction, name, attributes).await?;
             let Some(row) = inserted else {
                 return Err(Error::NamespaceExists {
@@ -150,7 +158,7 @@ impl Namespaces for PostgresNamespaces {
                     .map_err(|failed| error(&failed))?;
                 continue;
             }
-            schema::migrate(&mut transaction, &schema).await?;
+            schema::ensure(&mut transaction, &schema).await?;
             transaction
                 .commit()
                 .await
@@ -179,10 +187,16 @@ impl Namespaces for PostgresNamespaces {
         let schema = schema.ok_or_else(|| not_found(name))?;
         let config = self.config_for(&schema);
         let mut connection = administrator(&config).await?;
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
         // Under this lock no other process can delete the namespace. Look it up again, because
         // another process may have deleted it before; then `ensure` would install the schema again.
-        schema::lock(&mut transaction, &schema).await?;
+        schema
+            .lock(&mut transaction)
+            .await
+            .map_err(|failed| error(&failed))?;
         if self.find(name).await?.0 != schema {
             return Err(not_found(name));
         }
@@ -216,7 +230,10 @@ impl Namespaces for PostgresNamespaces {
         }
         let (schema, _) = self.find(name).await?;
         let mut connection = administrator(&self.config).await?;
-        let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
         let deleted = drop_namespace(&mut transaction, name, &schema).await?;
         transaction
             .commit()
@@ -249,6 +266,7 @@ async fn insert(
          VALUES ($1, $2) ON CONFLICT (name) DO NOTHING \
          RETURNING number, name, (extract(epoch FROM created_at) * 1000000)::bigint, attributes";
     sqlx::query(INSERT)
+        .persistent(false)
         .bind(name.as_str())
         .bind(attributes)
         .fetch_optional(connection)
@@ -260,6 +278,7 @@ async fn insert(
 async fn schema_exists(connection: &mut PgConnection, schema: &Schema) -> Result<bool, Error> {
     const EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
     sqlx::query_scalar(EXISTS)
+        .persistent(false)
         .bind(schema.name())
         .fetch_one(connection)
         .await
@@ -272,8 +291,12 @@ async fn drop_namespace(
     name: &NamespaceName,
     schema: &Schema,
 ) -> Result<u64, Error> {
-    schema::lock(connection, schema).await?;
+    schema
+        .lock(connection)
+        .await
+        .map_err(|failed| error(&failed))?;
     let deleted = sqlx::query("DELETE FROM message_store_namespaces.namespace WHERE name = $1")
+        .persistent(false)
         .bind(name.as_str())
         .execute(&mut *connection)
         .await
@@ -286,6 +309,7 @@ async fn drop_namespace(
     schema::execute(connection, schema.qualify(lock)).await?;
     let count = schema.qualify("SELECT count(*) FROM message_store.messages");
     let count: i64 = sqlx::query_scalar(AssertSqlSafe(count))
+        .persistent(false)
         .fetch_one(&mut *connection)
         .await
         .map_err(|failed| error(&failed))?;

@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
-use sqlx::Postgres;
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query;
-use tokio::time::timeout;
+use postgres_store::{Bound, Failure, Limits, execute, failure, in_time, rows};
+use sqlx::SqlStr;
+use sqlx::postgres::PgRow;
 
 use super::config::Config;
-use super::error::{Failure, error, failure};
+use super::error::error;
 use super::session;
 use crate::Error;
-
-/// A statement with bound values.
-pub(super) type Bound<'q> = Query<'q, Postgres, PgArguments>;
 
 /// Connections to the primary and to its replica, if there is one.
 pub(super) struct Pools {
@@ -46,15 +42,20 @@ impl Pools {
 
 /// Connections to one server.
 pub(super) struct Pool {
-    pool: postgres_pool::Pool,
+    pool: postgres_store::Pool,
+    /// Begins a transaction around each statement. `None` without a pooler in transaction mode.
+    begin: Option<SqlStr>,
     timeout: Duration,
 }
 
 impl Pool {
     fn new(config: &Config, url: (&str, &'static str)) -> Result<Self, Error> {
+        let session = session::server(config, url)?.reader(config.read_timeout);
+        let limits = Limits::new(config.read_connections, session.limit);
         Ok(Self {
-            pool: session::readers(config, url)?,
-            timeout: config.read_timeout,
+            pool: postgres_store::Pool::new(session.options, limits),
+            begin: session.begin,
+            timeout: session.limit,
         })
     }
 
@@ -79,13 +80,13 @@ impl Pool {
     /// Runs a statement and returns the number of changed rows. Never retries: after a lost
     /// connection, the statement may or may not have run.
     pub(super) async fn execute(&self, statement: Bound<'_>) -> Result<u64, Error> {
-        let execute = async {
+        let executing = async {
             let mut connection = self.pool.acquire().await?;
-            let done = statement.execute(&mut *connection).await?;
+            let changed = execute(&mut connection, self.begin.as_ref(), statement).await?;
             connection.give_back();
-            Ok(done.rows_affected())
+            Ok(changed)
         };
-        let done = execute.await;
+        let done = executing.await;
         if matches!(&done, Err(failed) if failure(failed) == Failure::Lost) {
             self.pool.suspect();
         }
@@ -93,18 +94,21 @@ impl Pool {
     }
 
     async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
-        // The server's own time limit expires first. The margin leaves time for its answer.
-        const MARGIN: Duration = Duration::from_secs(1);
         let mut connection = self.pool.acquire().await?;
-        let limit = self.timeout + MARGIN;
-        let Ok(rows) = timeout(limit, statement.fetch_all(&mut *connection)).await else {
-            // The answer may still arrive, so the connection can't be reused.
-            connection.discard();
-            return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
-        };
-        let rows = rows?;
-        connection.give_back();
-        Ok(rows)
+        let answer = rows(&mut connection, self.begin.as_ref(), statement);
+        match in_time(self.timeout, answer).await {
+            Ok(rows) => {
+                connection.give_back();
+                Ok(rows)
+            }
+            Err(failed) if failure(&failed) == Failure::Lost => {
+                // After a timeout the answer may still arrive, so no other statement can use the
+                // connection.
+                connection.discard();
+                Err(failed)
+            }
+            Err(failed) => Err(failed),
+        }
     }
 
     /// Converts the error of a failed statement.

@@ -1,11 +1,11 @@
 //! Reads. Each is a single statement.
 
+use postgres_store::{Bound, Column, Element};
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::column::{Column, Element};
-use super::pools::{Bound, Pool};
+use super::pools::Pool;
 use super::row;
 use crate::{
     Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,

@@ -6,8 +6,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use postgres_store::{Column, Element};
+
 use super::PostgresStore;
-use super::column::{Column, Element};
 use super::read::number;
 use super::row::POSTGRES_EPOCH_US;
 use crate::{Category, Error, ListStreams, Position, StreamName};

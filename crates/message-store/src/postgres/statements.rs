@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use postgres_store::{Schema, WriterConnection};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use super::row::COLUMNS;
-use super::schema::Schema;
 
 #[derive(Debug)]
 pub(super) struct Statements {
@@ -39,7 +39,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(schema: &Schema) -> Self {
+    pub(super) fn new(schema: &Schema, transaction_pooling: bool) -> Self {
         // The `Arc` makes clones cheap. The SQL is safe, because only the validated schema name is
         // inserted.
         let sql = |text: &str| -> SqlStr {
@@ -52,8 +52,7 @@ impl Statements {
             ))
         };
         Self {
-            write_batch: sql("SELECT versions, global_positions, refused, reasons \
-                 FROM message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"),
+            write_batch: sql(&write_batch(transaction_pooling)),
             positions_by_id: sql("SELECT m.id::text, m.position, m.global_position \
                  FROM message_store.messages m WHERE m.id = ANY ($1)"),
             by_id: messages("WHERE m.id = ANY ($1)"),
@@ -107,6 +106,17 @@ impl Statements {
     /// If they are used, the correlation follows, and then the member and the size of its group.
     pub(super) fn category(&self, correlation: bool, group: bool) -> SqlStr {
         self.category[usize::from(correlation)][usize::from(group)].clone()
+    }
+}
+
+fn write_batch(transaction_pooling: bool) -> String {
+    let answer = "versions, global_positions, refused, reasons";
+    let write = "message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)";
+    if transaction_pooling {
+        let process = WriterConnection::PROCESS;
+        format!("SELECT {answer}, {process} FROM {write}")
+    } else {
+        format!("SELECT {answer} FROM {write}")
     }
 }
 

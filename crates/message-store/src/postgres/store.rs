@@ -3,18 +3,21 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::Queue;
+use postgres_store::{BEGIN, Schema, WriterConnection};
 use sqlx::Connection as _;
+use tokio::sync::Mutex;
 use tracing::instrument;
 
 use super::config::Config;
 use super::counters::Counters;
+use super::error::error;
 use super::json::FieldPath;
 use super::listen::NotificationListener;
 use super::pools::Pools;
-use super::schema::{Schema, ensure};
+use super::schema::{ensure, schema};
 use super::session;
 use super::statements::Statements;
-use super::writer::Writer;
+use super::writer::{Session, Writer};
 use crate::{
     Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
     ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage, Stats,
@@ -55,9 +58,14 @@ impl PostgresStore {
     /// [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
-        let schema = Schema::new(&config.schema)?;
+        let schema = schema(&config.schema)?;
         let mut connection = session::administrator(&config).await?;
-        ensure(&mut connection, &schema).await?;
+        // One transaction, so that a pooler keeps its statements in one session.
+        let begun = connection.begin_with(BEGIN).await;
+        let mut transaction = begun.map_err(|failed| error(&failed))?;
+        ensure(&mut transaction, &schema).await?;
+        let committed = transaction.commit().await;
+        committed.map_err(|failed| error(&failed))?;
         // If the closing message is lost, the server ends the session anyway.
         let _ = connection.close().await;
         let pools = Arc::new(Pools::new(&config)?);
@@ -74,25 +82,23 @@ impl PostgresStore {
         pools: Arc<Pools>,
         owns_pools: bool,
     ) -> Result<Self, Error> {
-        let statements = Arc::new(Statements::new(&schema));
+        let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
         let counters = Arc::new(Counters::default());
         let notifier = Arc::new(Notifier::default());
-        let options = session::writer(&config)?;
+        let server = session::primary(&config)?;
+        let writing = server.writer(config.write_timeout);
         let writer = |wait_for_locks| Writer {
-            options: options.clone(),
             statements: Arc::clone(&statements),
             counters: Arc::clone(&counters),
             notifier: Arc::clone(&notifier),
-            write_timeout: config.write_timeout,
             channel: config.notify.then(|| schema.name().to_owned()),
             wait_for_locks,
-            session: tokio::sync::Mutex::default(),
+            session: Mutex::new(Session::new(WriterConnection::new(writing.clone()))),
         };
-        let listener_options = session::options(&config.url, "url")?;
         let shared = Shared {
             queue: Queue::new(writer(false), config.queue_limits()),
             lock_wait_queue: Queue::new(writer(true), config.queue_limits()),
-            listener: NotificationListener::new(listener_options, schema.name().to_owned()),
+            listener: NotificationListener::new(server.listener(), schema.name().to_owned()),
             config,
             schema,
             pools,

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::json::{FieldPath, find_unstorable};
 use super::request::{Request, Verdict};
+use super::schema::lock_key;
 use super::writer::Writer;
 use crate::text::invalid;
 use crate::{Error, RecordedMessage, StreamWrite, Written};
@@ -29,7 +30,7 @@ impl PostgresStore {
         }
         // One deadline for all rounds of the loop.
         let mut deadline = pin!(sleep(shared.config.write_timeout));
-        let mut request = Request::new(writes, |category| shared.schema.lock_key(category));
+        let mut request = Request::new(writes, |category| lock_key(&shared.schema, category));
         let ids = Arc::clone(&request.ids);
         let mut queue: &Queue<Writer> = &shared.queue;
         loop {

@@ -2,19 +2,17 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use group_commit::{Commit, CommitError};
+use postgres_store::{Column, Element, Failure, WriterConnection, failure};
 use sqlx::Row as _;
-use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use super::batch::Batch;
-use super::connection::{Backend, Connection, no_answer};
 use super::counters::Counters;
-use super::error::{Failure, error, failure};
+use super::error::{error, is_id_taken};
 use super::plan::{Answer, Plan, Refusal};
 use super::request::{Request, Verdict};
 use super::statements::Statements;
@@ -22,11 +20,9 @@ use crate::{Error, GlobalPosition, Notifier, Position, Written};
 
 /// Commits batches one at a time over its own connection.
 pub(super) struct Writer {
-    pub(super) options: PgConnectOptions,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
-    pub(super) write_timeout: Duration,
     /// The channel to notify, if any.
     pub(super) channel: Option<String>,
     /// Whether a batch waits for the locks of categories. If not, the server refuses requests whose
@@ -36,107 +32,43 @@ pub(super) struct Writer {
     pub(super) session: Mutex<Session>,
 }
 
-#[derive(Default)]
 pub(super) struct Session {
-    connection: Option<Connection>,
-    /// A backend that may still be committing a batch sent before its connection broke. It must be
-    /// terminated before anything else is sent.
-    lost: Option<Backend>,
+    connection: WriterConnection,
     batch: Batch,
+}
+
+impl Session {
+    pub(super) fn new(connection: WriterConnection) -> Self {
+        Self {
+            connection,
+            batch: Batch::default(),
+        }
+    }
 }
 
 impl Writer {
     /// Connects before the first write.
     pub(super) async fn connect(&self) -> Result<(), Error> {
-        let mut session = self.session.lock().await;
-        let connected = self.connected(&mut session).await;
-        connected.map(|_| ()).map_err(|failed| error(&failed))
+        let connected = self.session.lock().await.connection.connect().await;
+        connected.map_err(|failed| error(&failed))
     }
 
     /// Reads a setting in the writer's session.
     pub(super) async fn setting(&self, name: &str) -> Result<String, Error> {
-        let mut session = self.session.lock().await;
-        let setting = match self.read_setting(&mut session, name).await {
-            // The connection died while idle. Retry once on a new one.
-            Err(failed) if failure(&failed) == Failure::Lost => {
-                self.read_setting(&mut session, name).await
-            }
-            setting => setting,
-        };
+        let setting = self.session.lock().await.connection.setting(name).await;
         setting.map_err(|failed| error(&failed))
-    }
-
-    async fn read_setting(&self, session: &mut Session, name: &str) -> Result<String, sqlx::Error> {
-        let connection = self.connected(session).await?;
-        let setting = sqlx::query_scalar("SELECT current_setting($1)")
-            .bind(name)
-            .fetch_one(&mut connection.connection)
-            .await;
-        if setting.is_err() {
-            session.connection = None;
-        }
-        setting
     }
 
     /// Closes the connection.
     pub(super) async fn close(&self) {
-        if let Some(connection) = self.session.lock().await.connection.take() {
-            // If the closing message is lost, the server ends the session anyway.
-            let _ = sqlx::Connection::close(connection.connection).await;
-        }
-    }
-
-    /// Returns the session's connection, or opens one. Terminates a lost session first, so that its
-    /// batch can't commit later. A connection that fails here is dropped.
-    async fn connected<'s>(
-        &self,
-        session: &'s mut Session,
-    ) -> Result<&'s mut Connection, sqlx::Error> {
-        // Take the connection out of the session, so that it closes if this future fails or is
-        // dropped.
-        let mut connection = match session.connection.take() {
-            Some(connection) => connection,
-            None => match timeout(self.write_timeout, Connection::open(&self.options)).await {
-                Ok(opened) => opened?,
-                Err(_) => return Err(no_answer()),
-            },
-        };
-        if let Some(lost) = &session.lost {
-            connection.end_other(lost).await?;
-            session.lost = None;
-        }
-        Ok(session.connection.insert(connection))
-    }
-
-    /// Calls `connected` until it succeeds or the time limit of a write has passed.
-    async fn reconnected<'s>(
-        &self,
-        session: &'s mut Session,
-    ) -> Result<&'s mut Connection, sqlx::Error> {
-        const PAUSE: Duration = Duration::from_millis(50);
-        let give_up = Instant::now() + self.write_timeout;
-        while let Err(failed) = self.connected(session).await {
-            if Instant::now() >= give_up {
-                return Err(failed);
-            }
-            sleep(PAUSE).await;
-        }
-        self.connected(session).await
+        self.session.lock().await.connection.close().await;
     }
 
     async fn send(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
-        // The server's own limit is shorter, so this expires only if the connection is broken.
-        const MARGIN: Duration = Duration::from_secs(1);
-        let connection = session.connection.as_mut().ok_or_else(no_answer)?;
+        let Session { connection, batch } = session;
         let write = self.statements.write_batch.clone();
-        let query = session
-            .batch
-            .bind(write, self.wait_for_locks, self.channel.as_deref());
-        let answered = query.fetch_one(&mut connection.connection);
-        match timeout(self.write_timeout + MARGIN, answered).await {
-            Ok(row) => answer(&row?),
-            Err(_) => Err(no_answer()),
-        }
+        let write = batch.bind(write, self.wait_for_locks, self.channel.as_deref());
+        answer(&connection.write(write).await?)
     }
 
     /// Sends a batch, and sends it again if the server aborted it to end a deadlock. SQL clients
@@ -160,16 +92,39 @@ impl Writer {
         batch: &mut [Request],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
         self.counters.lost_connection();
-        // Set this before reconnecting: if reconnecting fails, the next batch must terminate the
-        // old session.
-        session.lost = session.connection.take().map(|lost| lost.backend);
-        let connection = self.reconnected(session).await?;
-        let ids = batch.iter().flat_map(|request| request.ids.iter());
-        let stored = connection.positions_by_id(&self.statements, ids).await?;
+        session.connection.mark_lost();
+        session.connection.reconnect().await?;
+        let stored = self.positions(&mut session.connection, batch).await?;
         Ok(batch
             .iter_mut()
             .map(|request| verdict_after_loss(request, &stored))
             .collect())
+    }
+
+    /// The positions of the messages of these requests that are stored, by id.
+    async fn positions(
+        &self,
+        connection: &mut WriterConnection,
+        batch: &[Request],
+    ) -> Result<HashMap<Uuid, Written>, sqlx::Error> {
+        let mut ids = Column::new(Element::Uuid);
+        for id in batch.iter().flat_map(|request| request.ids.iter()) {
+            ids.push(id.as_bytes());
+        }
+        let statement = sqlx::query(self.statements.positions_by_id.clone()).bind(&ids);
+        let rows = connection.ask(statement).await?;
+        let mut stored = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let id = Uuid::parse_str(row.try_get(0)?)
+                .map_err(|_| sqlx::Error::Decode("a stored id".into()))?;
+            let [position, global_position]: [i64; 2] = [row.try_get(1)?, row.try_get(2)?];
+            let written = Written {
+                position: Position::new(position.unsigned_abs()),
+                global_position: GlobalPosition::new(global_position.unsigned_abs()),
+            };
+            stored.insert(id, written);
+        }
+        Ok(stored)
     }
 }
 
@@ -229,7 +184,9 @@ impl Commit for Writer {
         let mut session = self.session.lock().await;
         let session = &mut *session;
         // Nothing has been sent yet, so a failure here has no effect.
-        self.connected(session)
+        session
+            .connection
+            .connect()
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let plan = Plan::new(batch);
@@ -246,13 +203,17 @@ impl Commit for Writer {
         match failure(&failed) {
             // Another process stored the id during the batch. The next attempt finds the id and
             // compares the contents.
-            Failure::IdTaken if batch.len() == 1 => Ok(vec![Verdict::Again(batch[0].take())]),
+            Failure::Data if batch.len() == 1 && is_id_taken(&failed) => {
+                Ok(vec![Verdict::Again(batch[0].take())])
+            }
             // `Refused` makes the queue split the batch, so that only the faulty request fails.
-            Failure::IdTaken | Failure::Data => Err(CommitError::Refused(error(&failed))),
-            Failure::Deadlock | Failure::Refused => Err(CommitError::Failed(error(&failed))),
+            Failure::Data => Err(CommitError::Refused(error(&failed))),
+            Failure::NotSent | Failure::Deadlock | Failure::Refused => {
+                Err(CommitError::Failed(error(&failed)))
+            }
             Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                 operation: "write",
-                limit: self.write_timeout,
+                limit: session.connection.limit(),
             })),
             Failure::Lost => {
                 let resolved = self.resolve(session, batch).await;

@@ -7,7 +7,7 @@
 --            stream. Only the first row of a stream may have an expected version.
 -- message_*  the messages in order: entry is the number of the row in entry_*, from 1; place the
 --            number of the message within its stream and this batch, from 1
--- known_*    the ids that callers chose, which may be stored already
+-- known_*    the ids that callers chose, which may be stored already; NULL for none
 -- patient    whether to wait for locks. Otherwise a request whose category is locked by another
 --            transaction is refused.
 -- channel    the channel to notify if messages were written, NULL for none
@@ -41,7 +41,7 @@ BEGIN
     END IF;
     -- A single message, the usual case of a lone caller, needs no set operations.
     IF cardinality(message_id) = 1 AND cardinality(entry_lock) = 1
-       AND (known_id = '{}' OR known_id = message_id) THEN
+       AND (known_id IS NULL OR known_id = message_id) THEN
         one := message_store.write_one(
             entry_stream[1], entry_lock[1], entry_expected[1], message_id[1], message_type[1],
             message_data[1], message_metadata[1], known_id[1] IS NOT NULL, patient);
@@ -74,7 +74,7 @@ BEGIN
                           WHERE m.stream_name = e.stream ORDER BY m.position DESC LIMIT 1), -1)
                AS version OFFSET 0) v;
 
-    IF differs OR locked IS NOT NULL OR known_id <> '{}' THEN
+    IF differs OR locked IS NOT NULL OR known_id IS NOT NULL THEN
         SELECT array_agg(r.request), array_agg(r.reason) INTO refused, reasons
           FROM (SELECT f.request, min(f.reason) AS reason
                   FROM (SELECT e.request, CASE WHEN e.lock = ANY (locked) THEN 1 ELSE 3 END AS reason

@@ -245,14 +245,19 @@ async fn one_lost_connection_discards_the_others() {
 }
 
 /// A proxy between a store and its server that breaks connections.
-struct Proxy {
-    url: String,
+pub(crate) struct Proxy {
+    pub(crate) url: String,
     faults: Arc<Mutex<Faults>>,
 }
 
 #[derive(Clone, Copy)]
-enum Faults {
+pub(crate) enum Faults {
     None,
+    /// Cuts off the next connection that sends this text, before or after the server gets it.
+    CutOnce {
+        at: &'static str,
+        forwards: bool,
+    },
     /// Cuts off a connection that sends this text.
     CutAt(&'static str),
     /// Cuts off a connection that sends this text, and refuses all later connections.
@@ -261,7 +266,7 @@ enum Faults {
 }
 
 impl Proxy {
-    async fn start(url: &str) -> Self {
+    pub(crate) async fn start(url: &str) -> Self {
         let (before, rest) = url.split_once('@').expect("a user");
         let (server, database) = rest.split_once('/').expect("a database");
         let server = server.to_owned();
@@ -284,7 +289,7 @@ impl Proxy {
         }
     }
 
-    fn set(&self, faults: Faults) {
+    pub(crate) fn set(&self, faults: Faults) {
         *self.faults.lock().unwrap() = faults;
     }
 }
@@ -298,6 +303,13 @@ async fn forward(mut client: TcpStream, mut server: TcpStream, faults: Arc<Mutex
                 let sent = String::from_utf8_lossy(&from_client[..count]).into_owned();
                 let now = *faults.lock().unwrap();
                 match now {
+                    Faults::CutOnce { at, forwards } if sent.contains(at) => {
+                        *faults.lock().unwrap() = Faults::None;
+                        if forwards {
+                            let _ = server.write_all(&from_client[..count]).await;
+                        }
+                        return;
+                    }
                     Faults::CutAt(text) if sent.contains(text) => return,
                     Faults::DownAt(text) if sent.contains(text) => {
                         *faults.lock().unwrap() = Faults::Down;

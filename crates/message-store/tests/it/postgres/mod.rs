@@ -7,6 +7,7 @@ mod interface;
 mod namespaces;
 mod order;
 mod plans;
+mod pooled;
 mod replica;
 mod schema;
 mod writes;

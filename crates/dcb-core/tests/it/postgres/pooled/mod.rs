@@ -3,9 +3,8 @@
 
 mod sharing;
 
-use crate::support::postgres::pgbouncer::PgBouncer;
 use dcb_core::postgres::{Config, PostgresStore};
-use local_postgres::Database;
+use local_postgres::{Database, PgBouncer};
 use tokio::sync::OnceCell;
 
 /// A database and the pooler in front of it.

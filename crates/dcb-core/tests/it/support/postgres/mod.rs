@@ -1,7 +1,6 @@
 //! Logs on a PostgreSQL server.
 
 pub(crate) mod last_append;
-pub(crate) mod pgbouncer;
 pub(crate) mod proxy;
 pub(crate) mod sql;
 

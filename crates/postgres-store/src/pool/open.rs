@@ -6,17 +6,17 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
 /// An open connection of a pool, with the times that the pool needs to judge it.
-pub(crate) struct Open {
-    pub(crate) connection: PgConnection,
-    pub(crate) opened: Instant,
+pub(super) struct Open {
+    pub(super) connection: PgConnection,
+    pub(super) opened: Instant,
     /// A time at which the connection was certainly alive.
-    pub(crate) seen_alive: Instant,
-    pub(crate) idle_since: Instant,
+    pub(super) seen_alive: Instant,
+    pub(super) idle_since: Instant,
     _counted: Counted,
 }
 
 impl Open {
-    pub(crate) fn new(connection: PgConnection, size: &Arc<AtomicU32>) -> Self {
+    pub(super) fn new(connection: PgConnection, size: &Arc<AtomicU32>) -> Self {
         let now = Instant::now();
         Self {
             connection,
@@ -29,7 +29,7 @@ impl Open {
 
     /// Closes the connection with a message to the server. If the message does not arrive, the
     /// server ends the session when the socket closes.
-    pub(crate) async fn close(self) {
+    pub(super) async fn close(self) {
         let _ = self.connection.close().await;
     }
 }

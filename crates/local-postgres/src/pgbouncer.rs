@@ -17,8 +17,8 @@ const SESSIONS: usize = 6;
 /// closes when the test process ends for any reason, and that ends the pooler.
 const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat > /dev/null; kill $!; wait"#;
 
-/// A pooler process. It ends when the value is dropped or the test process ends.
-pub(crate) struct PgBouncer {
+/// A PgBouncer process. It ends when the value is dropped or the test process ends.
+pub struct PgBouncer {
     process: Child,
     address: String,
     _folder: TempDir,
@@ -28,7 +28,10 @@ impl PgBouncer {
     /// Starts a pooler in front of the server at `url`, which has the form
     /// `scheme://user:password@host:port/database`. Prints a line and returns `None` if PgBouncer is
     /// not installed.
-    pub(crate) async fn start(url: &str) -> Option<Self> {
+    ///
+    /// # Panics
+    /// If PgBouncer is installed and can't be started.
+    pub async fn start(url: &str) -> Option<Self> {
         let Some(program) = [
             "/usr/sbin/pgbouncer",
             "/usr/bin/pgbouncer",
@@ -74,8 +77,17 @@ impl PgBouncer {
     }
 
     /// The URL of a database of the server, through this pooler.
-    pub(crate) fn url(&self, database: &str) -> String {
+    pub fn url(&self, database: &str) -> String {
         format!("postgres://postgres@{}/{database}", self.address)
+    }
+}
+
+impl std::fmt::Debug for PgBouncer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("PgBouncer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,27 +7,23 @@
 //! Invariants:
 //!
 //! - After [`WriterConnection::connect`] no earlier server process can commit anything. Tested by
-//!   `connection.rs` and `silence.rs`.
+//!   `connection.rs` and `silence.rs` of `dcb-core` and `crash.rs` of `message-store`.
 //! - Behind a pooler nothing can be committed before COMMIT is sent. By then the writer knows which
-//!   server process has its transaction, and can fence it. Tested by `sharing.rs`.
+//!   server process has its transaction, and can fence it. Tested by `sharing.rs` of both.
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlStr};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::pooled;
-use super::readers::Bound;
-use super::session::deadline_after;
+use crate::failure::{Failure, failure};
+use crate::server::{Session, deadline_after};
+use crate::statement::{self, Bound, in_time, no_answer};
 
 /// The connection of the writer, opened on demand.
-pub(super) struct WriterConnection {
-    options: PgConnectOptions,
-    /// The statement that begins a transaction. `None` without a pooler. A pooler may switch to
-    /// another session after each transaction, so the statement also sets the timeouts.
-    begin: Option<SqlStr>,
-    limit: Duration,
+pub struct WriterConnection {
+    session: Session,
     open: Option<Open>,
     /// A server process that may still commit a statement from a broken connection.
     lost: Option<Backend>,
@@ -55,38 +51,35 @@ enum Backend {
 }
 
 impl WriterConnection {
-    /// Behind a pooler, `begin` is the statement that begins each transaction. `limit` bounds each
-    /// statement.
-    pub(super) fn new(options: PgConnectOptions, begin: Option<SqlStr>, limit: Duration) -> Self {
+    /// Columns that a statement for [`WriterConnection::write`] must select behind a pooler. They
+    /// identify the server process and its transaction.
+    pub const PROCESS: &'static str =
+        "pg_backend_pid() AS pid, extract(epoch FROM now())::text AS began";
+
+    /// A connection that opens with the first [`WriterConnection::connect`].
+    pub fn new(session: Session) -> Self {
         Self {
-            options,
-            begin,
-            limit,
+            session,
             open: None,
             lost: None,
         }
     }
 
     /// The time limit of a statement.
-    pub(super) fn limit(&self) -> Duration {
-        self.limit
+    pub fn limit(&self) -> Duration {
+        self.session.limit
     }
 
     /// Whether the connection goes through a pooler in transaction mode.
-    pub(super) fn is_pooled(&self) -> bool {
-        self.begin.is_some()
-    }
-
-    /// Whether there is a connection. It may be dead.
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
+    pub fn is_pooled(&self) -> bool {
+        self.session.begin.is_some()
     }
 
     /// Connects if there is no connection, and fences a lost server process.
-    pub(super) async fn connect(&mut self) -> Result<(), sqlx::Error> {
+    pub async fn connect(&mut self) -> Result<(), sqlx::Error> {
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => match timeout(self.limit, self.new_session()).await {
+            None => match timeout(self.session.limit, self.new_session()).await {
                 Ok(opened) => opened?,
                 Err(_) => return Err(no_answer()),
             },
@@ -102,9 +95,9 @@ impl WriterConnection {
     }
 
     /// [Connects](Self::connect), and retries until the time limit of a statement is over.
-    pub(super) async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
+    pub async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
-        let give_up = deadline_after(self.limit);
+        let give_up = deadline_after(self.session.limit);
         while let Err(failed) = self.connect().await {
             if Instant::now() >= give_up {
                 return Err(failed);
@@ -115,17 +108,12 @@ impl WriterConnection {
     }
 
     /// Drops a broken connection whose last statement may still be committed.
-    pub(super) fn mark_lost(&mut self) {
+    pub fn mark_lost(&mut self) {
         self.lost = self.open.take().and_then(|open| open.backend);
     }
 
-    /// Drops a broken connection that has nothing to commit.
-    pub(super) fn drop_connection(&mut self) {
-        self.open = None;
-    }
-
     /// Ends the session.
-    pub(super) async fn close(&mut self) {
+    pub async fn close(&mut self) {
         if let Some(open) = self.open.take() {
             // If the message does not arrive, the server ends the session when the socket closes.
             let _ = open.connection.close().await;
@@ -133,37 +121,74 @@ impl WriterConnection {
     }
 
     /// Fetches the rows of a read-only statement.
-    pub(super) async fn ask(&mut self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+    pub async fn ask(&mut self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        open.ask(self.begin.as_ref(), self.limit, statement).await
+        open.ask(self.session.begin.as_ref(), self.session.limit, statement)
+            .await
     }
 
-    /// Runs and commits an INSERT. Returns the number of inserted rows.
-    pub(super) async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
+    /// Runs and commits an INSERT. Returns the number of inserted rows. Not for use behind a pooler.
+    pub async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        let inserted = in_time(self.limit, statement.execute(&mut open.connection)).await?;
+        let inserted = in_time(self.session.limit, statement.execute(&mut open.connection)).await?;
         Ok(inserted.rows_affected())
     }
 
-    /// Runs and commits an append. Returns its row.
-    pub(super) async fn append(&mut self, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
+    /// Runs and commits a statement that writes, and returns its row. Behind a pooler the row must
+    /// have the columns [`WriterConnection::PROCESS`].
+    pub async fn write(&mut self, statement: Bound<'_>) -> Result<PgRow, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        let Some(begin) = &self.begin else {
-            return in_time(self.limit, append.fetch_one(&mut open.connection)).await;
+        let Some(begin) = &self.session.begin else {
+            return in_time(
+                self.session.limit,
+                statement.fetch_one(&mut open.connection),
+            )
+            .await;
         };
-        in_time(self.limit, open.transact(begin, append)).await
+        in_time(self.session.limit, open.transact(begin, statement)).await
     }
 
     /// Runs and commits statements without parameters.
-    pub(super) async fn run(&mut self, sql: SqlStr) -> Result<(), sqlx::Error> {
+    pub async fn run(&mut self, sql: SqlStr) -> Result<(), sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        in_time(self.limit, sqlx::raw_sql(sql).execute(&mut open.connection)).await?;
+        in_time(
+            self.session.limit,
+            sqlx::raw_sql(sql).execute(&mut open.connection),
+        )
+        .await?;
         Ok(())
     }
 
+    /// A setting, as the session sees it. Connects if necessary.
+    pub async fn setting(&mut self, name: &str) -> Result<String, sqlx::Error> {
+        let was_open = self.open.is_some();
+        match self.try_setting(name).await {
+            // An idle connection may have died unnoticed. The second try opens a new one.
+            Err(failed) if was_open && failure(&failed) == Failure::Lost => {
+                self.try_setting(name).await
+            }
+            setting => setting,
+        }
+    }
+
+    async fn try_setting(&mut self, name: &str) -> Result<String, sqlx::Error> {
+        self.connect().await?;
+        let asked = sqlx::query("SELECT current_setting($1)").bind(name);
+        let asked = self.ask(asked).await;
+        if let Err(failed) = &asked
+            && failure(failed) == Failure::Lost
+        {
+            // The statement had nothing to commit, so its server process needs no fence.
+            self.open = None;
+        }
+        let rows = asked?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+        row.try_get(0)
+    }
+
     async fn new_session(&self) -> Result<Open, sqlx::Error> {
-        let mut connection = self.options.connect().await?;
-        if self.begin.is_some() {
+        let mut connection = self.session.options.connect().await?;
+        if self.session.begin.is_some() {
             // The pooler assigns a server process per transaction, so there is none to ask for yet.
             return Ok(Open {
                 connection,
@@ -204,7 +229,9 @@ impl WriterConnection {
             ),
         };
         let statement = sqlx::query(sql).bind(pid).bind(since).bind(WAIT_MS);
-        let rows = open.ask(self.begin.as_ref(), self.limit, statement).await?;
+        let rows = open
+            .ask(self.session.begin.as_ref(), self.session.limit, statement)
+            .await?;
         let ended: Option<bool> = rows.first().map(|row| row.try_get(0)).transpose()?;
         if ended == Some(false) {
             Err(no_answer())
@@ -221,18 +248,30 @@ impl Open {
         limit: Duration,
         statement: Bound<'_>,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        in_time(limit, pooled::rows(&mut self.connection, begin, statement)).await
+        in_time(
+            limit,
+            statement::rows(&mut self.connection, begin, statement),
+        )
+        .await
     }
 
-    /// Appends in an explicit transaction, behind a pooler.
+    /// Writes in an explicit transaction, behind a pooler.
     ///
-    /// Nothing can be committed before COMMIT is sent. The answer to the append, which arrives
+    /// Nothing can be committed before COMMIT is sent. The answer to the statement, which arrives
     /// before that, names the server process that has the transaction.
-    async fn transact(&mut self, begin: &SqlStr, append: Bound<'_>) -> Result<PgRow, sqlx::Error> {
+    async fn transact(
+        &mut self,
+        begin: &SqlStr,
+        statement: Bound<'_>,
+    ) -> Result<PgRow, sqlx::Error> {
         // The process of the previous transaction may serve another client now: never fence it.
         self.backend = None;
         let mut transaction = self.connection.begin_with(begin.clone()).await?;
-        match append.persistent(false).fetch_one(&mut *transaction).await {
+        match statement
+            .persistent(false)
+            .fetch_one(&mut *transaction)
+            .await
+        {
             Ok(row) => {
                 self.backend = Some(Backend::Transaction {
                     pid: row.try_get("pid")?,
@@ -248,20 +287,4 @@ impl Open {
             }
         }
     }
-}
-
-/// The server's answer, or an error if it takes too long.
-async fn in_time<T>(
-    limit: Duration,
-    sent: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
-    /// The server's own timeout should end the statement first; the margin is for its answer.
-    const MARGIN: Duration = Duration::from_secs(1);
-    timeout(limit.saturating_add(MARGIN), sent)
-        .await
-        .unwrap_or_else(|_| Err(no_answer()))
-}
-
-fn no_answer() -> sqlx::Error {
-    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time").into()
 }

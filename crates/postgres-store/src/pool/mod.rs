@@ -1,3 +1,10 @@
+//! Connections that statements borrow, and that come back without a round trip.
+
+mod connect;
+mod lease;
+mod limits;
+mod open;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +18,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{timeout, timeout_at};
 
-use crate::connect::connect;
-use crate::open::Open;
-use crate::{Lease, Limits};
+use self::connect::connect;
+pub use self::lease::Lease;
+pub use self::limits::Limits;
+use self::open::Open;
 
 /// A pool of connections to one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -21,7 +29,7 @@ pub struct Pool {
     shared: Arc<Shared>,
 }
 
-pub(crate) struct Shared {
+struct Shared {
     options: PgConnectOptions,
     limits: Limits,
     /// One permit per connection that may be open. The semaphore serves waiting borrowers in order
@@ -211,7 +219,7 @@ impl Shared {
 
     /// Pings a connection whose last statement may be unfinished, and takes it back if it answers.
     /// Otherwise drops the connection.
-    pub(crate) async fn ping_and_add_idle(&self, mut open: Open) {
+    pub(super) async fn ping_and_add_idle(&self, mut open: Open) {
         let pinged = timeout(self.limits.wait, open.connection.ping()).await;
         if matches!(pinged, Ok(Ok(()))) {
             self.add_idle(open);
@@ -219,7 +227,7 @@ impl Shared {
     }
 
     /// Takes back a connection that is ready for the next statement.
-    pub(crate) fn add_idle(&self, mut open: Open) {
+    pub(super) fn add_idle(&self, mut open: Open) {
         let now = Instant::now();
         open.idle_since = now;
         let mut idle = self.idle.lock();

@@ -5,7 +5,7 @@ use sqlx::{ConnectOptions as _, Error};
 
 /// Opens a connection. `None` if the server refuses connections for now, because it is starting,
 /// stopping or full.
-pub(crate) async fn connect(options: &PgConnectOptions) -> Result<Option<PgConnection>, Error> {
+pub(super) async fn connect(options: &PgConnectOptions) -> Result<Option<PgConnection>, Error> {
     match options.connect().await {
         Err(failed) if may_pass(&failed) => Ok(None),
         connected => connected.map(Some),

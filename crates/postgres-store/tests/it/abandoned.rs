@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_core::Stream;
-use postgres_pool::{Limits, Pool};
+use postgres_store::{Limits, Pool};
 use tokio::time::{sleep, timeout};
 
 use super::{borrow, database, next_process, options, pool, process};

@@ -9,7 +9,7 @@ mod proxy;
 use std::time::Duration;
 
 use local_postgres::{Database, Durability};
-use postgres_pool::{Lease, Limits, Pool};
+use postgres_store::{Lease, Limits, Pool};
 use sqlx::postgres::PgConnectOptions;
 
 /// Longer than any operation takes, so that only a failing test waits for it.

@@ -6,8 +6,8 @@ use sqlx::postgres::PgConnection;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::open::Open;
-use crate::pool::Shared;
+use super::Shared;
+use super::open::Open;
 
 /// A connection that is lent to one borrower.
 ///
@@ -22,7 +22,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn new(open: Open, pool: Arc<Shared>, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(open: Open, pool: Arc<Shared>, permit: OwnedSemaphorePermit) -> Self {
         Self {
             open: Some(open),
             origin: Some((pool, permit)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postgres_pool::{Limits, Pool};
+use postgres_store::{Limits, Pool};
 use sqlx::Error;
 use tokio::time::{sleep, timeout};
 

@@ -13,11 +13,18 @@ use sqlx::{Encode, Postgres, Type};
 
 /// The type of a column's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub enum Element {
+    /// `integer`.
     Int4,
+    /// `bigint`.
     Int8,
+    /// `text`.
     Text,
+    /// `bytea`.
     Bytea,
+    /// `timestamp` without time zone: microseconds since 2000-01-01.
+    Timestamp,
+    /// `uuid`.
     Uuid,
 }
 
@@ -29,13 +36,15 @@ impl Element {
             Self::Int8 => (20, 1016),
             Self::Text => (25, 1009),
             Self::Bytea => (17, 1001),
+            Self::Timestamp => (1114, 1115),
             Self::Uuid => (2950, 2951),
         }
     }
 }
 
+/// An array parameter.
 #[derive(Debug)]
-pub(super) struct Column {
+pub struct Column {
     element: Element,
     count: i32,
     nulls: i32,
@@ -44,7 +53,8 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub(super) const fn new(element: Element) -> Self {
+    /// An empty array.
+    pub const fn new(element: Element) -> Self {
         Self {
             element,
             count: 0,
@@ -53,56 +63,63 @@ impl Column {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Removes all elements, and keeps the buffer.
+    pub fn clear(&mut self) {
         self.count = 0;
         self.nulls = 0;
         self.elements.clear();
     }
 
     /// The number of elements, NULLs included.
-    pub(super) fn count(&self) -> i32 {
+    pub fn count(&self) -> i32 {
         self.count
     }
 
     /// The number of NULL elements.
-    pub(super) fn nulls(&self) -> i32 {
+    pub fn nulls(&self) -> i32 {
         self.nulls
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    /// Adds an element in the type's binary format. For a text that is its bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.push_with(|elements| elements.extend_from_slice(bytes));
     }
 
-    pub(super) fn push_int4(&mut self, number: i32) {
+    /// Adds an [`Element::Int4`].
+    pub fn push_int4(&mut self, number: i32) {
         self.push(&number.to_be_bytes());
     }
 
-    pub(super) fn push_int8(&mut self, number: i64) {
+    /// Adds an [`Element::Int8`] or an [`Element::Timestamp`].
+    pub fn push_int8(&mut self, number: i64) {
         self.push(&number.to_be_bytes());
     }
 
-    pub(super) fn push_optional_int8(&mut self, number: Option<i64>) {
+    /// Adds an [`Element::Int8`] or NULL.
+    pub fn push_optional_int8(&mut self, number: Option<i64>) {
         match number {
             Some(number) => self.push_int8(number),
             None => self.push_null(),
         }
     }
 
-    pub(super) fn push_optional_text(&mut self, text: Option<&str>) {
+    /// Adds an [`Element::Text`] or NULL.
+    pub fn push_optional_text(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.push(text.as_bytes()),
             None => self.push_null(),
         }
     }
 
-    pub(super) fn push_null(&mut self) {
+    /// Adds NULL.
+    pub fn push_null(&mut self) {
         self.count += 1;
         self.nulls += 1;
         self.elements.extend_from_slice(&(-1_i32).to_be_bytes());
     }
 
     /// Adds the element that `write` appends to the buffer.
-    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.count += 1;
         // The length comes first, but is known only after `write`.
         let length_at = self.elements.len();

@@ -1,0 +1,169 @@
+//! The store behind PgBouncer in transaction mode: the conformance suite, races and lost
+//! connections. If PgBouncer is not installed, the tests run without it, with the same settings.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use local_postgres::{Database, PgBouncer};
+use message_store::conformance::Json;
+use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
+use message_store::{
+    Category, Error, ExpectedVersion, GlobalPosition, MessageStore as _, NamespaceName,
+    Namespaces as _, SubscribeOptions, Subscription,
+};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use super::crash::{Faults, Proxy};
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{
+    connect, effort, message, server, stream_name, whole_stream, write,
+};
+
+/// A database and the pooler in front of it.
+struct PooledDatabase {
+    database: Database,
+    bouncer: Option<PgBouncer>,
+}
+
+impl PooledDatabase {
+    async fn start(hint: &str) -> Self {
+        let server = server().await;
+        Self {
+            database: server.create_database(hint).await.expect("a database"),
+            bouncer: PgBouncer::start(server.url()).await,
+        }
+    }
+
+    fn url(&self) -> String {
+        match &self.bouncer {
+            Some(bouncer) => bouncer.url(self.database.name()),
+            None => self.database.url().to_owned(),
+        }
+    }
+
+    fn config(&self) -> Config {
+        Config::new(self.url()).transaction_pooling()
+    }
+}
+
+/// An empty store in a new schema, through the pooler.
+async fn store() -> PostgresStore {
+    static DATABASE: OnceCell<PooledDatabase> = OnceCell::const_new();
+    static STORES: AtomicU32 = AtomicU32::new(0);
+    let pooled = DATABASE
+        .get_or_init(|| PooledDatabase::start("suite"))
+        .await;
+    let number = STORES.fetch_add(1, Ordering::Relaxed);
+    connect(pooled.config().schema(format!("pooled_{number}"))).await
+}
+
+message_store::conformance_suite!(async || store().await, Json::Values);
+
+/// Expected versions hold although clients share sessions and the default isolation is not READ
+/// COMMITTED.
+#[tokio::test(flavor = "multi_thread")]
+async fn expected_versions_hold_under_stricter_default_isolation() {
+    for isolation in ["repeatable read", "serializable"] {
+        let pooled = PooledDatabase::start("isolation").await;
+        let mut sql = Sql::connect(pooled.database.url()).await;
+        sql.run(&format!(
+            "ALTER DATABASE {} SET default_transaction_isolation = '{isolation}'",
+            pooled.database.name()
+        ))
+        .await;
+        let mut stores = Vec::new();
+        for _ in 0..3 {
+            stores.push(connect(pooled.config()).await);
+        }
+        let rounds = effort(10, 30) as u64;
+        let writing: Vec<_> = (0..12_usize)
+            .map(|caller| tokio::spawn(increment(stores[caller % 3].clone(), rounds)))
+            .collect();
+        for writing in writing {
+            writing.await.unwrap();
+        }
+        let messages = whole_stream(&stores[0], "counter-1").await;
+        assert_eq!(messages.len() as u64, 12 * rounds);
+        for store in stores {
+            store.close().await;
+        }
+    }
+}
+
+/// Writes `rounds` messages, each at the version that the caller has read.
+async fn increment(store: PostgresStore, rounds: u64) {
+    let stream = stream_name("counter-1");
+    let mut written = 0;
+    while written < rounds {
+        let version = store.stream_version(&stream).await.unwrap();
+        let expected = ExpectedVersion::from_version(version);
+        match store
+            .write_message(&stream, message(written), expected)
+            .await
+        {
+            Ok(_) => written += 1,
+            Err(Error::WrongExpectedVersion { .. }) => {}
+            Err(failed) => panic!("{failed:?}"),
+        }
+    }
+}
+
+/// The connection breaks at any request of the transaction, including its COMMIT.
+#[tokio::test(flavor = "multi_thread")]
+async fn write_on_a_breaking_connection_is_stored_once() {
+    let pooled = PooledDatabase::start("breaking").await;
+    let proxy = Proxy::start(&pooled.url()).await;
+    let store = connect(Config::new(&proxy.url).transaction_pooling()).await;
+    let rounds = effort(20, 60);
+    for round in 0..rounds {
+        let at = ["BEGIN", "write_batch", "COMMIT"][round % 3];
+        let forwards = round % 2 == 0;
+        proxy.set(Faults::CutOnce { at, forwards });
+        let (name, any) = (stream_name("a-1"), ExpectedVersion::Any);
+        store
+            .write_message(&name, message(round as u64), any)
+            .await
+            .expect("the store finds out the outcome");
+    }
+    assert_eq!(store.stats().lost_connections, rounds as u64);
+    assert_eq!(whole_stream(&store, "a-1").await.len(), rounds);
+    store.close().await;
+}
+
+/// LISTEN does not work through the pooler, so only polling finds the messages of other processes.
+#[tokio::test(flavor = "multi_thread")]
+async fn polling_finds_messages_of_another_process() {
+    let pooled = PooledDatabase::start("polling").await;
+    let (writer, reader) = (
+        connect(pooled.config()).await,
+        connect(pooled.config()).await,
+    );
+    let mut options = SubscribeOptions::default();
+    options.poll_interval = Duration::from_millis(20);
+    let all = Subscription::to_category(reader.clone(), Category::all(), GlobalPosition::START);
+    let mut all = all.options(options);
+    for number in 0..20 {
+        write(&writer, "a-1", number).await;
+        let next = timeout(Duration::from_secs(20), all.next()).await;
+        let message = next.expect("the message arrives").unwrap();
+        assert_eq!(message.position().get(), number);
+    }
+    writer.close().await;
+    reader.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn namespaces_live_behind_a_pooler() {
+    let pooled = PooledDatabase::start("namespaces").await;
+    let namespaces = PostgresNamespaces::connect(pooled.config()).await.unwrap();
+    for name in ["one", "two"] {
+        let name = NamespaceName::new(name).unwrap();
+        namespaces.create(&name, None).await.unwrap();
+        let store = namespaces.open(&name).await.unwrap();
+        write(&store, "a-1", 1).await;
+        assert_eq!(whole_stream(&store, "a-1").await.len(), 1);
+        assert_eq!(namespaces.delete(&name).await.unwrap(), 1);
+    }
+    namespaces.close().await;
+}

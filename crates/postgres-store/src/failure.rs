@@ -1,0 +1,77 @@
+//! The meaning of the driver's errors. No other file of the stores knows SQLSTATEs.
+
+use std::sync::Arc;
+
+use sqlx::postgres::PgDatabaseError;
+
+/// The consequence of a failed statement for its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The connection is gone. The statement may have taken effect.
+    Lost,
+    /// No connection was available, so the statement was not sent.
+    NotSent,
+    /// The data is invalid, or too much for one transaction. The same statement will fail again; a
+    /// part of its data may succeed alone.
+    Data,
+    /// The server ended a deadlock by this error. The statement had no effect, and may succeed if
+    /// repeated.
+    Deadlock,
+    /// The statement was cancelled by its timeout and had no effect.
+    Cancelled,
+    /// The server refused the statement, which had no effect.
+    Refused,
+}
+
+/// Classifies the error of a statement.
+pub fn failure(error: &sqlx::Error) -> Failure {
+    let Some(database) = error.as_database_error() else {
+        return match error {
+            // The answer arrived, so the connection is fine.
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
+                Failure::Refused
+            }
+            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Failure::NotSent,
+            // The safe assumption for I/O errors and everything unforeseen.
+            _ => Failure::Lost,
+        };
+    };
+    let code = database.code().unwrap_or_default();
+    match code.as_ref() {
+        "40P01" => Failure::Deadlock,
+        // Out of memory, usually the table of locks. A batch of half the size may fit.
+        "53200" => Failure::Data,
+        "57014" => Failure::Cancelled,
+        // The server ended the session (administrator, shutdown, crash of another process, idle
+        // timeout), or it refuses connections because it is starting or shutting down.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost,
+        code => match code.get(..2) {
+            // Connection exceptions.
+            Some("08") => Failure::Lost,
+            // Data exceptions, constraint violations, and limits exceeded.
+            Some("22" | "23" | "54") => Failure::Data,
+            _ => Failure::Refused,
+        },
+    }
+}
+
+/// The SQLSTATE of an error, if the server sent it, and the message with its details.
+pub fn code_and_message(error: &sqlx::Error) -> (Option<Arc<str>>, Arc<str>) {
+    let Some(database) = error.as_database_error() else {
+        return (None, error.to_string().into());
+    };
+    let code = database.code().map(|code| code.as_ref().into());
+    let detail = database
+        .try_downcast_ref::<PgDatabaseError>()
+        .and_then(PgDatabaseError::detail);
+    let message = match detail {
+        Some(detail) => format!("{}: {detail}", database.message()).into(),
+        None => database.message().into(),
+    };
+    (code, message)
+}
+
+/// The constraint that an INSERT or UPDATE violated, if that is why it failed.
+pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
+    error.as_database_error()?.constraint()
+}

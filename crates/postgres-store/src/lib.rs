@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod column;
+mod failure;
+mod pool;
+mod schema;
+mod server;
+mod statement;
+mod writer_connection;
+
+pub use column::{Column, Element};
+pub use failure::{Failure, code_and_message, failure, violated_constraint};
+pub use pool::{Lease, Limits, Pool};
+pub use schema::{Design, Schema, SchemaError};
+pub use server::{BEGIN, Server, Session, deadline_after};
+pub use statement::{Bound, execute, in_time, rows};
+pub use writer_connection::WriterConnection;

@@ -1,0 +1,313 @@
+//! Installs the tables and functions of a store in a schema, and checks an installed schema.
+//!
+//! The check compares the schema with a fresh installation in the session's temporary schema, in a
+//! transaction that is rolled back. The same server prints both, so neither its version nor its
+//! settings make a difference. A digest of the printed objects is kept beside the version. While it
+//! is the same, the check needs no fresh installation and costs two statements.
+//!
+//! Each statement runs once per connection, so none is prepared under a name.
+
+mod objects;
+
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+
+use self::objects::{Object, differences, print};
+
+/// What a store installs, in files that all name the same schema.
+#[derive(Debug)]
+pub struct Design {
+    /// The name of the schema in the files. An installation replaces it.
+    pub schema: &'static str,
+    /// The first half of the key of the lock that serializes installations.
+    pub lock: i32,
+    /// The texts of each version's files. The first creates the table `migration`. A schema has
+    /// version n once the first n have run. A released version stays as it is; a new one follows.
+    pub versions: &'static [&'static [&'static str]],
+}
+
+impl Design {
+    fn newest(&self) -> i32 {
+        i32::try_from(self.versions.len()).expect("a design has fewer than 2^31 versions")
+    }
+
+    /// The texts of the versions after `version`.
+    fn sql_after(&self, version: i32) -> String {
+        let missing = self.versions.iter().skip(version.unsigned_abs() as usize);
+        missing.flat_map(|files| files.iter().copied()).collect()
+    }
+
+    /// Replaces the schema in an SQL text by this identifier.
+    fn place(&self, sql: &str, schema: &str) -> String {
+        sql.replace(&format!("{}.", self.schema), &format!("{schema}."))
+    }
+}
+
+/// Why a schema can't be used.
+#[derive(Debug)]
+pub enum SchemaError {
+    /// A statement failed.
+    Failed(sqlx::Error),
+    /// A line for each object that is missing or differs from a fresh installation.
+    Differs(Vec<String>),
+    /// A newer version of the library installed the schema.
+    TooNew {
+        /// The installed version.
+        found: i32,
+        /// The newest version of the design.
+        supported: i32,
+    },
+}
+
+/// The state of an installation. The default is the state before it.
+#[derive(Default)]
+struct Installed {
+    version: i32,
+    digest: String,
+}
+
+impl From<sqlx::Error> for SchemaError {
+    fn from(failed: sqlx::Error) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+/// A schema in which a design is installed.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    name: String,
+    design: &'static Design,
+}
+
+impl PartialEq for Schema {
+    /// Whether the schemas have the same name.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Schema {
+    /// The schema with this name.
+    ///
+    /// # Errors
+    /// A text that says which names are allowed.
+    pub fn new(design: &'static Design, name: &str) -> Result<Self, &'static str> {
+        const MAX_BYTES: usize = 63;
+        let is_plain = name
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || char == '_');
+        if !is_plain
+            || name.is_empty()
+            || name.len() > MAX_BYTES
+            || name.starts_with("pg_")
+            || name.starts_with(|first: char| first.is_ascii_digit())
+        {
+            return Err(
+                "use 1 to 63 letters, digits and underscores, and no digit or pg_ at the start",
+            );
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            design,
+        })
+    }
+
+    /// The name without quotes.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name as a quoted identifier.
+    pub fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+
+    /// Replaces the schema of the design's files in an SQL text with this schema.
+    pub fn qualify(&self, sql: &str) -> String {
+        self.design.place(sql, &self.quoted())
+    }
+
+    /// Locks out other installers of this schema until the transaction ends.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub async fn lock(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
+        sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
+            .persistent(false)
+            .bind(self.design.lock)
+            .bind(&self.name)
+            .execute(transaction)
+            .await
+            .map(|_| ())
+    }
+
+    /// Installs the versions that are missing, and checks those that were there. Returns whether it
+    /// installed anything. Call it in a transaction that [`BEGIN`](crate::BEGIN) began, so that it
+    /// sees what another installer committed while it waited for the lock.
+    ///
+    /// # Errors
+    /// [`SchemaError`].
+    pub async fn ensure(&self, transaction: &mut PgConnection) -> Result<bool, SchemaError> {
+        self.print_without_schema(transaction).await?;
+        let supported = self.design.newest();
+        let installed = self.installed(transaction).await?;
+        if installed.version == supported && installed.digest == self.digest(transaction).await? {
+            return Ok(false);
+        }
+        self.lock(transaction).await?;
+        // Read again under the lock: another process may have installed the schema meanwhile.
+        let found = self.installed(transaction).await?.version;
+        if found > supported {
+            return Err(SchemaError::TooNew { found, supported });
+        }
+        self.migrate(transaction, found).await?;
+        if found > 0 {
+            self.compare(transaction).await?;
+        }
+        self.record(transaction).await?;
+        Ok(found < supported)
+    }
+
+    /// Makes the server print names in this schema without its name, and the same in each session.
+    async fn print_without_schema(
+        &self,
+        transaction: &mut PgConnection,
+    ) -> Result<(), sqlx::Error> {
+        // The temporary schema is searched first unless the path names it.
+        let path = format!(
+            "SET LOCAL search_path = {}, pg_temp; SET LOCAL quote_all_identifiers = off",
+            self.quoted()
+        );
+        run(transaction, path).await
+    }
+
+    async fn installed(&self, transaction: &mut PgConnection) -> Result<Installed, sqlx::Error> {
+        // Not to_regclass: after the wait for the lock it may answer from a stale catalog cache.
+        let tables = "SELECT EXISTS (SELECT FROM pg_catalog.pg_tables \
+                       WHERE schemaname = $1 AND tablename = 'migration')";
+        let exists: bool = sqlx::query_scalar(tables)
+            .persistent(false)
+            .bind(&self.name)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if !exists {
+            return Ok(Installed::default());
+        }
+        let newest = format!(
+            "SELECT version, checksum FROM {}.migration ORDER BY version DESC LIMIT 1",
+            self.quoted()
+        );
+        let newest = sqlx::query(AssertSqlSafe(newest))
+            .persistent(false)
+            .fetch_optional(transaction)
+            .await?;
+        newest.map_or(Ok(Installed::default()), |row| {
+            Ok(Installed {
+                version: row.try_get(0)?,
+                digest: row.try_get(1)?,
+            })
+        })
+    }
+
+    /// A digest of the library's files and of the objects as this server prints them.
+    async fn digest(&self, transaction: &mut PgConnection) -> Result<String, sqlx::Error> {
+        let prefix = format!("{}.", self.quoted());
+        sqlx::query_scalar(AssertSqlSafe(objects::digest()))
+            .persistent(false)
+            .bind(&self.name)
+            .bind(&prefix)
+            .bind(&prefix)
+            .bind(self.design.sql_after(0))
+            .fetch_one(transaction)
+            .await
+    }
+
+    /// Installs the versions after `found`.
+    async fn migrate(&self, transaction: &mut PgConnection, found: i32) -> Result<(), sqlx::Error> {
+        if found == self.design.newest() {
+            return Ok(());
+        }
+        if found == 0 {
+            let create = format!("CREATE SCHEMA IF NOT EXISTS {}", self.quoted());
+            run(transaction, create).await?;
+        }
+        run(transaction, self.qualify(&self.design.sql_after(found))).await?;
+        let record = format!(
+            "INSERT INTO {}.migration (version, checksum) \
+             SELECT version, '' FROM generate_series($1, $2) version",
+            self.quoted()
+        );
+        sqlx::query(AssertSqlSafe(record))
+            .persistent(false)
+            .bind(found + 1)
+            .bind(self.design.newest())
+            .execute(transaction)
+            .await
+            .map(|_| ())
+    }
+
+    /// Records the digest of the schema. A role that may not do so compares again the next time.
+    async fn record(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
+        let record = format!(
+            "UPDATE {}.migration SET checksum = $1 WHERE version = $2",
+            self.quoted()
+        );
+        let digest = self.digest(transaction).await?;
+        let mut savepoint = transaction.begin().await?;
+        let recorded = sqlx::query(AssertSqlSafe(record))
+            .persistent(false)
+            .bind(digest)
+            .bind(self.design.newest())
+            .execute(&mut *savepoint)
+            .await;
+        match recorded {
+            Err(failed) if failed.as_database_error().is_some() => savepoint.rollback().await,
+            Err(failed) => Err(failed),
+            Ok(_) => savepoint.commit().await,
+        }
+    }
+
+    /// Compares the schema with a fresh installation.
+    async fn compare(&self, transaction: &mut PgConnection) -> Result<(), SchemaError> {
+        let quoted = format!("{}.", self.quoted());
+        let installed = print(transaction, &self.name, [&quoted, &quoted]).await?;
+        let fresh = self.fresh(transaction).await?;
+        let differences = differences(&fresh, &installed);
+        if differences.is_empty() {
+            Ok(())
+        } else {
+            Err(SchemaError::Differs(differences))
+        }
+    }
+
+    /// The objects of a fresh installation in the temporary schema, which needs no right to create
+    /// a schema.
+    async fn fresh(&self, transaction: &mut PgConnection) -> Result<Vec<Object>, sqlx::Error> {
+        const TEMPORARY: &str = "pg_temp";
+        let mut savepoint = transaction.begin().await?;
+        // The server would send a notice for each temporary view.
+        let quiet = "SET LOCAL client_min_messages = warning;".to_owned();
+        let sql = quiet + &self.design.sql_after(0);
+        run(&mut savepoint, self.design.place(&sql, TEMPORARY)).await?;
+        let name =
+            "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE oid = pg_my_temp_schema()";
+        let name: String = sqlx::query_scalar(name)
+            .persistent(false)
+            .fetch_one(&mut *savepoint)
+            .await?;
+        let prefixes = [format!("{TEMPORARY}."), format!("{name}.")];
+        let fresh = print(
+            &mut savepoint,
+            &name,
+            prefixes.each_ref().map(String::as_str),
+        )
+        .await?;
+        savepoint.rollback().await?;
+        Ok(fresh)
+    }
+}
+
+async fn run(transaction: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
+    let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(transaction).await;
+    done.map(|_| ())
+}

@@ -1,0 +1,33 @@
+-- What this server prints for the columns, indexes, functions and views of schema $1. $2 is the
+-- schema's name as the sources of functions spell it, $3 as the server prints it, both with the
+-- point. Without them, the same objects in two schemas have the same definition.
+SELECT o.kind, o.name::text, replace(replace(o.definition, $2, ''), $3, '') AS definition
+  FROM (
+SELECT 'column' AS kind, c.relname || '.' || a.attname AS name,
+       concat_ws(' ', format_type(a.atttypid, a.atttypmod),
+                 CASE WHEN a.attnotnull THEN 'NOT NULL' END, pg_get_expr(d.adbin, d.adrelid),
+                 -- The order of columns matters only for a row type.
+                 CASE WHEN c.relkind = 'c' THEN a.attnum END) AS definition
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+ WHERE n.nspname = $1 AND c.relkind IN ('r', 'c')
+UNION ALL
+SELECT 'index', x.relname, concat_ws(' ', pg_get_indexdef(i.indexrelid, 0, true), i.indisvalid)
+  FROM pg_catalog.pg_index i
+  JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = x.relnamespace
+ WHERE n.nspname = $1
+UNION ALL
+SELECT 'function', p.proname,
+       concat_ws(' ', pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+                 p.provolatile, p.proconfig, p.prosrc)
+  FROM pg_catalog.pg_proc p
+  JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+ WHERE n.nspname = $1
+UNION ALL
+SELECT 'view', v.relname, pg_get_viewdef(v.oid)
+  FROM pg_catalog.pg_class v
+  JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace
+ WHERE n.nspname = $1 AND v.relkind = 'v') o
