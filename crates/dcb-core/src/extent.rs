@@ -15,7 +15,7 @@ pub struct Extent {
 }
 
 /// A range of positions, both ends inclusive. It is empty if `first` is greater than `last`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     pub(crate) first: u64,
     pub(crate) last: u64,

@@ -25,7 +25,7 @@ use crate::{Error, EventType, Problem, SequencedEvent, Tag};
 ///
 /// A query means the same in reads, conditions and projections. Use [`Query::all`] to select all
 /// events; a query without items can't be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -38,7 +38,7 @@ pub struct Query {
 
 /// One alternative of a query. An event matches if its type is one of `types` and it carries all of
 /// `tags`. An empty list matches any event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -7,7 +7,7 @@ use futures_core::stream::BoxStream;
 use crate::{Error, Position, SequencedEvent};
 
 /// The part of the log that a read covers, its direction and its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Start after this position, in the direction of the read. A forward read refuses a position

@@ -34,7 +34,7 @@
 //! the events up by id.
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
-//! `shared_read` lets short reads share a statement when no connection is free.
+//! `coalesce` joins identical short reads that wait for a connection.
 //!
 //! # Invariants
 //!
@@ -50,10 +50,11 @@
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),
 //! `postgres_store` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
-//! `read`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
+//! `read`, `coalesce`, `stream`, `listen`, `read_model` and `readers`.
 
 mod append;
 mod checkpoint;
+mod coalesce;
 mod commands;
 mod config;
 mod counters;
@@ -71,14 +72,12 @@ mod row;
 mod schema;
 mod selection;
 mod session;
-mod shared_read;
 mod statements;
 mod store;
 mod stream;
 mod tag_key;
 mod text_form;
 mod transaction;
-mod wait_queue;
 mod writer;
 
 pub use config::Config;

@@ -11,7 +11,9 @@
 //! is beyond the replica's head goes to the primary. So do the reads that appends depend on: events
 //! by id, and tracked positions. Tested by `replica.rs`.
 
-use postgres_store::{Bound, Column, Element};
+use std::sync::Arc;
+
+use postgres_store::{Bound, Column, Element, Lease};
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, Row as _, SqlStr};
 use uuid::Uuid;
@@ -21,7 +23,7 @@ use super::error::error;
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, probes};
-use super::shared_read::ShortRead;
+use super::statements::Statements;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
@@ -61,6 +63,13 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
     }
 }
 
+/// The limit as a parameter.
+fn limit(options: ReadOptions) -> Option<i64> {
+    options
+        .limit
+        .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
 fn max_events(limit: Option<u64>) -> usize {
     limit.map_or(usize::MAX, |limit| {
         usize::try_from(limit).unwrap_or(usize::MAX)
@@ -72,6 +81,7 @@ struct Answer {
     /// `None` before the first row, which has the head; `Some(None)` if the log is empty.
     head: Option<Option<Position>>,
     events: Vec<SequencedEvent>,
+    size_bytes: usize,
     limit: usize,
 }
 
@@ -80,15 +90,80 @@ impl Answer {
         Self {
             head: None,
             events: Vec::new(),
+            size_bytes: 0,
             limit: max_events(limit),
         }
     }
 
-    fn take(&mut self, shape: Shape, query: &Query, event: SequencedEvent) {
+    /// Adds a row of [`Statements::read`]. The first has the head, each further one an event.
+    fn take(&mut self, shape: Shape, query: &Query, row: &PgRow) -> Result<(), Error> {
+        if self.head.is_none() {
+            self.head = Some(row::head(row)?);
+            return Ok(());
+        }
+        let event = row::event(row)?;
         if shape.is_exact() || self.events.len() < self.limit && query.matches(&event) {
+            self.size_bytes += event.size_bytes();
             self.events.push(event);
         }
+        Ok(())
     }
+}
+
+/// Whether the range is short, judging by the head seen last. Without one the length of an open
+/// range is unknown.
+fn is_short(bounds: Bounds, head: Option<Position>) -> bool {
+    head.is_some() && bounds.are_short(head)
+}
+
+/// Reads a short range in one statement on this connection. `None` if the statement fails, if the
+/// range turns out to be long, or if the events take too much memory.
+async fn read_once(
+    readers: &Readers,
+    statements: &Statements,
+    connection: Lease,
+    query: &Query,
+    options: ReadOptions,
+) -> Option<Events> {
+    /// The events are held in memory until the last row arrives, even for a stream.
+    const MAX_BYTES: usize = 4 << 20;
+    let (selection, bounds) = (Selection::new(query), Bounds::new(options));
+    let shape = selection.shape(bounds, readers.last_head());
+    let sql = statements.read(shape, options.backwards);
+    let statement = bind(sql, &selection, bounds, limit(options));
+    let start = Answer::new(options.limit);
+    let answer = readers
+        .try_fold_on(connection, statement, start, |answer, row| {
+            answer.take(shape, query, &row).ok()?;
+            (answer.size_bytes <= MAX_BYTES).then_some(())
+        })
+        .await?;
+    let head = answer.head.flatten();
+    readers.observe_head(head);
+    let events = answer.events;
+    bounds.are_short(head).then_some(Events { events, head })
+}
+
+/// Counts the events of a short range in one statement on this connection. `None` if the statement
+/// fails, or if the range turns out to be long.
+async fn count_once(
+    readers: &Readers,
+    statements: &Statements,
+    connection: Lease,
+    query: &Query,
+    span: Span,
+) -> Option<Extent> {
+    let (selection, bounds) = (Selection::new(query), Bounds::within(span));
+    let shape = selection.counted_shape(bounds, readers.last_head());
+    let statement = bind(statements.extent(shape), &selection, bounds, None);
+    let extent = readers
+        .try_fold_on(connection, statement, None, |extent, row| {
+            *extent = Some(row::extent(&row).ok()?);
+            Some(())
+        })
+        .await??;
+    readers.observe_head(extent.head);
+    bounds.are_short(extent.head).then_some(extent)
 }
 
 impl PostgresStore {
@@ -108,11 +183,8 @@ impl PostgresStore {
         options: ReadOptions,
     ) -> Result<Events, Error> {
         let selection = Selection::new(query);
-        let limit = options
-            .limit
-            .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let bounds = Bounds::new(options);
-        if let Some(found) = self.read_shared(readers, query, options).await? {
+        if let Some(found) = self.read_coalesced(readers, query, options).await? {
             return Ok(found);
         }
         let mut head = readers.last_head();
@@ -121,16 +193,9 @@ impl PostgresStore {
             let sql = self.shared.statements.read(shape, options.backwards);
             let answer = readers
                 .fold(
-                    || bind(sql.clone(), &selection, bounds, limit),
+                    || bind(sql.clone(), &selection, bounds, limit(options)),
                     || Answer::new(options.limit),
-                    |answer, row| {
-                        // The first row is the head; see `Statements::read`.
-                        match answer.head {
-                            None => answer.head = Some(row::head(&row)?),
-                            Some(_) => answer.take(shape, query, row::event(&row)?),
-                        }
-                        Ok(())
-                    },
+                    |answer, row| answer.take(shape, query, &row),
                 )
                 .await?;
             head = answer.head.flatten();
@@ -148,38 +213,32 @@ impl PostgresStore {
         }
     }
 
-    /// Reads a range that is probably short in a shared statement. Returns `None` if the caller has
-    /// to read alone: the range is not short, a connection is free, or the shared statement failed.
-    pub(super) async fn read_shared(
+    /// Reads a range that is probably short, once for all identical reads that wait for a
+    /// connection. Returns `None` if the caller has to read alone: the range is not short, a
+    /// connection is idle, or the shared read came to no answer.
+    pub(super) async fn read_coalesced(
         &self,
         readers: &Readers,
         query: &Query,
         options: ReadOptions,
     ) -> Result<Option<Events>, Error> {
-        let (bounds, head) = (Bounds::new(options), readers.last_head());
-        // Without a known head the length of an open range is unknown.
-        if options.backwards || head.is_none() || !bounds.are_short(head) {
+        if !readers.are_busy() || !is_short(Bounds::new(options), readers.last_head()) {
             return Ok(None);
         }
-        let Some(waiting) = readers.short_reads() else {
-            return Ok(None);
-        };
-        let selection = Selection::new(query);
-        let limit = options
-            .limit
-            .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-        let read = ShortRead::new(query, &selection, bounds, limit);
-        let sql = &self.shared.statements.read_together;
-        let found = readers.read_together(waiting, read, sql).await?;
-        let Some(mut found) = found.filter(|found| bounds.are_short(found.head)) else {
-            return Ok(None);
-        };
-        check_after(options, found.head)?;
-        if !selection.is_exact_in_short_range() {
-            found.events.retain(|event| query.matches(event));
-            found.events.truncate(max_events(options.limit));
+        let statements = Arc::clone(&self.shared.statements);
+        let found = readers
+            .coalesce(
+                &readers.short_reads,
+                (query.clone(), options),
+                |readers, connection, read| async move {
+                    read_once(&readers, &statements, connection, &read.0, read.1).await
+                },
+            )
+            .await?;
+        if let Some(found) = &found {
+            check_after(options, found.head)?;
         }
-        Ok(Some(found))
+        Ok(found)
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
@@ -200,20 +259,22 @@ impl PostgresStore {
         let selection = Selection::new(query);
         let bounds = Bounds::within(span);
         let readers = &self.shared.readers;
-        let mut head = readers.last_head();
-        if head.is_some()
-            && bounds.are_short(head)
-            && selection.is_exact_in_short_range()
-            && let Some(waiting) = readers.short_counts()
-        {
-            let read = ShortRead::new(query, &selection, bounds, None);
-            let sql = &self.shared.statements.extents_together;
-            let found = readers.read_together(waiting, read, sql).await?;
-            if let Some(found) = found.filter(|found| bounds.are_short(found.head)) {
+        if readers.are_busy() && is_short(bounds, readers.last_head()) {
+            let statements = Arc::clone(&self.shared.statements);
+            let found = readers
+                .coalesce(
+                    &readers.short_counts,
+                    (query.clone(), span),
+                    |readers, connection, count| async move {
+                        count_once(&readers, &statements, connection, &count.0, count.1).await
+                    },
+                )
+                .await?;
+            if let Some(found) = found {
                 return Ok(found);
             }
-            head = readers.last_head();
         }
+        let mut head = readers.last_head();
         loop {
             let shape = selection.counted_shape(bounds, head);
             let sql = self.shared.statements.extent(shape);

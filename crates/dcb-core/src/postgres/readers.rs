@@ -5,22 +5,28 @@
 //! `abandoned.rs` of `postgres-store`, and for a connection that falls silent by `silence.rs`.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use postgres_store::{Bound, Failure, Lease, Limits, Pool, deadline_after, failure, in_time};
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{Connection as _, SqlStr};
-use tokio::time::{Instant, timeout_at};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query as Statement;
+use sqlx::{Connection as _, Postgres, SqlStr};
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::Instrument as _;
 
+use super::coalesce::Waiting;
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
 use super::session;
-use super::shared_read::{EventsOfEach, ExtentOfEach, SharedReads};
-use crate::{Error, Position};
+use crate::extent::Span;
+use crate::{Error, Events, Extent, Position, Query, ReadOptions};
 
 /// The readers of one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -34,8 +40,9 @@ pub(super) struct Readers {
     /// transaction mode.
     begin: Option<SqlStr>,
     /// Short reads that wait for a connection.
-    short_reads: Arc<SharedReads<EventsOfEach>>,
-    short_counts: Arc<SharedReads<ExtentOfEach>>,
+    pub(super) short_reads: Arc<Waiting<(Query, ReadOptions), Events>>,
+    /// Short counts that wait for a connection.
+    pub(super) short_counts: Arc<Waiting<(Query, Span), Extent>>,
 }
 
 impl Readers {
@@ -54,8 +61,8 @@ impl Readers {
             query_timeout: session.limit,
             head: Arc::default(),
             begin: session.begin,
-            short_reads: Arc::new(SharedReads::new()),
-            short_counts: Arc::new(SharedReads::new()),
+            short_reads: Waiting::new(),
+            short_counts: Waiting::new(),
         })
     }
 
@@ -79,20 +86,45 @@ impl Readers {
         self.begin.is_some()
     }
 
-    /// The queue that a short read should join. `None` if a connection is idle, or if each
-    /// statement needs a transaction.
-    pub(super) fn short_reads(&self) -> Option<&SharedReads<EventsOfEach>> {
-        self.must_wait().then_some(&*self.short_reads)
+    /// Whether no connection is idle at this moment.
+    pub(super) fn are_busy(&self) -> bool {
+        !self.pool.has_resting()
     }
 
-    /// The queue that a short count should join. `None` in the same cases as
-    /// [`Readers::short_reads`].
-    pub(super) fn short_counts(&self) -> Option<&SharedReads<ExtentOfEach>> {
-        self.must_wait().then_some(&*self.short_counts)
-    }
-
-    fn must_wait(&self) -> bool {
-        !self.are_pooled() && !self.pool.has_resting()
+    /// Waits for a connection together with identical requests, and does the work once for all of
+    /// them. Returns `None` if it came to no answer; the caller then reads alone and gets its own
+    /// error.
+    ///
+    /// # Errors
+    /// A timeout if the caller has waited for its whole query timeout.
+    pub(super) async fn coalesce<K, A, F>(
+        &self,
+        waiting: &Arc<Waiting<K, A>>,
+        request: K,
+        work: impl FnOnce(Self, Lease, Arc<K>) -> F + Send + 'static,
+    ) -> Result<Option<A>, Error>
+    where
+        K: Eq + Hash + Send + Sync + 'static,
+        A: Clone + Send + Sync + 'static,
+        F: Future<Output = Option<A>> + Send,
+    {
+        let deadline = self.deadline();
+        let request = Arc::new(request);
+        let (answer, run) = waiting.join(&request);
+        if let Some(run) = run {
+            let readers = self.clone();
+            let run = async move {
+                if let Ok(connection) = readers.acquire_by(deadline).await {
+                    run.answer(work(readers, connection, request)).await;
+                }
+            };
+            tokio::spawn(run.in_current_span());
+        }
+        match timeout_at(deadline, answer.wait()).await {
+            Ok(Some(answer)) => Ok(Some(answer)),
+            _ if Instant::now() < deadline => Ok(None),
+            _ => Err(self.error(&sqlx::Error::PoolTimedOut)),
+        }
     }
 
     /// Fetches all rows of a statement.
@@ -129,6 +161,27 @@ impl Readers {
         Ok(folded)
     }
 
+    /// Folds the rows of a statement on this connection, without a retry. `None` if the statement
+    /// fails, or once `take` returns `None`.
+    pub(super) async fn try_fold_on<T>(
+        &self,
+        connection: Lease,
+        statement: Bound<'_>,
+        mut folded: T,
+        take: impl Fn(&mut T, PgRow) -> Option<()>,
+    ) -> Option<T> {
+        let take = |folded: &mut T, row| take(folded, row).ok_or(());
+        match self.fold_on(connection, statement, &mut folded, take).await {
+            Ok(taken) => taken.ok().map(|()| folded),
+            Err(failed) => {
+                if failure(&failed) == Failure::Lost {
+                    self.mark_stale();
+                }
+                None
+            }
+        }
+    }
+
     /// Fetches all rows of a statement, without a retry.
     pub(super) async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut rows = Vec::new();
@@ -152,7 +205,7 @@ impl Readers {
 
     /// Folds the rows of a statement on this connection as they arrive, then returns the connection
     /// to the pool.
-    pub(super) async fn fold_on<T, E>(
+    async fn fold_on<T, E>(
         &self,
         mut connection: Lease,
         statement: Bound<'_>,
@@ -204,12 +257,12 @@ impl Readers {
     }
 
     /// The time at which a read that starts now times out.
-    pub(super) fn deadline(&self) -> Instant {
+    fn deadline(&self) -> Instant {
         deadline_after(self.query_timeout)
     }
 
     /// Borrows a connection for one statement, and gives up at the deadline.
-    pub(super) async fn acquire_by(&self, deadline: Instant) -> Result<Lease, sqlx::Error> {
+    async fn acquire_by(&self, deadline: Instant) -> Result<Lease, sqlx::Error> {
         timeout_at(deadline, self.acquire())
             .await
             .unwrap_or(Err(sqlx::Error::PoolTimedOut))

@@ -55,14 +55,6 @@ pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
     })
 }
 
-/// The index of the read that a row of a shared statement belongs to. The column counts from 1.
-pub(super) fn read(row: &PgRow, column: usize, reads: usize) -> Result<usize, Error> {
-    let number = int8(required(row, column)?)?;
-    let read = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
-    read.filter(|read| *read < reads)
-        .ok_or_else(|| malformed("read"))
-}
-
 /// A command, from the columns: position, number of events, time, type, metadata, data.
 pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {
     let position = Position::new(int8(required(row, 0)?)?).ok_or_else(|| malformed("position"))?;

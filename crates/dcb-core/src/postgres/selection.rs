@@ -136,11 +136,6 @@ impl<'q> Selection<'q> {
             .unwrap_or(self.general)
     }
 
-    /// Whether the shape for short ranges is [exact](Shape::is_exact).
-    pub(super) fn is_exact_in_short_range(&self) -> bool {
-        self.general.in_short_range().is_none_or(Shape::is_exact)
-    }
-
     /// The shape to use to count events, given the same arguments as [`Selection::shape`].
     pub(super) fn counted_shape(&self, bounds: Bounds, head: Option<Position>) -> Shape {
         let shape = self.shape(bounds, head);

@@ -42,14 +42,6 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
-    /// Several reads of short ranges. `$1` to `$5` are arrays with an element per read: the two
-    /// bounds of the position, both exclusive; the limit, NULL for none; the types as an array
-    /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
-    /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
-    /// 1. A read whose range is not short gets no events.
-    pub(super) read_together: SqlStr,
-    /// The counts of the same reads, one row per read.
-    pub(super) extents_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
 }
@@ -89,8 +81,6 @@ impl Statements {
             by_id: sql(query!("events_by_id.sql")),
             positions_by_id: sql(query!("positions_by_id.sql")),
             clear: sql(query!("clear.sql")),
-            read_together: sql(&read_together()),
-            extents_together: sql(&extents_together()),
             read: Shape::ALL
                 .map(|shape| [false, true].map(|backwards| sql(&read(shape, backwards)))),
             extent: Shape::COUNTED.map(|shape| sql(&extent(shape))),
@@ -132,41 +122,6 @@ fn read(shape: Shape, backwards: bool) -> String {
     let order = if backwards { "DESC" } else { "ASC" };
     let events = events(shape, EVENT, order);
     format!("{WITH_HEAD} SELECT h.head, {NO_EVENT} FROM h UNION ALL ({events})")
-}
-
-fn read_together() -> String {
-    let events = short_read_of_each(EVENT);
-    format!(
-        "{WITH_HEAD} SELECT h.head, {NO_EVENT}, NULL::bigint FROM h UNION ALL ( \
-            SELECT {EVENT}, r.number FROM {READS} r CROSS JOIN LATERAL ({events}) e)"
-    )
-}
-
-fn extents_together() -> String {
-    let events = short_read_of_each("e.position");
-    format!(
-        "{WITH_HEAD} SELECT e.count, e.last, (SELECT h.head FROM h), r.number FROM {READS} r \
-            CROSS JOIN LATERAL ( \
-                SELECT count(*) AS count, max(e.position) AS last FROM ({events}) e) e"
-    )
-}
-
-/// The reads of a shared statement. OFFSET 0 makes the server parse the types once per read instead
-/// of once per event.
-const READS: &str = "(SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
-         WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0)";
-
-/// The events of one of [`READS`]; none if its range is not short.
-fn short_read_of_each(columns: &str) -> String {
-    format!(
-        "SELECT {columns} FROM dcb.event e \
-          WHERE (SELECT least(h.head + 1, r.below) - r.above FROM h) <= {SHORT_RANGE} \
-            AND e.position > r.above AND e.position < r.below \
-            AND (e.type = ANY (r.types)) IS NOT FALSE \
-            AND (r.tag IS NULL OR r.tag = ANY (e.tags)) \
-          ORDER BY e.position LIMIT r.most"
-    )
 }
 
 fn extent(shape: Shape) -> String {

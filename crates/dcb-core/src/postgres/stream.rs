@@ -55,7 +55,7 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        match self.read_shared(readers, query, options).await {
+        match self.read_coalesced(readers, query, options).await {
             Ok(Some(Events { events, head })) => {
                 return Ok(EventStream::new(head, stream::iter(events).map(Ok)));
             }

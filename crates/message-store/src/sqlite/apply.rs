@@ -174,7 +174,10 @@ pub(super) fn by_id(connection: &Connection, id: uuid::Uuid) -> rusqlite::Result
     let mut select = connection.prepare_cached(statements::BY_ID)?;
     let mut rows = select.query([id.as_bytes().as_slice()])?;
     Ok(match rows.next()? {
-        Some(row) => RowReader::default().message(row).map(Some),
+        Some(row) => RowReader::default()
+            .message(row)
+            .map(Some)
+            .map_err(Error::from),
         None => Ok(None),
     })
 }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use uuid::Uuid;
 
+use super::error::Failure;
 use super::statements;
 use crate::Error;
 
 /// Writes a copy of the connection's snapshot to a new file. The file gets its name only when it is
 /// complete and on disk.
-pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
+pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Failure> {
     // The name is unique, because the file is removed below and must not belong to another backup.
     let part = path.with_added_extension(format!("part-{}", Uuid::now_v7().simple()));
     let written = copy(connection, &part).and_then(|()| {
         // Unlike a rename, a hard link fails if the target exists.
         fs::hard_link(&part, path)?;
-        sync_folder(path)
+        Ok(sync_folder(path)?)
     });
     // Remove the temporary file even if writing failed, but report that error first.
     let removed = fs::remove_file(&part);
@@ -24,7 +25,7 @@ pub(super) fn write(connection: &Connection, path: &Path) -> Result<(), Error> {
     Ok(removed?)
 }
 
-fn copy(connection: &Connection, part: &Path) -> Result<(), Error> {
+fn copy(connection: &Connection, part: &Path) -> Result<(), Failure> {
     let name = part.to_str().ok_or_else(|| Error::Io {
         source: Arc::new(std::io::Error::new(
             std::io::ErrorKind::InvalidInput,

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::config::{Config, Location};
 use super::counters::Counters;
+use super::error::Failure;
 use super::one_or_many::OneOrMany;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
@@ -200,7 +201,7 @@ impl BlockingSqliteStore {
 
     fn messages(
         &self,
-        read: impl FnOnce(&Connection) -> Result<Vec<RecordedMessage>, Error>,
+        read: impl FnOnce(&Connection) -> Result<Vec<RecordedMessage>, Failure>,
     ) -> Result<Vec<RecordedMessage>, Error> {
         let messages = self.shared.read(read)?;
         self.shared.counters.read(messages.len());
@@ -391,7 +392,7 @@ impl BlockingSqliteStore {
         // connection.
         self.shared.read(read::head)?;
         let guard = self.shared.writer.lock();
-        health::health(guard.as_ref().ok_or(Error::Closed)?)
+        Ok(health::health(guard.as_ref().ok_or(Error::Closed)?)?)
     }
 
     /// The store's counters since it was opened.
@@ -428,12 +429,12 @@ impl Shared {
     /// Reads on a read connection, or on the writer's for a store in memory.
     pub(super) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Error>,
+        read: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        match &self.readers {
-            Some(readers) => readers.read(read),
-            None => read(self.writer.lock().as_ref().ok_or(Error::Closed)?),
-        }
+        Ok(match &self.readers {
+            Some(readers) => readers.read(read)?,
+            None => read(self.writer.lock().as_ref().ok_or(Error::Closed)?)?,
+        })
     }
 
     /// The error of a caller whose request got no verdict.

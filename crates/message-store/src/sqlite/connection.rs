@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::config::{Config, Durability, Location};
-use super::error::is_busy;
+use super::error::Failure;
 use super::schema;
 use crate::Error;
 use crate::error::shared;
@@ -19,6 +19,8 @@ const CACHED_STATEMENTS: usize = 64;
 /// of 1,000: writes to many categories change pages all over the indexes, and a checkpoint moves
 /// each page once however often it was written.
 const CHECKPOINT_PAGES: i64 = 4_000;
+/// SQLite truncates the log to this size after a long reader let it grow.
+const LOG_BYTES: i64 = 64 << 20;
 /// Pause before another attempt to open a locked file.
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -28,22 +30,21 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let give_up = Instant::now() + config.write_timeout;
     loop {
         match try_writer(config) {
-            Err(OpenError::Busy) if Instant::now() < give_up => thread::sleep(OPEN_PAUSE),
-            Err(OpenError::Busy) => {
+            Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(OPEN_PAUSE),
+            Err(Failure::Busy(_)) => {
                 return Err(Error::Timeout {
                     operation: "open",
                     limit: config.write_timeout,
                 });
             }
-            Err(OpenError::Failed(error)) => return Err(error),
-            Ok(connection) => return Ok(connection),
+            opened => return Ok(opened?),
         }
     }
 }
 
 /// Opens a read connection. It has write access only because the last connection to close moves the
 /// log into the file, and that may be this one.
-pub(super) fn reader(config: &Config, path: &Path) -> Result<Connection, Error> {
+pub(super) fn reader(config: &Config, path: &Path) -> Result<Connection, Failure> {
     let connection =
         Connection::open_with_flags(path, flags() | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Unlike the writer, a reader may wait within SQLite: it waits only during crash recovery.
@@ -52,29 +53,7 @@ pub(super) fn reader(config: &Config, path: &Path) -> Result<Connection, Error> 
     Ok(connection)
 }
 
-/// Why a file could not be opened.
-pub(super) enum OpenError {
-    Busy,
-    Failed(Error),
-}
-
-impl From<rusqlite::Error> for OpenError {
-    fn from(error: rusqlite::Error) -> Self {
-        if is_busy(&error) {
-            Self::Busy
-        } else {
-            Self::Failed(error.into())
-        }
-    }
-}
-
-impl From<Error> for OpenError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-fn try_writer(config: &Config) -> Result<Connection, OpenError> {
+fn try_writer(config: &Config) -> Result<Connection, Failure> {
     let connection = match &config.location {
         Location::Memory => Connection::open_in_memory()?,
         Location::File(path) => {
@@ -89,6 +68,10 @@ fn try_writer(config: &Config) -> Result<Connection, OpenError> {
     if let Location::File(_) = config.location {
         set(&connection, "journal_mode", "WAL", "wal")?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+        // Only macOS has these settings: there, a plain fsync does not flush the disk's cache.
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     }
     // WAL mode is stored in the file; `synchronous` is a setting of the connection.
     match config.durability {
@@ -120,17 +103,12 @@ fn configure_caches(connection: &Connection, config: &Config) -> Result<(), rusq
 
 /// Sets a pragma and reads it back, because SQLite may ignore a setting without an error, such as
 /// WAL mode on a file system that does not support it.
-fn set(
-    connection: &Connection,
-    pragma: &str,
-    value: &str,
-    read_back: &str,
-) -> Result<(), OpenError> {
+fn set(connection: &Connection, pragma: &str, value: &str, read_back: &str) -> Result<(), Failure> {
     connection.pragma_update(None, pragma, value)?;
     let found = setting(connection, pragma)?;
     if found != read_back {
         let reason = format!("{pragma} is {found} instead of {value}");
-        return Err(OpenError::Failed(Error::Unavailable {
+        return Err(Failure::Failed(Error::Unavailable {
             source: shared(reason),
         }));
     }
@@ -145,4 +123,24 @@ pub(super) fn setting(connection: &Connection, pragma: &str) -> rusqlite::Result
             other => other.as_str()?.to_owned(),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writer_flushes_the_disks_cache_and_limits_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::file(folder.path().join("messages.sqlite"));
+        let connection = writer(&config).unwrap();
+        for (pragma, value) in [
+            ("fullfsync", "1"),
+            ("checkpoint_fullfsync", "1"),
+            ("journal_size_limit", "67108864"),
+            ("wal_autocheckpoint", "4000"),
+        ] {
+            assert_eq!(setting(&connection, pragma).unwrap(), value, "{pragma}");
+        }
+    }
 }

@@ -6,8 +6,7 @@ use rusqlite::ffi;
 use crate::Error;
 use crate::error::shared;
 
-/// Whether another connection holds a lock, so that a retry may succeed.
-pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
@@ -22,30 +21,64 @@ pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
     )
 }
 
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        let message = error.to_string().into();
-        match error.sqlite_error_code() {
-            Some(
-                ErrorCode::CannotOpen
-                | ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked
-                | ErrorCode::PermissionDenied
-                | ErrorCode::ReadOnly,
-            ) => Self::Unavailable {
-                source: shared(error.to_string()),
-            },
-            Some(ErrorCode::NotADatabase) => Self::SchemaMismatch {
-                differences: vec![error.to_string()],
-            },
-            Some(code) => Self::Database {
-                code: Some(format!("{code:?}").into()),
-                message,
-            },
-            None => Self::Database {
-                code: None,
-                message,
-            },
+/// Why SQLite did not do what the store asked for. Private, so that the crate's `Error` names no type
+/// of the driver.
+pub(super) enum Failure {
+    /// Another connection holds a lock; nothing was written, and a retry may succeed.
+    Busy(Error),
+    /// Nothing was written.
+    Failed(Error),
+    /// The commit itself failed; the changes may or may not be stored.
+    Unknown(Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(failed: rusqlite::Error) -> Self {
+        if is_busy(&failed) {
+            Self::Busy(error(&failed))
+        } else {
+            Self::Failed(error(&failed))
         }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(failed: std::io::Error) -> Self {
+        Self::Failed(failed.into())
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let (Failure::Busy(error) | Failure::Failed(error) | Failure::Unknown(error)) = failure;
+        error
+    }
+}
+
+fn error(failed: &rusqlite::Error) -> Error {
+    let message = failed.to_string();
+    match failed.sqlite_error_code() {
+        Some(
+            ErrorCode::CannotOpen
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::PermissionDenied
+            | ErrorCode::ReadOnly,
+        ) => Error::Unavailable {
+            source: shared(failed.to_string()),
+        },
+        Some(ErrorCode::NotADatabase) => Error::SchemaMismatch {
+            differences: vec![failed.to_string()],
+        },
+        code => Error::Database {
+            code: code.map(|code| format!("{code:?}").into()),
+            message: message.into(),
+        },
     }
 }

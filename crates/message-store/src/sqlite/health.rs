@@ -1,12 +1,13 @@
 use rusqlite::Connection;
 
 use super::connection::setting;
-use crate::{Error, Health};
+use super::error::Failure;
+use crate::Health;
 
 /// The settings that decide whether a commit survives power loss.
 const DURABILITY: [&str; 2] = ["journal_mode", "synchronous"];
 
-pub(super) fn health(connection: &Connection) -> Result<Health, Error> {
+pub(super) fn health(connection: &Connection) -> Result<Health, Failure> {
     let mut durability = Vec::new();
     for name in DURABILITY {
         durability.push((name, setting(connection, name)?));

@@ -3,14 +3,17 @@
 use rusqlite::Connection;
 
 use super::apply::version;
-use super::error::is_taken;
+use super::error::{Failure, is_taken};
 use super::insert::InsertRow;
 use super::row::{RowReader, stored};
 use super::{payload, read, request, statements};
 use crate::{Error, Position, RecordedMessage, same_json};
 
 /// Stores the new messages within the caller's transaction and returns their number.
-pub(super) fn import(connection: &Connection, messages: &[RecordedMessage]) -> Result<u64, Error> {
+pub(super) fn import(
+    connection: &Connection,
+    messages: &[RecordedMessage],
+) -> Result<u64, Failure> {
     let mut head = read::head(connection)?.map_or(0, |head| head.get());
     let mut imported = 0;
     for message in messages {
@@ -27,7 +30,7 @@ pub(super) fn import(connection: &Connection, messages: &[RecordedMessage]) -> R
 }
 
 /// Checks that a message at or before the head is stored with the same content.
-fn check_stored(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
+fn check_stored(connection: &Connection, message: &RecordedMessage) -> Result<(), Failure> {
     let mut select = connection.prepare_cached(statements::BY_GLOBAL_POSITION)?;
     let mut rows = select.query([stored(message.global_position().get())])?;
     let is_stored = match rows.next()? {
@@ -58,7 +61,7 @@ fn is_same(found: &RecordedMessage, message: &RecordedMessage) -> bool {
         )
 }
 
-fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Error> {
+fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Failure> {
     // Reject the greatest rowid: once it is used, SQLite picks free rowids at random.
     let checked = |number| match i64::try_from(number) {
         Ok(number) if number < i64::MAX => Ok(number),
@@ -95,9 +98,9 @@ fn insert(connection: &Connection, message: &RecordedMessage) -> Result<(), Erro
     }
 }
 
-fn conflict(message: &RecordedMessage, reason: impl Into<String>) -> Error {
-    Error::ImportConflict {
+fn conflict(message: &RecordedMessage, reason: impl Into<String>) -> Failure {
+    Failure::Failed(Error::ImportConflict {
         global_position: message.global_position(),
         reason: reason.into().into(),
-    }
+    })
 }

@@ -2,17 +2,18 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::error::Failure;
 use super::statements;
 use super::transaction::Transaction;
 use crate::time::from_us;
-use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
+use crate::{CategoryInfo, ListStreams, Position, StoreInfo, StreamInfo};
 
 /// Lists a page of streams in one snapshot. Each stream costs two index searches, independent of
 /// its length.
 pub(super) fn streams(
     connection: &Connection,
     list: &ListStreams,
-) -> Result<Vec<StreamInfo>, Error> {
+) -> Result<Vec<StreamInfo>, Failure> {
     let snapshot = Transaction::snapshot(connection)?;
     let mut streams = Vec::new();
     let mut next = first_name(connection, list)?;
@@ -29,7 +30,7 @@ pub(super) fn streams(
 
 /// The first name of the page. It sorts at or after the prefix, and after the last name of the
 /// previous page.
-fn first_name(connection: &Connection, list: &ListStreams) -> Result<Option<String>, Error> {
+fn first_name(connection: &Connection, list: &ListStreams) -> Result<Option<String>, Failure> {
     match &list.after {
         // If `after` sorts before the prefix, start at the prefix: the next name after `after` may
         // lack the prefix.
@@ -43,12 +44,12 @@ pub(super) fn name(
     connection: &Connection,
     statement: &str,
     bound: &str,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, Failure> {
     let mut select = connection.prepare_cached(statement)?;
     Ok(select.query_row([bound], |row| row.get(0)).optional()?)
 }
 
-fn stream_info(connection: &Connection, stream_name: String) -> Result<StreamInfo, Error> {
+fn stream_info(connection: &Connection, stream_name: String) -> Result<StreamInfo, Failure> {
     let (position, time_us) = connection
         .prepare_cached(statements::STREAM_INFO)?
         .query_row([&stream_name], |row| {
@@ -61,7 +62,7 @@ fn stream_info(connection: &Connection, stream_name: String) -> Result<StreamInf
     })
 }
 
-pub(super) fn categories(connection: &Connection) -> Result<Vec<CategoryInfo>, Error> {
+pub(super) fn categories(connection: &Connection) -> Result<Vec<CategoryInfo>, Failure> {
     let mut select = connection.prepare_cached(statements::CATEGORIES)?;
     let categories = select.query_map([], |row| {
         Ok(CategoryInfo {
@@ -73,7 +74,7 @@ pub(super) fn categories(connection: &Connection) -> Result<Vec<CategoryInfo>, E
     Ok(categories.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn info(connection: &Connection) -> Result<StoreInfo, Error> {
+pub(super) fn info(connection: &Connection) -> Result<StoreInfo, Failure> {
     let mut select = connection.prepare_cached(statements::INFO)?;
     Ok(select.query_row([], |row| {
         Ok(StoreInfo {

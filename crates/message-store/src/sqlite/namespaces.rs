@@ -12,6 +12,7 @@ use super::backup::sync_folder;
 use super::blocking::BlockingSqliteStore;
 use super::config::{Config, Location};
 use super::connection;
+use super::error::Failure;
 use super::statements;
 use super::store::{SqliteStore, run_blocking};
 use crate::text::invalid;
@@ -279,7 +280,7 @@ fn file_name(name: &NamespaceName) -> String {
     file_name + ".sqlite"
 }
 
-fn insert_namespace(connection: &Connection, namespace: &Namespace) -> Result<(), Error> {
+fn insert_namespace(connection: &Connection, namespace: &Namespace) -> Result<(), Failure> {
     connection.execute(
         statements::INSERT_NAMESPACE,
         params![
@@ -291,7 +292,7 @@ fn insert_namespace(connection: &Connection, namespace: &Namespace) -> Result<()
     Ok(())
 }
 
-fn read_namespace(connection: &Connection) -> Result<Option<Namespace>, Error> {
+fn read_namespace(connection: &Connection) -> Result<Option<Namespace>, Failure> {
     let found: Option<(String, i64, Option<String>)> = connection
         .query_row(statements::NAMESPACE, [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))

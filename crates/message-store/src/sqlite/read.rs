@@ -2,11 +2,11 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
+use super::error::Failure;
 use super::row::{RowReader, stored, stream_name};
 use super::statements;
 use crate::{
-    Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, RecordedMessage, StreamName,
-    StreamRead,
+    Category, CategoryRead, ConsumerGroup, GlobalPosition, RecordedMessage, StreamName, StreamRead,
 };
 
 /// Maximum capacity reserved before any row is read, since a caller may pass a huge `batch_size`.
@@ -16,7 +16,7 @@ pub(super) fn stream(
     connection: &Connection,
     stream: &StreamName,
     read: StreamRead,
-) -> Result<Vec<RecordedMessage>, Error> {
+) -> Result<Vec<RecordedMessage>, Failure> {
     let mut select = connection.prepare_cached(statements::STREAM)?;
     select.raw_bind_parameter(1, stream.as_str())?;
     select.raw_bind_parameter(2, stored(read.position.get()))?;
@@ -28,7 +28,7 @@ pub(super) fn category(
     connection: &Connection,
     category: &Category,
     read: &CategoryRead,
-) -> Result<Vec<RecordedMessage>, Error> {
+) -> Result<Vec<RecordedMessage>, Failure> {
     let position = stored(read.position.get());
     // Messages of other members are filtered out in `collect`, so SQL must not apply the limit.
     let limit = match read.consumer_group {
@@ -89,7 +89,7 @@ fn collect(
     mut select: CachedStatement<'_>,
     batch_size: Option<u64>,
     group: Option<ConsumerGroup>,
-) -> Result<Vec<RecordedMessage>, Error> {
+) -> Result<Vec<RecordedMessage>, Failure> {
     let limit = batch_size.unwrap_or(u64::MAX);
     let mut messages = Vec::with_capacity(limit.min(MAX_RESERVED) as usize);
     let mut reader = RowReader::default();
@@ -110,7 +110,7 @@ pub(super) fn last(
     connection: &Connection,
     stream: &StreamName,
     message_type: Option<&str>,
-) -> Result<Option<RecordedMessage>, Error> {
+) -> Result<Option<RecordedMessage>, Failure> {
     let mut select = connection.prepare_cached(match message_type {
         Some(_) => statements::LAST_OF_TYPE,
         None => statements::LAST,
@@ -122,7 +122,7 @@ pub(super) fn last(
     Ok(collect(select, Some(1), None)?.pop())
 }
 
-pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Error> {
+pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Failure> {
     let head: Option<i64> = connection
         .prepare_cached(statements::HEAD)?
         .query_row([], |row| row.get(0))?;
@@ -132,7 +132,7 @@ pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Er
 pub(super) fn checkpoint(
     connection: &Connection,
     consumer: &str,
-) -> Result<Option<GlobalPosition>, Error> {
+) -> Result<Option<GlobalPosition>, Failure> {
     let saved: Option<i64> = connection
         .prepare_cached(statements::CHECKPOINT)?
         .query_row([consumer], |row| row.get(0))

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::config::Config;
 use super::connection;
+use super::error::Failure;
 use crate::Error;
 
 /// The idle read connections of one file. If none is idle, a read opens another, so no read waits.
@@ -29,8 +30,8 @@ impl Readers {
     /// Runs `read` on an idle or a new connection.
     pub(super) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        read: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         // Take the connection that was used last, because its page cache is the freshest.
         let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
         let connection = match idle {

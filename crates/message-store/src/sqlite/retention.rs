@@ -7,10 +7,11 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::apply::version;
+use super::error::Failure;
 use super::list::name;
 use super::row::stored;
 use super::statements;
-use crate::{Category, Error, Position};
+use crate::{Category, Position};
 
 /// Streams per transaction. Writers wait for one transaction, so it must be short.
 const STREAMS_PER_STEP: usize = 256;
@@ -20,7 +21,7 @@ pub(super) fn truncate(
     connection: &Connection,
     stream: &str,
     before: Position,
-) -> Result<u64, Error> {
+) -> Result<u64, Failure> {
     let Some(version) = version(connection, stream)? else {
         return Ok(0);
     };
@@ -42,7 +43,7 @@ pub(super) struct Expiry {
 
 impl Expiry {
     /// Starts at the first stream of a category.
-    pub(super) fn start(connection: &Connection, category: &Category) -> Result<Self, Error> {
+    pub(super) fn start(connection: &Connection, category: &Category) -> Result<Self, Failure> {
         // The hyphen excludes categories that only begin with this name.
         let prefix = match category.as_str() {
             "" => String::new(),
@@ -57,7 +58,7 @@ impl Expiry {
 
     /// Visits the next streams within the caller's transaction. Returns the new state instead of
     /// changing `self`, because the caller retries a step whose transaction was rolled back.
-    pub(super) fn step(&self, connection: &Connection, before_us: i64) -> Result<Self, Error> {
+    pub(super) fn step(&self, connection: &Connection, before_us: i64) -> Result<Self, Failure> {
         let (mut next_stream, mut deleted) = (self.next_stream.clone(), self.deleted);
         for _ in 0..STREAMS_PER_STEP {
             let Some(stream) = next_stream.filter(|stream| stream.starts_with(&self.prefix)) else {
@@ -76,7 +77,7 @@ impl Expiry {
 }
 
 /// Deletes a stream's messages before the first one that was written at `before_us` or later.
-fn expire(connection: &Connection, stream: &str, before_us: i64) -> Result<u64, Error> {
+fn expire(connection: &Connection, stream: &str, before_us: i64) -> Result<u64, Failure> {
     let first: Option<i64> = connection
         .prepare_cached(statements::FIRST_SINCE)?
         .query_row((stream, before_us), |row| row.get(0))

@@ -2,6 +2,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use uuid::Uuid;
 
+use super::error::Failure;
 use super::payload;
 use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
 
@@ -14,7 +15,7 @@ pub(super) struct RowReader {
 
 impl RowReader {
     /// Decodes a row with the columns of [`super::statements`].
-    pub(super) fn message(&mut self, row: &Row<'_>) -> Result<RecordedMessage, Error> {
+    pub(super) fn message(&mut self, row: &Row<'_>) -> Result<RecordedMessage, Failure> {
         Ok(RecordedMessage::new(RecordedParts {
             id: id(row.get_ref(0)?)?,
             stream_name: text(row.get_ref(1)?)?,
@@ -29,8 +30,8 @@ impl RowReader {
 }
 
 /// The stream name of a row with the columns of [`super::statements`].
-pub(super) fn stream_name<'a>(row: &'a Row<'_>) -> Result<&'a str, Error> {
-    text(row.get_ref(1)?)
+pub(super) fn stream_name<'a>(row: &'a Row<'_>) -> Result<&'a str, Failure> {
+    Ok(text(row.get_ref(1)?)?)
 }
 
 /// Converts a number for SQLite. Larger numbers are capped; no message has such a position anyway.

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::connection::OpenError;
+use super::error::Failure;
 use super::transaction::Transaction;
 use crate::Error;
 
@@ -37,7 +37,7 @@ const VERSIONS: [&[Object]; 1] = [&objects![
 ]];
 
 /// Rejects another application's file before anything in it is changed.
-pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
+pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Failure> {
     // Read in one snapshot, because another process may install the schema between the two reads.
     let snapshot = Transaction::snapshot(connection)?;
     let application: i32 =
@@ -48,13 +48,13 @@ pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), OpenError> {
     if application == APPLICATION_ID || (application == 0 && objects == 0) {
         return Ok(());
     }
-    Err(OpenError::Failed(Error::SchemaMismatch {
+    Err(Failure::Failed(Error::SchemaMismatch {
         differences: vec!["the file is a database of another application".to_owned()],
     }))
 }
 
 /// Brings the schema to the newest version, in one transaction.
-pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
+pub(super) fn install(connection: &Connection) -> Result<(), Failure> {
     if version(connection)? == VERSIONS.len() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub(super) fn install(connection: &Connection) -> Result<(), OpenError> {
 
 /// Compares each object with its file. SQLite keeps the text of a definition, including the
 /// comments within it.
-pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
+pub(super) fn verify(connection: &Connection) -> Result<(), Failure> {
     let mut differences = Vec::new();
     for object in VERSIONS.iter().copied().flatten() {
         let found: Option<String> = connection
@@ -94,16 +94,16 @@ pub(super) fn verify(connection: &Connection) -> Result<(), OpenError> {
     if differences.is_empty() {
         Ok(())
     } else {
-        Err(OpenError::Failed(Error::SchemaMismatch { differences }))
+        Err(Failure::Failed(Error::SchemaMismatch { differences }))
     }
 }
 
 /// The installed version, 0 for an empty file.
-fn version(connection: &Connection) -> Result<usize, OpenError> {
+fn version(connection: &Connection) -> Result<usize, Failure> {
     let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let supported = VERSIONS.len() as i32;
     if found > supported {
-        return Err(OpenError::Failed(Error::SchemaTooNew { found, supported }));
+        return Err(Failure::Failed(Error::SchemaTooNew { found, supported }));
     }
     Ok(found.max(0) as usize)
 }

@@ -13,7 +13,7 @@ use tracing::debug_span;
 
 use super::apply::apply;
 use super::counters::{Counters, Tally};
-use super::error::is_busy;
+use super::error::Failure;
 use super::request::{Request, Verdict};
 use super::transaction::Transaction;
 use crate::time::to_us;
@@ -29,28 +29,6 @@ pub(super) struct Writer {
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
-}
-
-/// Why a transaction was not committed.
-pub(super) enum Failure {
-    /// Another process holds the lock; nothing was written.
-    Busy,
-    /// Nothing was written.
-    Failed(Error),
-    /// The commit itself failed; the changes may or may not be stored.
-    Unknown(Error),
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
 }
 
 impl Writer {
@@ -84,14 +62,14 @@ impl Writer {
     /// Runs `change` in a transaction. Retries while another process holds the lock.
     pub(super) fn change<T>(
         &self,
-        mut change: impl FnMut(&Connection) -> Result<T, Error>,
+        mut change: impl FnMut(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         let give_up = Instant::now() + self.timeout;
         loop {
-            match self.try_change(|connection| Ok(change(connection)?)) {
+            match self.try_change(&mut change) {
                 Ok(changed) => return Ok(changed),
-                Err(Failure::Busy) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
-                Err(Failure::Busy) => return Err(self.timed_out()),
+                Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(BUSY_PAUSE),
+                Err(Failure::Busy(_)) => return Err(self.timed_out()),
                 Err(Failure::Failed(error)) => return Err(error),
                 // `change` writes no new messages of a caller, so there are no ids to report.
                 Err(Failure::Unknown(_)) => return Err(Error::OutcomeUnknown { ids: Vec::new() }),
@@ -105,7 +83,7 @@ impl Writer {
     ) -> Result<T, Failure> {
         let guard = self.lock();
         let connection = guard.as_ref().ok_or(Error::Closed)?;
-        let transaction = Transaction::begin(connection).map_err(busy_or_failed)?;
+        let transaction = Transaction::begin(connection)?;
         let changed = change(connection)?;
         transaction.commit().map_err(commit_failure)?;
         // Unlock first, so that the woken readers of a store in memory don't wait for this thread.
@@ -146,29 +124,20 @@ impl Writer {
     ) -> Option<Result<Vec<Verdict>, CommitError<Error>>> {
         Some(match attempt {
             Ok(verdicts) => Ok(verdicts),
-            Err(Failure::Busy) if Instant::now() < give_up => return None,
-            Err(Failure::Busy) => Err(CommitError::Failed(self.timed_out())),
+            Err(Failure::Busy(_)) if Instant::now() < give_up => return None,
+            Err(Failure::Busy(_)) => Err(CommitError::Failed(self.timed_out())),
             Err(Failure::Failed(error)) => Err(CommitError::Failed(error)),
             Err(Failure::Unknown(error)) => Err(CommitError::Unknown(error)),
         })
     }
 }
 
-fn busy_or_failed(error: rusqlite::Error) -> Failure {
-    if is_busy(&error) {
-        Failure::Busy
-    } else {
-        error.into()
-    }
-}
-
 /// A commit that failed because of a lock has written nothing. After any other failure, the commit
 /// may have reached the log.
-fn commit_failure(error: rusqlite::Error) -> Failure {
-    if is_busy(&error) {
-        Failure::Failed(error.into())
-    } else {
-        Failure::Unknown(error.into())
+fn commit_failure(failed: rusqlite::Error) -> Failure {
+    match Failure::from(failed) {
+        Failure::Failed(error) => Failure::Unknown(error),
+        failure => failure,
     }
 }
 

@@ -18,9 +18,6 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
 
 /// Every statement that is built from parts, with the name of its golden file.
 fn built_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
-    let together = [
-        ("read_together", &statements.read_together),
-        ("extents_together", &statements.extents_together),
     ];
     let mut all: Vec<_> = together
         .map(|(name, sql)| (name.to_owned(), sql.clone()))

@@ -1,5 +1,5 @@
-//! Short reads that wait for a connection share statements. Each read gets its own answer, even if
-//! others fail or are cancelled.
+//! Identical short reads that wait for a connection run once. Each read gets its own answer, even
+//! if others fail, are cancelled, or are not polled.
 
 use std::ops::Bound;
 use std::pin::{Pin, pin};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Error, Event, EventStore as _, Query, ReadOptions};
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, join3};
 use tokio::time::timeout;
 
 use super::short_ranges::{MANY, expected, queried, queries, seats, streamed};
@@ -18,9 +18,6 @@ use crate::support::postgres::proxy::{Cut, Proxy};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log};
 use crate::support::wait::wait_until;
-
-/// The maximum number of reads that share a statement.
-const MAX_SHARED: usize = 16;
 
 /// A store with one idle read connection, over a log that is longer than a short range.
 async fn reader(log: &Config) -> PostgresStore {
@@ -54,7 +51,7 @@ fn reads() -> Vec<(Query, ReadOptions)> {
 }
 
 /// Runs all [`reads`] at once and counts the statements.
-async fn assert_statements_are_shared(
+async fn assert_identical_reads_run_once(
     read: impl AsyncFn(&PostgresStore, &Query, ReadOptions) -> Vec<u64>,
 ) {
     let log = fresh_log().await;
@@ -73,25 +70,22 @@ async fn assert_statements_are_shared(
         assert_eq!(answer, expected, "{query:?} {options:?}");
     }
     let statements = store.stats().reads - before;
-    assert_eq!(
-        statements as usize,
-        1 + (reads.len() - 1).div_ceil(MAX_SHARED)
-    );
+    // The first read does not wait, so its twin does not join it.
+    assert_eq!(statements as usize, 1 + reads.len() / 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_reads_share_statements_and_get_their_own_answers() {
-    assert_statements_are_shared(queried).await;
+async fn identical_waiting_reads_run_once_and_others_get_their_own_answers() {
+    assert_identical_reads_run_once(queried).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_streams_share_statements() {
-    assert_statements_are_shared(streamed).await;
+async fn identical_waiting_streams_run_once() {
+    assert_identical_reads_run_once(streamed).await;
 }
 
-/// Extents of queries with several tags or items can't share a statement.
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_extents_share_statements() {
+async fn identical_waiting_extents_run_once() {
     let log = fresh_log().await;
     let store = reader(&log).await;
     let all = whole_log(&store).await;
@@ -99,10 +93,6 @@ async fn waiting_extents_share_statements() {
         .into_iter()
         .filter(|(query, options)| options.limit.is_none() && !query.is_all())
         .collect();
-    let alone = counts
-        .iter()
-        .filter(|(query, _)| query.items().len() > 1 || query.items()[0].tags().len() > 1)
-        .count();
     let mut locker = locked(&log).await;
     let before = store.stats().reads;
     let extents = counts.iter().map(|(query, options)| {
@@ -118,13 +108,8 @@ async fn waiting_extents_share_statements() {
         assert_eq!(last, expected.last().copied(), "{query:?} {options:?}");
         assert_eq!(extent.head, Some(at(MANY as u64)));
     }
-    let statements = (store.stats().reads - before) as usize;
-    let together = counts.len() - alone;
-    let most = 1 + alone + together.div_ceil(MAX_SHARED);
-    assert!(
-        together > 2 * MAX_SHARED / 3 && statements <= most,
-        "{statements} for {together} + {alone}"
-    );
+    let statements = store.stats().reads - before;
+    assert_eq!(statements as usize, 1 + counts.len() / 2);
 }
 
 /// A stream must not keep more than a few large events in memory.
@@ -157,12 +142,13 @@ async fn shared_read_of_large_events_falls_back_to_single_reads() {
     });
     let (counts, ()) = join(join_all(asked), locker.run("COMMIT")).await;
     assert_eq!(counts, [10; 6]);
-    // The first read runs alone. The other five share a statement that is given up, then run alone.
+    // The first read runs alone. The other five join a run that is given up, then run alone.
     assert_eq!(store.stats().reads - before, 1 + 1 + 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn identical_waiting_reads_run_once() {
+async fn run_of_many_identical_reads_reads_the_events_once() {
+    const CALLERS: usize = 17;
     let log = fresh_log().await;
     let writer = reader(&log).await;
     let all = whole_log(&writer).await;
@@ -176,12 +162,12 @@ async fn identical_waiting_reads_run_once() {
     let [query, ..] = queries();
     let [options, ..] = ranges();
     let ask = |_| queried(&store, &query, options);
-    let answers = join_all((0..=MAX_SHARED).map(ask));
+    let answers = join_all((0..CALLERS).map(ask));
     let (answers, ()) = join(answers, locker.run("COMMIT")).await;
     let expected = expected(&query, &all, options);
     assert!(answers.iter().all(|answer| *answer == expected));
     store.close().await;
-    // The first read runs alone, and all others share one statement.
+    // The first read runs alone, and all others run once.
     let read = events_read(&log).await - before;
     let twice = 2 * expected.len() as i64;
     assert!((twice..twice + 10).contains(&read), "{read} of {twice}");
@@ -213,7 +199,7 @@ async fn read_sees_all_earlier_appends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelled_read_costs_the_others_no_answer() {
+async fn cancelled_read_costs_others_no_answer() {
     const ROUNDS: usize = 50;
     let store = Arc::new(reader(&fresh_log().await).await);
     let all = Arc::new(whole_log(&store).await);
@@ -228,7 +214,8 @@ async fn cancelled_read_costs_the_others_no_answer() {
                 })
             })
             .collect();
-        // The delay differs, so cancellation hits leaders and followers at every stage.
+        // The delay differs, so cancellation hits the first of identical reads and those that joined
+        // it, at every stage.
         tokio::time::sleep(Duration::from_micros(20 * round as u64)).await;
         let is_cancelled = |index: usize| index.is_multiple_of(3) || index == round % 24;
         for (index, task) in tasks.iter().enumerate() {
@@ -312,7 +299,7 @@ async fn lost_connection_costs_shared_reads_no_answer() {
             })
             .collect();
         wait_for_a_read(&log).await;
-        // The first read has the connection. The next statement is shared.
+        // The first read has the connection. Two callers wait for each further statement.
         proxy.cut(cut);
         locker.run("COMMIT").await;
         for done in join_all(asked).await {
@@ -377,9 +364,30 @@ async fn waiting_reads_end_when_the_store_is_closed() {
     closing.await.unwrap();
 }
 
-/// The first read in the queue is not polled, because its caller does something else first.
+/// The first of identical reads is not polled, because its caller does something else first.
 #[tokio::test(flavor = "multi_thread")]
-async fn read_behind_an_unpolled_read_times_out() {
+async fn unpolled_read_delays_no_other() {
+    let log = fresh_log().await;
+    let store = reader(&log).await;
+    let all = whole_log(&store).await;
+    let [query, other, ..] = queries();
+    let [options, ..] = ranges();
+    let mut locker = locked(&log).await;
+    let mut running = pin!(queried(&store, &other, options));
+    assert!(poll_once(running.as_mut()).await.is_none());
+    let mut unpolled = pin!(queried(&store, &query, options));
+    assert!(poll_once(unpolled.as_mut()).await.is_none());
+    let behind = [&query, &other].map(|query| queried(&store, query, options));
+    let (behind, running, ()) = join3(join_all(behind), running, locker.run("COMMIT")).await;
+    let [expected, of_other] = [&query, &other].map(|query| expected(query, &all, options));
+    assert_eq!(behind, [expected.clone(), of_other.clone()]);
+    assert_eq!(running, of_other);
+    assert_eq!(unpolled.await, expected);
+}
+
+/// A stream that is not polled keeps the only connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn read_without_a_connection_times_out() {
     let log = fresh_log().await;
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
