@@ -76,6 +76,9 @@ async fn ask(stores: &Stores) -> Result<(), String> {
         Ok(_) | Err(message_store::Error::NamespaceNotFound { .. }) => {}
         Err(failed) => return Err(format!("messages: {failed}")),
     }
+    if let Some(failed) = &stores.series_failed {
+        return Err(format!("series: {failed}"));
+    }
     // A failed log refuses to sync. Syncing waits for the disk, so it runs on a blocking thread.
     let series = stores.series.clone();
     let synced = tokio::task::spawn_blocking(move || series.sync()).await;

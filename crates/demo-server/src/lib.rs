@@ -13,11 +13,13 @@ mod openapi;
 mod page;
 mod router;
 mod series;
+mod series_files;
 mod server;
 mod settings;
 mod stores;
 
 pub use app::{App, OpenError};
 pub use router::router;
+pub use series_files::Command;
 pub use server::Server;
-pub use settings::Settings;
+pub use settings::{SeriesDurability, Settings};

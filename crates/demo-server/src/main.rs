@@ -2,9 +2,21 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use demo_server::{Server, Settings};
+use clap::Parser;
+use demo_server::{Command, Server, Settings};
 use tracing_subscriber::EnvFilter;
+
+/// HTTP interfaces of an event store, a message store and a time-series engine on one address.
+///
+/// By default, all data is in SQLite files and a time-series log in a data folder.
+#[derive(Parser)]
+#[command(name = "demo-server", version)]
+struct Arguments {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -14,7 +26,14 @@ async fn main() -> ExitCode {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
-    match run(Settings::parse()).await {
+    let arguments = Arguments::parse();
+    let ran = match arguments.command {
+        None => run(arguments.settings).await,
+        Some(command) => command
+            .run(&arguments.settings)
+            .map(|report| print!("{report}")),
+    };
+    match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
             eprintln!("{failed}");

@@ -19,7 +19,7 @@ pub fn router(app: &Arc<App>) -> Router {
         .merge(page::routes())
         .nest("/dcb", dcb::routes())
         .merge(messages::routes())
-        .merge(series::routes())
+        .merge(series::routes(app))
         // The guard has already limited the body.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(state(), auth::check))

@@ -19,7 +19,7 @@ pub struct Settings {
     pub listen: IpAddr,
 
     /// Data folder [default: registrar-data, or in memory with --test-mode].
-    #[arg(long, env = "REGISTRAR_DATA", value_name = "DIR")]
+    #[arg(long, env = "REGISTRAR_DATA", value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
 
     /// Store events and messages in this PostgreSQL instead of SQLite.
@@ -76,6 +76,22 @@ pub struct Settings {
     /// Memory limit of the series in bytes; the oldest samples are deleted above it.
     #[arg(long, env = "REGISTRAR_SERIES_BYTES", default_value_t = 1 << 30)]
     pub series_bytes: usize,
+
+    /// When samples are on disk. A killed server loses none that it has answered, in any mode.
+    #[arg(long, env = "REGISTRAR_SERIES_DURABILITY", value_enum, default_value_t)]
+    pub series_durability: SeriesDurability,
+}
+
+/// How much of the series a power failure can take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SeriesDurability {
+    /// Nothing that was answered: each answer waits for the disk.
+    Commit,
+    /// The last second.
+    #[default]
+    Periodic,
+    /// Everything that the operating system has not written yet.
+    Unsynced,
 }
 
 impl Settings {

@@ -113,6 +113,7 @@ impl Batch {
 
     /// Creates an empty batch for `db`. The caller may add series together with their cells in
     /// `db`.
+    #[cfg(feature = "wire")]
     pub(crate) fn for_db(db: &Arc<Inner>) -> Self {
         Self {
             db: Arc::downgrade(db),
@@ -121,6 +122,7 @@ impl Batch {
     }
 
     /// Reserves memory for a number of points, each of a different series.
+    #[cfg(feature = "wire")]
     pub(crate) fn reserve(&mut self, points: usize) {
         /// Typical length of the label text of a series.
         const TEXT_BYTES: usize = 64;
@@ -147,6 +149,7 @@ impl Batch {
 
     /// Adds points of a series. `known` is its cell in the database that the batch is
     /// [for](Self::for_db), if the caller knows it. Returns the index of the series.
+    #[cfg(feature = "wire")]
     pub(crate) fn push_series(
         &mut self,
         labels: LabelsRef<'_>,
@@ -160,6 +163,7 @@ impl Batch {
     }
 
     /// Returns the labels of a series, and its cell if it is known.
+    #[cfg(feature = "wire")]
     pub(crate) fn series(&self, index: u32) -> (LabelsRef<'_>, Option<&Arc<SeriesCell>>) {
         let series = &self.series[index as usize];
         (series.labels(&self.texts), series.known.as_ref())
@@ -209,6 +213,7 @@ impl Batch {
     }
 
     /// Returns the bytes of the labels of all series.
+    #[cfg(feature = "wire")]
     pub(crate) fn label_bytes(&self) -> usize {
         self.texts.len()
     }

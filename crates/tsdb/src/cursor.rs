@@ -86,6 +86,7 @@ impl SnapshotReader {
     }
 
     /// Returns the bytes of the samples that the reader keeps in memory.
+    #[cfg(feature = "wire")]
     pub(crate) fn size_bytes(&self) -> usize {
         self.snapshot.size_bytes()
     }

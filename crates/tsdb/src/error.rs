@@ -110,8 +110,8 @@ pub enum Error {
     /// it. Don't repeat the write: the log keeps it, and retries until it is durable.
     #[error("written, but not durable yet")]
     NotDurable(#[source] StorageFailure),
-    /// A file was damaged or removed after it was written. Restore the database from a backup; the
-    /// engine does not open a part of a database.
+    /// A file was damaged or removed after it was written. Restore the database from a backup, or keep
+    /// what is intact with [`Db::repair_files`](crate::Db::repair_files).
     #[error("{file} is damaged at byte {offset}: {reason}")]
     Corrupt {
         /// The file's name.
@@ -141,6 +141,15 @@ pub enum Error {
     /// The database is closed. Nothing was written; open it again. Reads still work.
     #[error("the database is closed")]
     Closed,
+}
+
+impl Error {
+    /// Whether the same call may succeed later, unchanged: the disk was full, or a file could not be
+    /// read or written. [`Error::NotDurable`] is not transient: the write was applied, and the log
+    /// itself retries.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::DiskFull(_) | Self::Storage(_))
+    }
 }
 
 impl From<StorageFailure> for Error {

@@ -28,9 +28,12 @@ mod durability;
 mod error;
 mod index;
 mod journal;
+#[cfg(any(feature = "promql", feature = "wire"))]
+mod json_string;
 mod labels;
 mod labels_builder;
 mod matcher;
+#[cfg(feature = "wire")]
 mod merge;
 mod metadata;
 mod options;
@@ -44,13 +47,15 @@ pub mod storage;
 mod sync;
 mod wal;
 
+#[cfg(feature = "promql")]
 pub mod promql;
+#[cfg(feature = "wire")]
 pub mod wire;
 
 pub use aggregate::{Aggregate, Group};
 pub use batch::{Batch, Refused, WriteReport};
 pub use cursor::{Cursor, SampleBlock};
-pub use db::{Db, Deleted, Stats};
+pub use db::{Db, Deleted, FileReport, Gap, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
 pub use labels::{Label, LabelIter, Labels};
@@ -61,7 +66,7 @@ pub use options::{DbOptions, DuplicatePolicy, Limits, Retention};
 pub use sample::{STALE_MARKER, Sample, is_stale};
 pub use select::{SelectedSeries, Selection};
 pub use series::Series;
-pub use wal::{Recovery, TornTail};
+pub use wal::{Damage, Recovery, TornTail};
 
 /// The label that holds the metric name.
 pub const METRIC_NAME: &str = "__name__";

@@ -9,7 +9,7 @@ use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 use super::histogram::Counted;
 use crate::app::App;
 
-const COUNTERS: [(&str, &str); 14] = [
+const COUNTERS: [(&str, &str); 15] = [
     (
         "registrar_http_requests_total",
         "HTTP requests by interface, route and status class",
@@ -46,6 +46,10 @@ const COUNTERS: [(&str, &str); 14] = [
     (
         "registrar_points_written_total",
         "Points written by clients",
+    ),
+    (
+        "registrar_series_repeated_samples_total",
+        "Samples that replaced an earlier one of the same series and time",
     ),
     ("registrar_series_queries_total", "Answered series queries"),
 ];
@@ -235,6 +239,10 @@ impl Measured {
         for (metric, value) in [
             ("registrar_points_written_total", observed.points_written()),
             ("registrar_series_queries_total", observed.queries_served()),
+            (
+                "registrar_series_repeated_samples_total",
+                stats.repeated_samples as u64,
+            ),
             ("registrar_series", stats.series as u64),
             ("registrar_series_sample_bytes", stats.sample_bytes as u64),
             ("registrar_series_index_bytes", stats.index_bytes as u64),

@@ -40,6 +40,21 @@ pub(super) fn check(ingested: &Ingested, unit: &str) -> Result<(), ApiError> {
     ))
 }
 
+/// The error for series that could not be opened.
+pub(super) fn not_opened(error: &Error) -> ApiError {
+    let next = match error {
+        Error::Corrupt { .. } => {
+            "; stop the server and run `demo-server series check`, then `demo-server series repair`"
+        }
+        _ => "",
+    };
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "SERIES_NOT_OPEN",
+        format!("the series could not be opened: {error}{next}"),
+    )
+}
+
 /// The error for a failure of the server, or `None` for a faulty point.
 fn refusal(fault: &Fault) -> Option<ApiError> {
     let unavailable = |code, message: &str| ApiError {

@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 
 use crate::app::App;
@@ -34,16 +37,26 @@ use crate::app::App;
 pub(crate) use json::metrics;
 pub(crate) use work::Work;
 
-pub(crate) fn routes() -> Router<Arc<App>> {
+pub(crate) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
+    let opened = middleware::from_fn_with_state(Arc::clone(app), opened);
     Router::new()
-        .route("/series/health", any(crate::health::healthy))
         .route("/series/write", post(json::write))
         .route("/series/query", post(json::query))
-        .route("/series/metrics", get(metrics))
         .route("/write", post(line_protocol::write))
         .route("/api/v2/write", post(line_protocol::write))
         .route("/api/v1/write", post(remote_write::write))
         .nest("/api/v1", prometheus())
+        .route_layer(opened)
+        .route("/series/health", any(crate::health::healthy))
+        .route("/series/metrics", get(metrics))
+}
+
+/// Answers 503 with the cause if the files of the series could not be opened.
+async fn opened(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    match &app.stores.series_failed {
+        None => next.run(request).await,
+        Some(failed) => faults::not_opened(failed).into_response(),
+    }
 }
 
 /// The paths that Prometheus clients read.

@@ -14,12 +14,16 @@ use folder::FolderLock;
 
 pub(crate) use dcb_core::AnyStore as Events;
 pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
+pub(crate) use series::FOLDER as SERIES_FOLDER;
 
 /// The server's stores.
 pub(crate) struct Stores {
     pub(crate) events: Events,
     pub(crate) messages: MessageNamespaces,
     pub(crate) series: tsdb::Db,
+    /// The reason why the files of the series could not be opened. `series` is empty then, and its
+    /// paths answer 503.
+    pub(crate) series_failed: Option<tsdb::Error>,
     /// Human-readable location of the data.
     pub(crate) location: String,
     // Fields drop in this order: the stores before the server and the lock that they need.
@@ -58,9 +62,6 @@ pub enum OpenError {
     /// The message store could not be opened.
     #[error("could not open the message store: {0}")]
     Messages(#[from] message_store::Error),
-    /// The time-series engine could not be opened.
-    #[error("could not open the time-series engine: {0}")]
-    Series(#[from] tsdb::Error),
     /// The address can't be bound.
     #[error("can't listen on {address}: {source}")]
     Listen {
@@ -91,10 +92,19 @@ impl Stores {
             Some(url) => in_postgres(url).await?,
             None => in_sqlite(folder).await?,
         };
+        // Damaged series must not stop the other stores.
+        let (series, series_failed) = match series::open(folder, settings) {
+            Ok(series) => (series, None),
+            Err(failed) => {
+                tracing::error!(%failed, "could not open the series");
+                (tsdb::Db::new(tsdb::DbOptions::default()), Some(failed))
+            }
+        };
         Ok(Self {
             events,
             messages,
-            series: series::open(folder, settings.series_bytes)?,
+            series,
+            series_failed,
             location: location(&postgres, url.is_some(), folder),
             _postgres: postgres,
             _lock: lock,

@@ -1,28 +1,44 @@
 use std::path::Path;
+use std::time::Duration;
 
-use tsdb::{Db, DbOptions, DuplicatePolicy, Error, OpenOptions, Retention};
+use tsdb::{Db, DbOptions, Durability, Error, OpenOptions, Retention};
 
-/// Opens the series. Samples may come in any order, have no age limit, and keep their duplicates.
-/// Above `bytes`, the oldest samples are deleted.
-pub(super) fn open(folder: Option<&Path>, bytes: usize) -> Result<Db, Error> {
+use crate::settings::{SeriesDurability, Settings};
+
+/// The interval of syncs with [`SeriesDurability::Periodic`].
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// The name of the folder in the data folder.
+pub(crate) const FOLDER: &str = "series";
+
+/// Opens the series. Samples may come in any order and have no age limit; of several with the same
+/// time, the last one stays. Above the limit of the settings, the oldest samples are deleted.
+pub(super) fn open(folder: Option<&Path>, settings: &Settings) -> Result<Db, Error> {
     let options = DbOptions {
-        // The JSON interface returns all points with the same time.
-        duplicates: DuplicatePolicy::KeepAll,
-        out_of_order_window_ms: None,
         retention: Retention {
             age_ms: None,
-            bytes: Some(bytes),
+            bytes: Some(settings.series_bytes),
         },
         ..DbOptions::default()
     };
-    match folder {
-        None => Ok(Db::new(options)),
-        Some(folder) => Db::open(
-            folder.join("series"),
-            OpenOptions {
-                db: options,
-                ..OpenOptions::default()
-            },
-        ),
+    let Some(folder) = folder else {
+        return Ok(Db::new(options));
+    };
+    let options = OpenOptions {
+        db: options,
+        durability: durability(settings.series_durability),
+        ..OpenOptions::default()
+    };
+    Db::open(folder.join(FOLDER), options)
+}
+
+/// In each mode, a killed process loses nothing that was answered.
+fn durability(chosen: SeriesDurability) -> Durability {
+    match chosen {
+        SeriesDurability::Commit => Durability::Commit,
+        SeriesDurability::Periodic => Durability::WriteThrough {
+            sync_every: Some(SYNC_EVERY),
+        },
+        SeriesDurability::Unsynced => Durability::WriteThrough { sync_every: None },
     }
 }

@@ -148,7 +148,7 @@ impl Storage for Memory {
 }
 
 impl StorageFile for MemoryFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut files = self.files.lock().expect("no panic under the lock");
         files
             .entry(self.name.clone())
@@ -157,7 +157,7 @@ impl StorageFile for MemoryFile {
         Ok(())
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -123,21 +123,24 @@ impl SeriesData {
     }
 
     fn merge_into(&mut self, part: Part, late: &[Sample]) {
-        let duplicates = self.duplicates;
-        let mut old = Vec::new();
-        match part {
+        let mut decoded = Vec::new();
+        let old = match part {
             Part::Block(index) => {
-                self.blocks[index].decode_into(&mut old);
-                self.replace_block(index, &merge(&old, late, duplicates));
+                self.blocks[index].decode_into(&mut decoded);
+                &decoded
             }
             Part::Open => {
-                self.open.block.decode_into(&mut old);
-                self.replace_open(&merge(&old, late, duplicates));
+                self.open.block.decode_into(&mut decoded);
+                &decoded
             }
-            Part::Head => {
-                let merged = merge(&self.head, late, duplicates);
-                self.replace_head(&merged);
-            }
+            Part::Head => &self.head,
+        };
+        let merged = merge(old, late, self.duplicates);
+        self.repeated += (old.len() + late.len() - merged.len()) as u32;
+        match part {
+            Part::Block(index) => self.replace_block(index, &merged),
+            Part::Open => self.replace_open(&merged),
+            Part::Head => self.replace_head(&merged),
         }
     }
 

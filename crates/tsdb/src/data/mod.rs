@@ -44,6 +44,9 @@ pub(crate) struct SeriesData {
     /// Pending samples, older than the head, in order of arrival.
     late: Vec<Sample>,
     duplicates: DuplicatePolicy,
+    /// The samples that merges have replaced or dropped, since the last
+    /// [`take_repeated`](Self::take_repeated).
+    repeated: u32,
 }
 
 impl SeriesData {
@@ -58,6 +61,7 @@ impl SeriesData {
             open: OpenBlock::EMPTY,
             late: Vec::new(),
             duplicates,
+            repeated: 0,
         }
     }
 
@@ -73,6 +77,10 @@ impl SeriesData {
 
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    pub(crate) fn take_repeated(&mut self) -> usize {
+        std::mem::take(&mut self.repeated) as usize
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -23,6 +23,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Returns the bytes that the snapshot keeps in memory, even after the series has ended.
+    #[cfg(feature = "wire")]
     pub(crate) fn size_bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| block.size_bytes()).sum();
         blocks + self.head.capacity() * size_of::<Sample>()

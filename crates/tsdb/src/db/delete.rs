@@ -77,9 +77,8 @@ impl Inner {
             Some(journal) => Some(journal.delete(shard_index, key.id, from_ms, to_ms)?),
             None => None,
         };
-        let before = data.size_bytes();
-        deleted.samples += data.delete(from_ms, to_ms);
-        self.usage.resize(before, data.size_bytes());
+        let change = |data: &mut SeriesData| data.delete(from_ms, to_ms);
+        deleted.samples += self.usage.change(&mut data, change);
         if data.is_empty() {
             deleted.series += 1;
             self.end(&mut shard, cell, &mut data);
@@ -91,9 +90,7 @@ impl Inner {
     /// Handles still hold the cell; they see from `data` that the series has ended.
     pub(super) fn end(&self, shard: &mut Shard, cell: &SeriesCell, data: &mut SeriesData) {
         let SeriesCell { key, labels, .. } = cell;
-        let before = data.size_bytes();
-        data.end();
-        self.usage.resize(before, data.size_bytes());
+        self.usage.change(data, SeriesData::end);
         shard.remove(cell);
         if let Some(journal) = &self.journal {
             journal.end(key.shard as usize, key.id);

@@ -8,11 +8,13 @@
 //! Writers with handles share only the memory counters in [`usage`], which change when a write
 //! allocates, and the log's buffers.
 
+#[cfg(feature = "wire")]
 mod aliases;
 mod delete;
 mod list;
 mod metadata;
 mod open;
+mod repair;
 mod restore;
 mod retention;
 mod snapshot;
@@ -30,12 +32,13 @@ use crate::series_cell::SeriesCell;
 use crate::shard::{SHARDS, Shard};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, RwLock};
 use crate::wal::Log;
-use crate::{Batch, DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
+use crate::{DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
 
+#[cfg(feature = "wire")]
 pub(crate) use aliases::{Aliases, NewAlias};
 pub use delete::Deleted;
 use open::Session;
-pub(crate) use restore::Restorer;
+pub use repair::{FileReport, Gap};
 use retention::Clock;
 pub use usage::Stats;
 use usage::Usage;
@@ -60,6 +63,7 @@ pub(crate) struct Inner {
     index: RwLock<Index>,
     metadata: RwLock<BTreeMap<String, Metadata>>,
     /// Take no other lock while holding it.
+    #[cfg(feature = "wire")]
     aliases: RwLock<Aliases>,
     journal: Option<Arc<Log>>,
     next_id: AtomicU64,
@@ -93,8 +97,9 @@ impl Db {
     }
 
     /// Creates an empty batch for this database. The caller may add series with their cells.
-    pub(crate) fn batch(&self) -> Batch {
-        Batch::for_db(&self.inner)
+    #[cfg(feature = "wire")]
+    pub(crate) fn batch(&self) -> crate::Batch {
+        crate::Batch::for_db(&self.inner)
     }
 
     /// Returns the options that the database was created or opened with.
@@ -169,6 +174,7 @@ impl Inner {
             shards: shards.collect(),
             index: RwLock::new(Index::default()),
             metadata: RwLock::new(BTreeMap::new()),
+            #[cfg(feature = "wire")]
             aliases: RwLock::new(Aliases::default()),
             journal: None,
             next_id: AtomicU64::new(1),
@@ -185,10 +191,8 @@ impl Inner {
     /// Takes a snapshot of the samples in a range. This merges pending late samples, which changes
     /// the memory in use.
     fn snapshot(&self, data: &mut SeriesData, from_ms: i64, to_ms: i64) -> Snapshot {
-        let before = data.size_bytes();
-        let snapshot = data.snapshot(from_ms, to_ms);
-        self.usage.resize(before, data.size_bytes());
-        snapshot
+        self.usage
+            .change(data, |data| data.snapshot(from_ms, to_ms))
     }
 
     /// Does what the log demands after a write. Call it without holding a lock: it may flush.

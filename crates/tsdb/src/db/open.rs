@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 
 use parking_lot::Mutex;
 
-use super::{Db, Inner, Restorer, snapshot};
+use super::restore::Restorer;
+use super::{Db, Inner, snapshot};
 use crate::storage::{Folder, Storage, StorageFailure};
 use crate::wal::{Log, Recovery, recover};
 use crate::{Error, OpenOptions};

@@ -11,12 +11,12 @@ use crate::journal::SeriesId;
 use crate::series_cell::SeriesCell;
 use crate::shard::shard_of;
 use crate::sync::Ordering;
-use crate::wal::Entry;
+use crate::wal::{Entry, Replay};
 use crate::{Labels, Limits, Sample};
 
 /// Restores every accepted entry. Limits and windows don't apply: the current options may be
 /// narrower than those under which a sample was accepted.
-pub(crate) struct Restorer<'d> {
+pub(super) struct Restorer<'d> {
     db: &'d Inner,
     series: HashMap<SeriesId, Restored, RandomState>,
     greatest_id: u64,
@@ -44,43 +44,6 @@ impl<'d> Restorer<'d> {
         self.db
             .next_id
             .store(self.greatest_id + 1, Ordering::Relaxed);
-    }
-
-    #[inline]
-    pub(crate) fn samples(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
-        let restored = self.series.get_mut(&id).ok_or(UNKNOWN)?;
-        match restored {
-            Restored::WithSamples(cell) => {
-                let mut data = cell.data.lock();
-                match samples {
-                    // The common case. It can come before the check for an ended series, because
-                    // `can_push` is `false` for one.
-                    [sample] if data.can_push(*sample) => data.push(*sample),
-                    _ if data.has_ended() => return Err(UNKNOWN),
-                    _ => insert(self.db, &mut data, samples),
-                }
-            }
-            Restored::WithoutSamples(labels) => {
-                *restored = Restored::WithSamples(begin_series(self.db, id, labels, samples)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies an entry.
-    pub(crate) fn apply(&mut self, entry: Entry<'_>) -> Result<(), &'static str> {
-        match entry {
-            Entry::Begin(id, labels) => self.begin(id, labels),
-            Entry::Delete(id, from_ms, to_ms) => self.delete(id, from_ms, to_ms),
-            Entry::End(id) => self.end(id),
-            Entry::Metadata(metric, metadata) => {
-                let mut all = self.db.metadata.write();
-                self.db.put_metadata(&mut all, metric, metadata);
-                Ok(())
-            }
-            Entry::Samples(id, samples) => self.samples(id, samples),
-            Entry::Closed => Ok(()),
-        }
     }
 
     /// Remembers the labels of a series. The series enters the database with its first sample.
@@ -121,7 +84,48 @@ impl<'d> Restorer<'d> {
     }
 }
 
-const UNKNOWN: &str = "an entry refers to an unknown series";
+impl Replay for Restorer<'_> {
+    #[inline]
+    fn samples(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
+        let restored = self.series.get_mut(&id).ok_or(UNKNOWN)?;
+        match restored {
+            Restored::WithSamples(cell) => {
+                let mut data = cell.data.lock();
+                match samples {
+                    // The common case. It can come before the check for an ended series, because
+                    // `can_push` is `false` for one.
+                    [sample] if data.can_push(*sample) => data.push(*sample),
+                    _ if data.has_ended() => return Err(UNKNOWN),
+                    _ => insert(self.db, &mut data, samples),
+                }
+            }
+            Restored::WithoutSamples(labels) => {
+                *restored = Restored::WithSamples(begin_series(self.db, id, labels, samples)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: Entry<'_>) -> Result<(), &'static str> {
+        match entry {
+            Entry::Begin(id, labels) => self.begin(id, labels),
+            Entry::Delete(id, from_ms, to_ms) => self.delete(id, from_ms, to_ms),
+            Entry::End(id) => self.end(id),
+            Entry::Metadata(metric, metadata) => {
+                let mut all = self.db.metadata.write();
+                self.db.put_metadata(&mut all, metric, metadata);
+                Ok(())
+            }
+            Entry::Samples(id, samples) => self.samples(id, samples),
+            Entry::Closed => Ok(()),
+        }
+    }
+}
+
+/// The series of samples has not begun, or has ended.
+pub(super) const UNKNOWN: &str = "an entry refers to an unknown series";
+/// The series that has these labels has not ended.
+pub(super) const SAME_LABELS: &str = "two series have the same labels";
 
 fn begin_series(
     db: &Inner,
@@ -132,7 +136,7 @@ fn begin_series(
     let shard_index = shard_of(labels.hash_code());
     let mut shard = db.lock_shard(shard_index);
     if shard.find(labels.borrowed()).is_some() {
-        return Err("two series have the same labels");
+        return Err(SAME_LABELS);
     }
     // The current limits may be lower than those under which the series was accepted.
     let unlimited = Limits {
@@ -152,7 +156,5 @@ fn begin_series(
 }
 
 fn insert(db: &Inner, data: &mut SeriesData, samples: &[Sample]) {
-    let before = data.size_bytes();
-    data.insert_unchecked(samples);
-    db.usage.resize(before, data.size_bytes());
+    db.usage.change(data, |data| data.insert_unchecked(samples));
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::delete::Deleted;
 use super::{Db, Inner};
+use crate::data::SeriesData;
 use crate::shard::SHARDS;
 use crate::sync::{AtomicI64, Ordering};
 
@@ -154,9 +155,7 @@ impl Inner {
             let shard = self.lock_shard(index);
             for cell in shard.series() {
                 let mut data = cell.data.lock();
-                let before = data.size_bytes();
-                data.merge_late();
-                self.usage.resize(before, data.size_bytes());
+                self.usage.change(&mut data, SeriesData::merge_late);
                 parts.extend(data.parts());
             }
         }
@@ -172,9 +171,8 @@ impl Inner {
             let all: Vec<_> = shard.series().cloned().collect();
             for cell in all {
                 let mut data = cell.data.lock();
-                let before = data.size_bytes();
-                deleted.samples += data.prune(&mut dead);
-                self.usage.resize(before, data.size_bytes());
+                let pruned = self.usage.change(&mut data, |data| data.prune(&mut dead));
+                deleted.samples += pruned;
                 if data.is_empty() {
                     deleted.series += 1;
                     self.end(&mut shard, &cell, &mut data);

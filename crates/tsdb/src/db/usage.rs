@@ -1,4 +1,5 @@
 use super::Db;
+use crate::data::SeriesData;
 use crate::index;
 use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
@@ -15,6 +16,13 @@ pub struct Stats {
     pub index_bytes: usize,
     /// The bytes of the metadata of metrics; an estimate.
     pub metadata_bytes: usize,
+    /// The number of samples that [`DuplicatePolicy::LastWins`] has replaced, or
+    /// [`DuplicatePolicy::FirstWins`] has dropped, since the database was opened. A late sample
+    /// counts when it is merged, which the next read of its series does.
+    ///
+    /// [`DuplicatePolicy::LastWins`]: crate::DuplicatePolicy::LastWins
+    /// [`DuplicatePolicy::FirstWins`]: crate::DuplicatePolicy::FirstWins
+    pub repeated_samples: usize,
     /// The number of automatic snapshots that failed since the database was opened. A failed
     /// snapshot loses no data: the log stays, longer than intended, and the engine retries later.
     pub failed_snapshots: usize,
@@ -35,6 +43,7 @@ pub(super) struct Usage {
     sample_bytes: AtomicUsize,
     index_bytes: AtomicUsize,
     metadata_bytes: AtomicUsize,
+    repeated_samples: AtomicUsize,
     failed_snapshots: AtomicUsize,
 }
 
@@ -65,13 +74,26 @@ impl Usage {
             .fetch_sub(series_bytes(labels), Ordering::Relaxed);
     }
 
-    /// Counts a change of the bytes of a series' samples.
-    pub(super) fn resize(&self, before: usize, after: usize) {
+    /// Changes the samples of a locked series. Counts the bytes and the repeated samples.
+    #[inline]
+    pub(super) fn change<T>(
+        &self,
+        data: &mut SeriesData,
+        change: impl FnOnce(&mut SeriesData) -> T,
+    ) -> T {
+        let before = data.size_bytes();
+        let result = change(data);
+        let after = data.size_bytes();
         if before != after {
             // Let the sum wrap, so that one addition serves both growth and shrinkage.
             self.sample_bytes
                 .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         }
+        let repeated = data.take_repeated();
+        if repeated > 0 {
+            self.repeated_samples.fetch_add(repeated, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Counts a change of the bytes of a metric's metadata.
@@ -98,6 +120,7 @@ impl Usage {
             sample_bytes: self.sample_bytes.load(Ordering::Relaxed),
             index_bytes: self.index_bytes.load(Ordering::Relaxed),
             metadata_bytes: self.metadata_bytes.load(Ordering::Relaxed),
+            repeated_samples: self.repeated_samples.load(Ordering::Relaxed),
             failed_snapshots: self.failed_snapshots.load(Ordering::Relaxed),
         }
     }

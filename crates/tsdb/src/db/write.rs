@@ -271,9 +271,8 @@ impl Inner {
             Some(journal) => Some(journal.samples(key.shard as usize, key.id, samples)?),
             None => None,
         };
-        let before = data.size_bytes();
-        data.insert_unchecked(samples);
-        self.usage.resize(before, data.size_bytes());
+        self.usage
+            .change(data, |data| data.insert_unchecked(samples));
         Ok(Written { demand, grew })
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::number::push_number;
 use super::{QueryError, Value};
+use crate::json_string::push_string;
 use crate::{Labels, Sample};
 
 /// The body that Prometheus sends for this answer: `{"status":"success","data":…}`, or
@@ -17,9 +18,9 @@ pub fn to_json(answer: &Result<Value, QueryError>) -> String {
         }
         Err(error) => {
             out.push_str(r#"{"status":"error","errorType":"#);
-            push_text(&mut out, error.error_type());
+            push_string(&mut out, error.error_type());
             out.push_str(r#","error":"#);
-            push_text(&mut out, &error.to_string());
+            push_string(&mut out, &error.to_string());
         }
     }
     out.push('}');
@@ -40,7 +41,7 @@ fn push_data(out: &mut String, value: &Value) {
             out.push('[');
             push_time(out, *timestamp_ms);
             out.push(',');
-            push_text(out, text);
+            push_string(out, text);
             out.push(']');
         }
         Value::Vector(vector) => push_list(out, vector, |out, series| {
@@ -78,9 +79,9 @@ fn push_metric(out: &mut String, labels: &Labels) {
         if index > 0 {
             out.push(',');
         }
-        push_text(out, label.name);
+        push_string(out, label.name);
         out.push(':');
-        push_text(out, label.value);
+        push_string(out, label.value);
     }
     out.push('}');
 }
@@ -104,8 +105,4 @@ fn push_time(out: &mut String, timestamp_ms: i64) {
             let _ = write!(out, ".{fraction:03}");
         }
     }
-}
-
-fn push_text(out: &mut String, text: &str) {
-    crate::wire::json::push_string(out, text);
 }

@@ -118,11 +118,12 @@ impl Storage for Folder {
 }
 
 impl StorageFile for File {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes)
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self;
+        file.write_all(bytes)
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         // `sync_data` is enough for appends: it syncs the length, but not the time of the last
         // change.
         self.sync_data()

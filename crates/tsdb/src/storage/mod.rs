@@ -50,13 +50,13 @@ pub struct StoredFile {
     pub length: u64,
 }
 
-/// A file open for appending.
-pub trait StorageFile: Send {
+/// A file open for appending. The database syncs a file while it appends to it.
+pub trait StorageFile: Send + Sync {
     /// Appends bytes. After an error the file may contain any part of them. The database then stops
     /// writing to it.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn append(&self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes all appended bytes durable. After an error the database assumes that none of the bytes
+    /// Makes all bytes durable that were appended before the call. After an error the database assumes that none of the bytes
     /// since the last sync are durable, and writes them to another file.
-    fn sync(&mut self) -> io::Result<()>;
+    fn sync(&self) -> io::Result<()>;
 }

@@ -62,7 +62,7 @@ mod demand {
 /// The log of a database.
 pub(crate) struct Log {
     core: Arc<Core>,
-    /// Groups the callers that wait for a sync. `None` unless the mode is [`Durability::Commit`].
+    /// Groups the callers that wait for a flush. `None` in the modes whose calls don't.
     commits: Option<BlockingQueue<Flusher>>,
 }
 
@@ -97,8 +97,12 @@ impl Log {
             flushes: Alarm::default(),
             snapshots: Alarm::default(),
         });
-        let commits = (durability == Durability::Commit)
-            .then(|| BlockingQueue::new(Flusher(Arc::clone(&core)), Limits::default()));
+        let waits = matches!(
+            durability,
+            Durability::WriteThrough { .. } | Durability::Commit
+        );
+        let commits =
+            waits.then(|| BlockingQueue::new(Flusher(Arc::clone(&core)), Limits::default()));
         Ok(Self { core, commits })
     }
 
@@ -223,8 +227,8 @@ impl Log {
     /// Flushes at the interval of the durability mode, until [`Log::stop`].
     pub(crate) fn run_flushes(&self) {
         while self.core.flushes.wait(self.core.interval()) {
-            // Ignore a failure: `flush` records it in the state, and then the next wait is `RETRY`.
-            let _ = self.core.flush();
+            // Ignore a failure: it is recorded in the state, and then the next wait is `RETRY`.
+            let _ = self.core.flush_in_background();
         }
     }
 
@@ -273,25 +277,40 @@ impl Core {
         self.write(Writer::flush)
     }
 
-    fn write(
+    fn flush_in_background(&self) -> Result<(), StorageFailure> {
+        let Durability::WriteThrough {
+            sync_every: Some(_),
+        } = self.durability
+        else {
+            return self.flush();
+        };
+        // Sync without the writer: the calls meanwhile must be able to write.
+        let Some(unsynced) = self.write(Writer::flush_for_sync)? else {
+            return Ok(());
+        };
+        let synced = unsynced.sync();
+        self.write(|writer, _| writer.note_sync(&unsynced, synced))
+    }
+
+    fn write<T>(
         &self,
-        flush: impl FnOnce(&mut Writer, &Buffers) -> Result<(), StorageFailure>,
-    ) -> Result<(), StorageFailure> {
+        flush: impl FnOnce(&mut Writer, &Buffers) -> Result<T, StorageFailure>,
+    ) -> Result<T, StorageFailure> {
         let mut writer = self.writer.lock();
         let flushed = flush(&mut writer, &self.buffers);
         if writer.is_snapshot_due() {
             self.snapshots.wake();
         }
         drop(writer);
-        self.note(&flushed);
+        self.note(flushed.as_ref().err());
         flushed
     }
 
     /// Sets the state to `WORKING` or `FAILING` after a flush.
-    fn note(&self, flushed: &Result<(), StorageFailure>) {
-        let (from, to) = match flushed {
-            Ok(()) => (state::FAILING, state::WORKING),
-            Err(failure) => {
+    fn note(&self, failure: Option<&StorageFailure>) {
+        let (from, to) = match failure {
+            None => (state::FAILING, state::WORKING),
+            Some(failure) => {
                 *self.failure.lock() = Some(failure.clone());
                 (state::WORKING, state::FAILING)
             }
@@ -314,6 +333,7 @@ impl Core {
         match self.durability {
             Durability::Unsynced => Some(UNSYNCED_INTERVAL),
             Durability::Periodic(interval) => Some(interval),
+            Durability::WriteThrough { sync_every } => sync_every,
             Durability::Commit => None,
         }
     }
@@ -348,13 +368,12 @@ impl Cut<'_> {
         }
         // `note` may wake the flush thread, which needs the writer.
         drop(self.writer);
-        self.core
-            .note(&cut.as_ref().map(drop).map_err(Clone::clone));
+        self.core.note(cut.as_ref().err());
         cut.map(|number| (number, log_bytes))
     }
 }
 
-/// Flushes and syncs once for all waiting callers. The requests carry nothing, because the entries
+/// Flushes once for all waiting callers. The requests carry nothing, because the entries
 /// are in the buffers already.
 struct Flusher(Arc<Core>);
 

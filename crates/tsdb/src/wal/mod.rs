@@ -3,7 +3,8 @@
 //! From the bytes upwards: `varint`, `packed`, `decimal` and `run` encode numbers and samples;
 //! `entry` encodes changes; `header` and `frames` add checksums; `segment` writes one file;
 //! `writer` writes one file after the other; `log` is the interface to the engine; `recover` reads
-//! the files at open.
+//! the files at open, and passes their entries to a `replay`;
+//! `salvage` does so with damaged files.
 
 mod alarm;
 mod decimal;
@@ -14,7 +15,9 @@ mod log;
 mod names;
 mod packed;
 mod recover;
+mod replay;
 mod run;
+mod salvage;
 mod segment;
 mod varint;
 mod writer;
@@ -25,4 +28,7 @@ pub(crate) use log::{Cut, Log};
 pub(crate) use names::{UNFINISHED, segment_number, snapshot, snapshot_number};
 pub(crate) use recover::recover;
 pub use recover::{Recovery, TornTail};
+pub(crate) use replay::Replay;
+pub use salvage::Damage;
+pub(crate) use salvage::{Salvage, salvage};
 pub(crate) use segment::Segment;

@@ -6,9 +6,9 @@ use super::entry::{Entry, EntryReader};
 use super::frames::Frames;
 use super::header::{BadHeader, FileHeader, FileKind, VERSION};
 use super::names;
+use super::replay::Replay;
 use super::writer::WriterStart;
 use crate::Error;
-use crate::db::Restorer;
 use crate::storage::{Storage, StorageFailure, StoredFile};
 
 /// The result of reading the files when a database was opened.
@@ -41,36 +41,37 @@ pub struct TornTail {
 }
 
 /// The files of a folder: those to read, and those left over from an interrupted snapshot.
-struct Inventory {
-    snapshot: Option<StoredFile>,
-    /// In ascending order, without gaps.
-    segments: Vec<StoredFile>,
+pub(super) struct Inventory {
+    pub(super) snapshot: Option<StoredFile>,
+    /// In ascending order.
+    pub(super) segments: Vec<StoredFile>,
     obsolete: Vec<String>,
 }
 
-/// Restores the content of the files, and removes obsolete files.
+/// Replays the content of the files, and removes obsolete files.
 pub(crate) fn recover(
     storage: &dyn Storage,
-    restorer: &mut Restorer<'_>,
+    replay: &mut impl Replay,
     progress: &mut dyn FnMut(&Recovery),
 ) -> Result<(Recovery, WriterStart), Error> {
     let inventory = Inventory::take(storage)?;
+    inventory.check()?;
     let files = inventory.snapshot.iter().chain(&inventory.segments);
-    let mut replay = Replay {
+    let mut reader = Reader {
         storage,
-        restorer,
+        replay,
         progress,
-        reader: EntryReader::new(),
+        entries: EntryReader::new(),
         recovery: Recovery {
             total_bytes: files.map(|file| file.length).sum(),
             ..Recovery::default()
         },
     };
     if let Some(snapshot) = &inventory.snapshot {
-        replay.snapshot(snapshot)?;
+        reader.snapshot(snapshot)?;
     }
-    let start = replay.segments(&inventory)?;
-    let recovery = replay.recovery;
+    let start = reader.segments(&inventory)?;
+    let recovery = reader.recovery;
     // Remove these last: if a newer file is damaged, they may help to repair the database.
     for name in &inventory.obsolete {
         let failed = |cause| StorageFailure::new("remove", name, cause);
@@ -80,7 +81,7 @@ pub(crate) fn recover(
 }
 
 impl Inventory {
-    fn take(storage: &dyn Storage) -> Result<Self, Error> {
+    pub(super) fn take(storage: &dyn Storage) -> Result<Self, Error> {
         let listed = storage.list();
         let mut files = listed.map_err(|cause| StorageFailure::new("list", "", cause))?;
         files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -110,12 +111,15 @@ impl Inventory {
                 inventory.obsolete.push(file.name);
             }
         }
-        inventory.check(first)?;
         Ok(inventory)
     }
 
     /// Reports a missing segment.
-    fn check(&self, first: u64) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
+        // A snapshot has the number of the first segment after it.
+        let snapshot = self.snapshot.as_ref();
+        let first = snapshot.and_then(|file| names::snapshot_number(&file.name));
+        let first = first.unwrap_or(1);
         // A snapshot has at least one segment after it, because the cut creates that segment before
         // the snapshot.
         let expected = self.segments.len().max(self.snapshot.iter().len());
@@ -137,11 +141,12 @@ impl Inventory {
     }
 }
 
-struct Replay<'a, 'd> {
+/// Reads the files in order.
+struct Reader<'a, R> {
     storage: &'a dyn Storage,
-    restorer: &'a mut Restorer<'d>,
+    replay: &'a mut R,
     progress: &'a mut dyn FnMut(&Recovery),
-    reader: EntryReader,
+    entries: EntryReader,
     recovery: Recovery,
 }
 
@@ -153,7 +158,7 @@ struct Loaded {
     header: Option<FileHeader>,
 }
 
-impl Replay<'_, '_> {
+impl<R: Replay> Reader<'_, R> {
     fn snapshot(&mut self, file: &StoredFile) -> Result<(), Error> {
         let mut bytes = Vec::new();
         self.load(file, &mut bytes)?;
@@ -263,15 +268,15 @@ impl Replay<'_, '_> {
     fn entries(&mut self, mut entries: &[u8]) -> Result<bool, &'static str> {
         // The checksum was correct, so an unreadable entry is not a torn end but an error.
         while !entries.is_empty() {
-            let entry = self.reader.next(&mut entries);
+            let entry = self.entries.next(&mut entries);
             match entry.ok_or("an entry can't be read")? {
                 Entry::Closed if entries.is_empty() => return Ok(true),
                 Entry::Closed => return Err("entries follow the closing entry"),
                 Entry::Samples(id, samples) => {
                     self.recovery.samples += samples.len() as u64;
-                    self.restorer.samples(id, samples)?;
+                    self.replay.samples(id, samples)?;
                 }
-                entry => self.restorer.apply(entry)?,
+                entry => self.replay.apply(entry)?,
             }
         }
         Ok(false)
@@ -307,7 +312,7 @@ impl Replay<'_, '_> {
     }
 }
 
-fn refuse_header(frames: &Frames<'_>, bad: BadHeader) -> Error {
+pub(super) fn refuse_header(frames: &Frames<'_>, bad: BadHeader) -> Error {
     match bad {
         BadHeader::Damaged => frames.corrupt(0, "the header is damaged"),
         BadHeader::Newer(version) => Error::NewerFormat {

@@ -1,17 +1,44 @@
 //! Writes one file, frame by frame.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
 use super::header::{FileHeader, FileKind, FrameHeader};
 use crate::storage::{Storage, StorageFailure, StorageFile};
 
 /// A segment or a snapshot that is being written.
 pub(crate) struct Segment {
-    file: Box<dyn StorageFile>,
-    name: String,
+    file: Arc<SegmentFile>,
     number: u64,
     /// The offset of the next frame.
     end: u64,
     /// The number of bytes that a sync has confirmed.
     durable: u64,
+}
+
+/// The file of a segment. A background sync shares it with the writer.
+pub(super) struct SegmentFile {
+    file: Box<dyn StorageFile>,
+    name: String,
+    /// The failure of a sync. It is final: the operating system reports lost bytes to one sync only,
+    /// and a later sync succeeds without them.
+    failed: Mutex<Option<StorageFailure>>,
+}
+
+impl SegmentFile {
+    /// Makes the bytes durable that were appended before the call.
+    pub(super) fn sync(&self) -> Result<(), StorageFailure> {
+        let mut failed = self.failed.lock();
+        if let Some(failure) = &*failed {
+            return Err(failure.clone());
+        }
+        let synced = self.file.sync();
+        synced.map_err(|cause| {
+            let failure = StorageFailure::new("sync", &self.name, cause);
+            failed.insert(failure).clone()
+        })
+    }
 }
 
 impl Segment {
@@ -26,16 +53,16 @@ impl Segment {
             let name = name.clone();
             move |cause| StorageFailure::new(action, &name, cause)
         };
-        let mut file = storage.create(&name).map_err(fail("create"))?;
+        let file = storage.create(&name).map_err(fail("create"))?;
         let started = file.append(&header.encode()).map_err(fail("write"));
         if let Err(failure) = started {
             // Ignore a failure to remove the file: the next attempt replaces it.
             let _ = storage.remove(&name);
             return Err(failure);
         }
+        let failed = Mutex::default();
         Ok(Self {
-            file,
-            name,
+            file: Arc::new(SegmentFile { file, name, failed }),
             number: header.number,
             end: FileHeader::LENGTH as u64,
             durable: 0,
@@ -64,7 +91,11 @@ impl Segment {
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.file.name
+    }
+
+    pub(super) fn file(&self) -> &Arc<SegmentFile> {
+        &self.file
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -90,18 +121,20 @@ impl Segment {
             checksum: crc32c::crc32c(entries),
         };
         header.copy_from_slice(&encoded.encode(self.number, self.end));
-        self.file
-            .append(frame)
-            .map_err(|cause| StorageFailure::new("write", &self.name, cause))?;
+        let written = self.file.file.append(frame);
+        written.map_err(|cause| StorageFailure::new("write", self.name(), cause))?;
         self.end += frame.len() as u64;
         Ok(())
     }
 
     pub(crate) fn sync(&mut self) -> Result<(), StorageFailure> {
-        self.file
-            .sync()
-            .map_err(|cause| StorageFailure::new("sync", &self.name, cause))?;
+        self.file.sync()?;
         self.durable = self.end;
         Ok(())
+    }
+
+    /// Records that a background sync has made the first `end` bytes durable.
+    pub(super) fn note_synced(&mut self, end: u64) {
+        self.durable = self.durable.max(end);
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::entry::Entries;
 use super::frames::Frames;
 use super::header::FrameHeader;
-use super::segment::Segment;
+use super::segment::{Segment, SegmentFile};
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, OpenOptions};
 
@@ -30,7 +30,7 @@ pub(crate) struct Writer {
     next_number: u64,
     /// The valid length of the segment before `next_number`.
     previous_end: u64,
-    /// Whether a flush syncs.
+    /// Whether [`Writer::flush`] syncs.
     syncs: bool,
     segment_bytes: u64,
     /// Room for a header, then the entries that are not written yet, or whose write or sync failed.
@@ -60,6 +60,26 @@ pub(crate) struct WriterStart {
     pub(crate) log_bytes: u64,
 }
 
+/// Bytes of a segment that are written, but not durable.
+pub(super) struct Unsynced {
+    file: Arc<SegmentFile>,
+    end: u64,
+}
+
+impl Unsynced {
+    fn of(segment: &Segment) -> Self {
+        Self {
+            file: Arc::clone(segment.file()),
+            end: segment.end(),
+        }
+    }
+
+    /// Makes the bytes durable. Needs no lock of the writer.
+    pub(super) fn sync(&self) -> Result<(), StorageFailure> {
+        self.file.sync()
+    }
+}
+
 impl Writer {
     /// Creates a writer and its first segment.
     pub(super) fn new(
@@ -74,7 +94,10 @@ impl Writer {
             next_number: start.number + 1,
             // This is set when the first segment ends.
             previous_end: 0,
-            syncs: options.durability != Durability::Unsynced,
+            syncs: matches!(
+                options.durability,
+                Durability::Periodic(_) | Durability::Commit
+            ),
             segment_bytes: options.segment_bytes,
             frame: vec![0; FrameHeader::LENGTH],
             spare: Entries::default(),
@@ -117,6 +140,36 @@ impl Writer {
     pub(super) fn flush_durably(&mut self, buffers: &Buffers) -> Result<(), StorageFailure> {
         self.flush(buffers)?;
         self.sync()
+    }
+
+    /// Writes all logged entries. Returns the bytes that a background sync should make durable.
+    pub(super) fn flush_for_sync(
+        &mut self,
+        buffers: &Buffers,
+    ) -> Result<Option<Unsynced>, StorageFailure> {
+        self.flush(buffers)?;
+        let unsynced = |segment: &&Segment| segment.durable() < segment.end();
+        Ok(self.segment.as_ref().filter(unsynced).map(Unsynced::of))
+    }
+
+    /// Records the outcome of a background sync.
+    pub(super) fn note_sync(
+        &mut self,
+        unsynced: &Unsynced,
+        synced: Result<(), StorageFailure>,
+    ) -> Result<(), StorageFailure> {
+        let same = |segment: &mut Segment| Arc::ptr_eq(segment.file(), &unsynced.file);
+        let Some(mut segment) = self.segment.take_if(same) else {
+            // The segment has ended meanwhile, which has synced it, or has met the same failure.
+            return Ok(());
+        };
+        if let Err(failure) = synced {
+            self.give_up(&segment, segment.end(), &failure);
+            return Err(failure);
+        }
+        segment.note_synced(unsynced.end);
+        self.segment = Some(segment);
+        Ok(())
     }
 
     fn write_frame(&mut self, sync: bool) -> Result<(), StorageFailure> {

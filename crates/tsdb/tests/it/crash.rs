@@ -24,6 +24,9 @@ fn options(mode: &str) -> OpenOptions {
         durability: match mode {
             "unsynced" => Durability::Unsynced,
             "periodic" => Durability::Periodic(Duration::from_millis(5)),
+            "write-through" => Durability::WriteThrough {
+                sync_every: Some(Duration::from_millis(5)),
+            },
             _ => Durability::Commit,
         },
         segment_bytes: 20_000,
@@ -62,10 +65,10 @@ fn child() -> Result<(), Error> {
     let db = Db::open(folder, options(&mode))?;
     let mut out = std::io::stdout().lock();
     for number in kept(&db).. {
-        // Only commit mode logs the samples of several series in order. In the other modes the
-        // child writes a single series, so that a crash keeps a prefix.
+        // Only modes whose calls wait for the log keep the samples of several series in order. In the
+        // other modes the child writes a single series, so that a crash keeps a prefix.
         let series = match mode.as_str() {
-            "commit" => number % SERIES,
+            "commit" | "write-through" => number % SERIES,
             _ => 0,
         };
         db.append(&labels(series as usize), sample(number))?;
@@ -147,6 +150,11 @@ fn kill_again_and_again(mode: &str, loses_nothing: bool) -> Result<(), Error> {
 #[test]
 fn commit_mode_keeps_reported_writes_after_kill() -> Result<(), Error> {
     kill_again_and_again("commit", true)
+}
+
+#[test]
+fn write_through_mode_keeps_reported_writes_after_kill() -> Result<(), Error> {
+    kill_again_and_again("write-through", true)
 }
 
 #[test]

@@ -70,7 +70,14 @@ fn duplicates_follow_policy() {
         for (time, value) in [(10, 1.0), (20, 2.0), (10, 3.0)] {
             let _ = db.append(&cpu("a"), Sample::new(time, value));
         }
-        all(&db, &[]).iter().map(|s| s.value).collect::<Vec<_>>()
+        let values = all(&db, &[]).iter().map(|s| s.value).collect::<Vec<_>>();
+        // The two policies that drop one of the samples without an error count it.
+        let silent = matches!(
+            policy,
+            DuplicatePolicy::LastWins | DuplicatePolicy::FirstWins
+        );
+        assert_eq!(db.stats().repeated_samples, usize::from(silent));
+        values
     };
     assert_eq!(values(DuplicatePolicy::LastWins), [3.0, 2.0]);
     assert_eq!(values(DuplicatePolicy::FirstWins), [1.0, 2.0]);

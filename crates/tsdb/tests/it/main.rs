@@ -5,10 +5,12 @@ mod codecs;
 mod concurrency;
 mod crash;
 mod engine;
+#[cfg(feature = "promql")]
 mod promql;
 mod random_operations;
 mod retention;
 mod snapshot;
 mod support;
 mod wal;
+#[cfg(feature = "wire")]
 mod wire;

@@ -70,7 +70,7 @@ mod wal;
 pub(crate) use aggregate::{Aggregate, Group};
 pub(crate) use batch::{Batch, Refused, WriteReport};
 pub(crate) use cursor::{Cursor, SampleBlock};
-pub(crate) use db::{Db, Deleted, Stats};
+pub(crate) use db::{Db, Deleted, FileReport, Gap, Stats};
 pub(crate) use durability::{Durability, OpenOptions};
 pub(crate) use error::Error;
 pub(crate) use labels::{Label, Labels};
@@ -81,7 +81,7 @@ pub(crate) use options::{DbOptions, DuplicatePolicy, Limits, Retention};
 pub(crate) use sample::{STALE_MARKER, Sample, is_stale};
 pub(crate) use select::{SelectedSeries, Selection};
 pub(crate) use series::Series;
-pub(crate) use wal::{Recovery, TornTail};
+pub(crate) use wal::{Damage, Recovery, TornTail};
 
 /// The label that holds the metric's name.
 pub(crate) const METRIC_NAME: &str = "__name__";

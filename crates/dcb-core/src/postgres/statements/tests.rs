@@ -18,10 +18,7 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
 
 /// Every statement that is built from parts, with the name of its golden file.
 fn built_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
-    ];
-    let mut all: Vec<_> = together
-        .map(|(name, sql)| (name.to_owned(), sql.clone()))
-        .into();
+    let mut all = Vec::new();
     for (shape, name) in SHAPES {
         all.push((format!("read_{name}"), statements.read(shape, false)));
         all.push((

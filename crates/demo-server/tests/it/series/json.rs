@@ -42,11 +42,11 @@ async fn written_points_are_returned_in_time_order() {
     assert_eq!(
         found.ok(),
         json!({
-            "metric": "cpu", "start": 1000, "end": 3000, "count": 4,
+            "metric": "cpu", "start": 1000, "end": 3000, "count": 3,
             "points": [
                 {"metric": "cpu", "timestamp": 1000, "value": 1},
                 {"metric": "cpu", "timestamp": 2000, "value": 2.5, "tags": {"host": "a"}},
-                {"metric": "cpu", "timestamp": 3000, "value": 3},
+                // The last of two points with the same time stays.
                 {"metric": "cpu", "timestamp": 3000, "value": 4},
             ],
         })

@@ -1,6 +1,7 @@
 //! The series over HTTP.
 
 mod bounds;
+mod files;
 mod grafana;
 mod json;
 mod line_protocol;

@@ -1,4 +1,4 @@
-//! `histogram_quantile`: series that differ only in the label `le` form one histogram.
+//! Functions of classic histograms: series that differ only in the label `le` form one histogram.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::{Evaluation, Stepped};
 use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::is_absent;
-use crate::promql::functions::histogram::{Bucket, quantile};
+use crate::promql::functions::{Bucket, BucketFunction};
 use crate::promql::labels::{value_of, without_name};
 use crate::promql::plan::{Scalar, Vector};
 use crate::promql::steps::Steps;
@@ -16,16 +16,21 @@ use crate::promql::steps::Steps;
 const UPPER_BOUND: &str = "le";
 
 impl Evaluation<'_> {
-    /// The quantile of each histogram. The series of a histogram share all labels except `le`,
+    /// The value of the function for each histogram. The series of a histogram share all labels except `le`,
     /// including the metric's name, which the result drops. Series whose `le` is not a number are
     /// ignored.
-    pub(super) fn histogram_quantile(
+    pub(super) fn of_buckets(
         &self,
-        wanted: &Scalar,
+        function: BucketFunction,
+        parameters: &[Scalar],
         operand: &Vector,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        let wanted = self.scalar(wanted, steps)?;
+        let parameters: Vec<_> = parameters
+            .iter()
+            .map(|parameter| self.scalar(parameter, steps))
+            .collect::<Result<_, _>>()?;
+        let mut at_step = Vec::new();
         let mut out = Vec::new();
         let mut buckets = Vec::new();
         for (labels, series) in histograms(self.vector(operand, steps)?) {
@@ -42,7 +47,9 @@ impl Evaluation<'_> {
                 buckets.clear();
                 buckets.extend(series.iter().filter_map(count));
                 if !buckets.is_empty() {
-                    *slot = quantile(wanted[step], &mut buckets);
+                    at_step.clear();
+                    at_step.extend(parameters.iter().map(|values| values[step]));
+                    *slot = function(&at_step, &mut buckets);
                 }
             }
             out.push(result);

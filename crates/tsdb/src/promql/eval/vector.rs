@@ -92,9 +92,11 @@ impl Evaluation<'_> {
                 separator,
                 sources,
             } => self.label_join(operand, target, separator, sources, steps),
-            Vector::HistogramQuantile { quantile, operand } => {
-                self.histogram_quantile(quantile, operand, steps)
-            }
+            Vector::OfBuckets {
+                function,
+                parameters,
+                operand,
+            } => self.of_buckets(*function, parameters, operand, steps),
             Vector::Absent { operand, labels } => self.absent(operand, labels, steps),
             Vector::AbsentOverTime { operand, labels } => {
                 self.absent_over_time(operand, labels, steps)

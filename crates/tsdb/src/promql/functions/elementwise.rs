@@ -23,6 +23,9 @@ pub(in crate::promql) fn named(name: &str) -> Option<Elementwise> {
         "clamp" => |value, limits| clamp(value, limits[0], limits[1]),
         "clamp_min" => |value, limits| Some(greater(value, limits[0])),
         "clamp_max" => |value, limits| Some(lesser(value, limits[0])),
+        // These read native histograms, and skip other samples, so there is nothing left.
+        "histogram_avg" | "histogram_count" | "histogram_stddev" | "histogram_stdvar"
+        | "histogram_sum" => |_, _| None,
         _ => return trigonometric(name).or_else(|| calendar::named(name)),
     })
 }

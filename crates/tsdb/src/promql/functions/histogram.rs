@@ -1,4 +1,4 @@
-//! Quantiles of classic histograms: cumulative counts by upper bound.
+//! Functions of classic histograms: cumulative counts by upper bound.
 
 /// The number of observations up to an upper bound.
 #[derive(Clone, Copy, Debug)]
@@ -7,13 +7,25 @@ pub(in crate::promql) struct Bucket {
     pub(in crate::promql) count: f64,
 }
 
+/// A function of the buckets of one histogram, in any order and at least one, and of parameters.
+pub(in crate::promql) type BucketFunction = fn(&[f64], &mut Vec<Bucket>) -> f64;
+
+/// The function of this name.
+pub(in crate::promql) fn named(name: &str) -> Option<BucketFunction> {
+    Some(match name {
+        "histogram_quantile" => |parameters, buckets| quantile(parameters[0], buckets),
+        "histogram_fraction" => |limits, buckets| fraction(limits[0], limits[1], buckets),
+        _ => return None,
+    })
+}
+
 /// A difference between two counts below this fraction is a rounding error.
 const ROUNDING: f64 = 1e-12;
 
 /// The value below which this fraction of the observations lies, assuming that they are spread
 /// evenly inside each bucket. The value is NaN without observations or without a bucket for `+Inf`.
 /// It is -Inf for a quantile below 0, and +Inf for a quantile above 1.
-pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
+fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f64 {
     if quantile.is_nan() {
         return f64::NAN;
     }
@@ -23,16 +35,63 @@ pub(in crate::promql) fn quantile(quantile: f64, buckets: &mut Vec<Bucket>) -> f
     if quantile > 1.0 {
         return f64::INFINITY;
     }
-    buckets.sort_by(|one, other| one.upper_bound.total_cmp(&other.upper_bound));
-    if buckets
-        .last()
-        .is_none_or(|bucket| bucket.upper_bound != f64::INFINITY)
-    {
+    if !order(buckets) {
         return f64::NAN;
     }
-    merge_equal_bounds(buckets);
     make_cumulative(buckets);
     interpolate(quantile, buckets)
+}
+
+/// The fraction of the observations between two values, assuming that they are spread evenly inside
+/// each bucket. The value is NaN without observations, without a bucket for `+Inf`, or if a limit is
+/// NaN.
+fn fraction(lower: f64, upper: f64, buckets: &mut Vec<Bucket>) -> f64 {
+    let ordered = order(buckets);
+    let count = buckets.last().map_or(0.0, |bucket| bucket.count);
+    if !ordered || count == 0.0 || lower.is_nan() || upper.is_nan() {
+        return f64::NAN;
+    }
+    if lower >= upper {
+        return 0.0;
+    }
+    // As in Prometheus, the counts are taken as they are, even if they are not cumulative.
+    let rank = |value| rank_of(value, buckets).min(count);
+    (rank(upper) - rank(lower)) / count
+}
+
+/// The number of observations up to `value`.
+fn rank_of(value: f64, buckets: &[Bucket]) -> f64 {
+    // The lowest bucket begins at 0, unless its upper bound is not positive.
+    let mut lower_bound = match buckets[0].upper_bound {
+        bound if bound <= 0.0 => f64::NEG_INFINITY,
+        _ => 0.0,
+    };
+    let mut rank = 0.0;
+    for bucket in buckets {
+        if lower_bound >= value {
+            return rank;
+        }
+        if bucket.upper_bound > value {
+            return match lower_bound {
+                f64::NEG_INFINITY => bucket.count,
+                _ => {
+                    let width = bucket.upper_bound - lower_bound;
+                    rank + (bucket.count - rank) * (value - lower_bound) / width
+                }
+            };
+        }
+        (lower_bound, rank) = (bucket.upper_bound, bucket.count);
+    }
+    rank
+}
+
+/// Sorts the buckets by their bounds, and merges equal bounds. Returns `false` if there is no bucket
+/// for `+Inf`.
+fn order(buckets: &mut Vec<Bucket>) -> bool {
+    buckets.sort_by(|one, other| one.upper_bound.total_cmp(&other.upper_bound));
+    merge_equal_bounds(buckets);
+    let last = buckets.last();
+    last.is_some_and(|bucket| bucket.upper_bound == f64::INFINITY)
 }
 
 fn merge_equal_bounds(buckets: &mut Vec<Bucket>) {

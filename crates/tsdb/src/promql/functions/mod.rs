@@ -3,11 +3,12 @@
 pub(super) mod calendar;
 pub(super) mod counter;
 pub(super) mod elementwise;
-pub(super) mod histogram;
+mod histogram;
 pub(super) mod over_time;
 pub(super) mod regression;
 pub(super) mod statistics;
 mod window;
 
 pub(super) use elementwise::Elementwise;
+pub(super) use histogram::{Bucket, BucketFunction, named as bucket_function};
 pub(super) use window::{Window, WindowFunction, window_function};

@@ -7,7 +7,7 @@ use super::lower::{matrix, scalar, string, unsupported, vector};
 use super::{Plan, Replacement, Scalar, Vector, selector};
 use crate::Labels;
 use crate::promql::QueryError;
-use crate::promql::functions::{WindowFunction, elementwise, window_function};
+use crate::promql::functions::{WindowFunction, bucket_function, elementwise, window_function};
 
 /// The plan of a call. The parser has checked the number of arguments.
 pub(super) fn lower(call: &Call) -> Result<Plan, QueryError> {
@@ -31,6 +31,15 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
             parameters: arguments.scalars(1..arguments.count())?,
         });
     }
+    if let Some(function) = bucket_function(name) {
+        // The vector comes after the parameters.
+        let last = arguments.count().saturating_sub(1);
+        return Ok(Vector::OfBuckets {
+            function,
+            parameters: arguments.scalars(0..last)?,
+            operand: Box::new(vector(arguments.get(last)?)?),
+        });
+    }
     if let Some(function) = window_function(name) {
         return window(name, function, arguments);
     }
@@ -52,10 +61,6 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
         "absent_over_time" => Ok(Vector::AbsentOverTime {
             operand: matrix(arguments.get(0)?)?,
             labels: fixed_labels(arguments.get(0)?)?,
-        }),
-        "histogram_quantile" => Ok(Vector::HistogramQuantile {
-            quantile: scalar(arguments.get(0)?)?,
-            operand: Box::new(vector(arguments.get(1)?)?),
         }),
         "label_replace" => label_replace(arguments),
         "label_join" => label_join(arguments),

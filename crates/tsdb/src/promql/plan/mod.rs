@@ -13,7 +13,7 @@ use regex::Regex;
 
 pub(super) use lower::lower;
 
-use super::functions::{Elementwise, WindowFunction};
+use super::functions::{BucketFunction, Elementwise, WindowFunction};
 use crate::{Labels, Matcher};
 
 /// A query of any type.
@@ -94,8 +94,9 @@ pub(super) enum Vector {
         separator: String,
         sources: Vec<String>,
     },
-    HistogramQuantile {
-        quantile: Scalar,
+    OfBuckets {
+        function: BucketFunction,
+        parameters: Vec<Scalar>,
         operand: Box<Vector>,
     },
     Absent {

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::push_string;
+use crate::json_string::push_string;
 
 /// An HTTP status and a body of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,5 +29,3 @@ pub use answer::{Answer, Counters, counters, health};
 pub use pieces::Pieces;
 pub use query::{Query, query};
 pub use write::{ingest, report, write};
-
-pub(crate) use text::push_string;

@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use super::decimal::{ZEROS, to_eight_digits};
 use super::number::ValueWriter;
-use super::push_string;
+use crate::json_string::push_string;
 use crate::merge::Merge;
 use crate::{Labels, METRIC_NAME, Sample, Selection};
 

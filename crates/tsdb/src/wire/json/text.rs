@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt::Write;
 
 /// The text between the quotes of a string, with its escape sequences, which the scanner has
 /// checked.
@@ -75,30 +74,4 @@ fn code_unit(digits: &str) -> u32 {
         .get(..4)
         .and_then(|digits| u32::from_str_radix(digits, 16).ok())
         .unwrap_or(0xFFFD)
-}
-
-/// Appends a string with quotes and escapes.
-pub(crate) fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    let mut plain = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x00..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(&text[plain..index]);
-        out.push_str(escape);
-        if escape.is_empty() {
-            // Writing to a String doesn't fail.
-            let _ = write!(out, "\\u{byte:04x}");
-        }
-        plain = index + 1;
-    }
-    out.push_str(&text[plain..]);
-    out.push('"');
 }

@@ -1,9 +1,10 @@
 use std::fmt::Write;
 
+use super::Answer;
 use super::point::PointReader;
 use super::scan::{Malformed, Scanner};
-use super::{Answer, push_string};
 use crate::Db;
+use crate::json_string::push_string;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
 

@@ -11,6 +11,41 @@ fn histogram(counts: &[(&str, &str)]) -> Db {
 }
 
 #[test]
+fn fraction_interpolates_linearly_in_bucket() {
+    let db = histogram(&[("0.1", "10"), ("0.2", "30"), ("0.4", "40"), ("+Inf", "50")]);
+    for (limits, expected) in [
+        ("0, 0.1", 0.2),
+        ("-1, 0.1", 0.2),
+        ("0.05, 0.15", 0.3),
+        ("0.2, 0.3", 0.1),
+        ("-Inf, +Inf", 1.0),
+        ("0.4, +Inf", 0.2),
+        // The bucket for `+Inf` has no width to interpolate in.
+        ("0.4, 9", 0.0),
+        ("0.3, 0.1", 0.0),
+    ] {
+        let query = format!("histogram_fraction({limits}, h_bucket)");
+        assert_near(&db, 0, &query, expected);
+    }
+    assert!(number(&db, 0, "histogram_fraction(NaN, 1, h_bucket)").is_nan());
+    // Below a bound that is not positive, all observations of the lowest bucket count.
+    let negative = histogram(&[("-1", "10"), ("0", "20"), ("+Inf", "20")]);
+    assert_near(&negative, 0, "histogram_fraction(-2, 0, h_bucket)", 0.5);
+    let without_infinity = histogram(&[("1", "10")]);
+    assert!(number(&without_infinity, 0, "histogram_fraction(0, 1, h_bucket)").is_nan());
+}
+
+/// Prometheus skips samples that are no native histograms.
+#[test]
+fn functions_of_native_histograms_skip_other_samples() {
+    let db = load(60, &["v 1"]);
+    for name in ["avg", "count", "stddev", "stdvar", "sum"] {
+        let query = format!("histogram_{name}(v)");
+        assert_eq!(query_at(&db, 0, &query), [""; 0], "{query}");
+    }
+}
+
+#[test]
 fn quantile_interpolates_linearly_in_bucket() {
     let db = histogram(&[("0.1", "10"), ("0.2", "30"), ("0.4", "40"), ("+Inf", "40")]);
     for (quantile, expected) in [

@@ -73,8 +73,8 @@ fn times_have_fraction_only_if_needed() {
 #[test]
 fn error_answer_has_error_type() {
     assert_eq!(
-        json("histogram_sum(up)"),
-        r#"{"status":"error","errorType":"bad_data","error":"the function histogram_sum is not supported"}"#,
+        json("mad_over_time(up[5m])"),
+        r#"{"status":"error","errorType":"bad_data","error":"the function mad_over_time is not supported"}"#,
     );
 }
 

@@ -27,6 +27,7 @@ struct State {
     fails_syncs: bool,
     fails_creates: bool,
     holds_renames: bool,
+    holds_syncs: bool,
     renames: usize,
     syncs: usize,
     /// The state of the disk before each change, if states are recorded.
@@ -112,6 +113,11 @@ impl Disk {
     /// Makes renames block while `holds` is true.
     pub(crate) fn hold_renames(&self, holds: bool) {
         self.state().holds_renames = holds;
+    }
+
+    /// Makes syncs of files block while `holds` is true.
+    pub(crate) fn hold_syncs(&self, holds: bool) {
+        self.state().holds_syncs = holds;
     }
 
     /// The number of renames that have begun.
@@ -245,7 +251,7 @@ struct DiskFile {
 }
 
 impl StorageFile for DiskFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.disk.change();
         let fitting = state.space.map_or(bytes.len(), |s| s.min(bytes.len()));
         state.space = state.space.map(|space| space - fitting);
@@ -257,7 +263,10 @@ impl StorageFile for DiskFile {
         }
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
+        while self.disk.state().holds_syncs {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let mut state = self.disk.change();
         if state.fails_syncs {
             return Err(io::Error::other("the disk has failed"));

@@ -2,7 +2,9 @@
 
 pub(crate) mod disk;
 pub(crate) mod load;
+#[cfg(feature = "promql")]
 pub(crate) mod promql;
+#[cfg(feature = "wire")]
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;

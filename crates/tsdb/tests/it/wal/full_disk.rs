@@ -13,8 +13,13 @@ fn full_disk_refuses_writes_until_space_returns() -> Result<(), Error> {
     for mode in [
         Durability::Unsynced,
         Durability::Periodic(Duration::from_millis(1)),
+        Durability::WriteThrough { sync_every: None },
+        Durability::WriteThrough {
+            sync_every: Some(Duration::from_millis(1)),
+        },
         Durability::Commit,
     ] {
+        let waits = matches!(mode, Durability::WriteThrough { .. } | Durability::Commit);
         let disk = Disk::new();
         let options = options(mode);
         let db = open(&disk, &options)?;
@@ -23,13 +28,16 @@ fn full_disk_refuses_writes_until_space_returns() -> Result<(), Error> {
         db.sync()?;
         disk.set_space(Some(10));
 
-        // The write is applied in memory. Only commit mode waits for the disk, and so returns an
-        // error.
+        // The write is applied in memory. Only a mode whose calls wait for the log returns an error.
         match append(1) {
-            Ok(()) => assert_ne!(mode, Durability::Commit),
+            Ok(()) => assert!(!waits),
             Err(Error::NotDurable(failure)) => {
-                assert_eq!(mode, Durability::Commit);
+                assert!(waits);
                 assert!(failure.is_full());
+                assert!(
+                    !Error::NotDurable(failure).is_transient(),
+                    "the log retries"
+                );
             }
             other => panic!("{other:?}"),
         }
@@ -38,6 +46,7 @@ fn full_disk_refuses_writes_until_space_returns() -> Result<(), Error> {
         for time in 2..5 {
             let refused = append(time);
             assert!(matches!(refused, Err(Error::DiskFull(_))), "{refused:?}");
+            assert!(refused.is_err_and(|error| error.is_transient()));
         }
         assert_eq!(count(&dump(&db)), 2, "only accepted writes are present");
 
@@ -58,6 +67,40 @@ fn until_accepted(db: &Db) {
         assert!(expected, "{error:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Writes go on while a background sync runs. If it fails, all that no sync has confirmed is written
+/// again.
+#[test]
+fn failed_background_sync_neither_loses_nor_duplicates() -> Result<(), Error> {
+    let disk = Disk::new();
+    let options = options(Durability::WriteThrough {
+        sync_every: Some(Duration::from_millis(1)),
+    });
+    let db = open(&disk, &options)?;
+    disk.hold_syncs(true);
+    for time in 0..50 {
+        db.append(&labels(1), Sample::new(time, 1.0))?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    disk.fail_syncs(true);
+    disk.hold_syncs(false);
+    let failed = loop {
+        match db.append(&labels(1), Sample::new(50, 1.0)) {
+            Ok(()) => std::thread::sleep(Duration::from_millis(1)),
+            Err(error) => break error,
+        }
+    };
+    let expected = matches!(failed, Error::Storage(_) | Error::NotDurable(_));
+    assert!(expected, "{failed:?}");
+    disk.fail_syncs(false);
+    until_accepted(&db);
+    db.sync()?;
+    for survivors in [Survivors::None, Survivors::All] {
+        let crashed = open(&disk.after_crash(&survivors), &options)?;
+        assert!(dump(&crashed) == dump(&db));
+    }
+    Ok(())
 }
 
 /// A failed sync may have dropped the data, so the log writes it again.

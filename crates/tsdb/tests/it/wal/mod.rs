@@ -5,3 +5,4 @@ mod formats;
 mod full_disk;
 mod modes;
 mod reopen;
+mod repair;

@@ -56,8 +56,13 @@ fn periodic_mode_keeps_writes_before_last_sync() -> Result<(), Error> {
 
 #[test]
 fn periodic_mode_syncs_in_background() -> Result<(), Error> {
+    keeps_unsynced_soon(Durability::Periodic(Duration::from_millis(1)))
+}
+
+/// Waits until a power failure would keep a write.
+fn keeps_unsynced_soon(durability: Durability) -> Result<(), Error> {
     let disk = Disk::new();
-    let options = options(Durability::Periodic(Duration::from_millis(1)));
+    let options = options(durability);
     let db = open(&disk, &options)?;
     db.append(&labels(1), Sample::new(1, 1.0))?;
     loop {
@@ -67,6 +72,32 @@ fn periodic_mode_syncs_in_background() -> Result<(), Error> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Nothing of a killed process is lost that a call has returned for: the operating system has it.
+#[test]
+fn write_through_mode_keeps_every_returned_write_of_a_killed_process() -> Result<(), Error> {
+    let disk = Disk::new();
+    let mut options = options(Durability::WriteThrough { sync_every: None });
+    options.segment_bytes = 10_000;
+    let db = open(&disk, &options)?;
+    let before = disk.syncs();
+    let mut load = Load::new(9, 5);
+    for _ in 0..20 {
+        load.steps(&db, 5);
+        let killed = open(&disk.after_crash(&Survivors::All), &options)?;
+        assert!(dump(&killed) == dump(&db));
+    }
+    let files = segments(&disk).len();
+    assert!(disk.syncs() - before <= 2 * files, "only a new file syncs");
+    Ok(())
+}
+
+#[test]
+fn write_through_mode_syncs_in_background() -> Result<(), Error> {
+    keeps_unsynced_soon(Durability::WriteThrough {
+        sync_every: Some(Duration::from_millis(1)),
+    })
 }
 
 /// Without a sync, a crash keeps the writes up to some point, in their order, and none after it.

@@ -3,6 +3,7 @@
 mod aliases;
 mod exposition;
 mod forwarder;
+#[cfg(feature = "promql")]
 mod hostile;
 mod json_numbers;
 mod json_pieces;

@@ -1,0 +1,215 @@
+//! Series in files: what a kill, a repeated request and a damaged file leave behind.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use axum::http::StatusCode;
+use demo_server::Settings;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::support::{Client, size};
+
+fn in_folder(folder: &Path) -> Settings {
+    Settings {
+        data: Some(folder.to_owned()),
+        ..Settings::in_memory()
+    }
+}
+
+/// The result of an instant query.
+async fn query(client: &Client, query: &str) -> Value {
+    let path = format!("/api/v1/query?time=1000&query={query}");
+    client.get(&path).await.ok()["data"]["result"][0]["value"][1].clone()
+}
+
+/// A client that has lost the answer sends the request again.
+#[tokio::test]
+async fn repeated_request_leaves_one_sample() {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let mut client = Client::with(in_folder(folder.path())).await;
+    let samples =
+        (0..500).map(|second| json!({"metric": "sent", "timestamp": second * 1000, "value": 1}));
+    let body: Value = samples.collect();
+    // In order; late, as some samples are compressed by now; and after restarts.
+    for round in 0..4 {
+        assert_eq!(
+            client.post("/series/write", &body).await.ok()["written"],
+            500
+        );
+        assert_eq!(query(&client, "count_over_time(sent[1h])").await, "500");
+        assert_eq!(query(&client, "sum_over_time(sent[1h])").await, "500");
+        let metrics = client.get("/metrics").await.text();
+        let repeated = if round == 0 { 0 } else { 500 };
+        let line = format!("\nregistrar_series_repeated_samples_total {repeated}\n");
+        assert!(
+            round > 1 || metrics.contains(&line),
+            "round {round}: {metrics}"
+        );
+        if round > 0 {
+            client.stop().await;
+            client = Client::with(in_folder(folder.path())).await;
+        }
+        assert_eq!(query(&client, "count_over_time(sent[1h])").await, "500");
+    }
+    // The last value stays.
+    let other = json!({"metric": "sent", "timestamp": 7000, "value": 8});
+    client.post("/series/write", &other).await.ok();
+    assert_eq!(query(&client, "sum_over_time(sent[1h])").await, "507");
+    client.stop().await;
+}
+
+/// A server process.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Process {
+    fn start(folder: &Path, durability: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_demo-server"))
+            .args([
+                "--test-mode",
+                "--port",
+                "0",
+                "--series-durability",
+                durability,
+            ])
+            .arg("--data")
+            .arg(folder)
+            .env_remove("DATABASE_URL")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("the output is piped"))
+            .read_line(&mut line)
+            .expect("the greeting is text");
+        let address = line.trim().trim_start_matches("http://");
+        let address = address
+            .parse()
+            .expect("the greeting begins with the address");
+        Self { child, address }
+    }
+
+    /// SIGKILL: no destructor runs.
+    fn kill(mut self) {
+        self.child.kill().expect("the server is killed");
+        self.child.wait().expect("the server ends");
+    }
+}
+
+/// Writes points until the server dies. Returns the number of answered ones.
+async fn write_until_killed(address: SocketAddr, first: u32) -> u32 {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let mut answer = [0; 1024];
+    for number in first.. {
+        let body = format!("sent v=1 {number}000000000");
+        let head = format!(
+            "POST /write HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = stream.write_all((head + &body).as_bytes()).await;
+        match stream.read(&mut answer).await {
+            Ok(read) if read > 0 && sent.is_ok() => {
+                assert!(answer.starts_with(b"HTTP/1.1 204"), "{:?}", &answer[..read]);
+            }
+            _ => return number - first,
+        }
+    }
+    0
+}
+
+#[tokio::test]
+async fn killed_server_keeps_every_answered_write_in_each_mode() {
+    for mode in ["commit", "periodic", "unsynced"] {
+        let folder = tempfile::tempdir().expect("the folder exists");
+        let mut first = 1;
+        for round in 0..size(3, 30) {
+            let server = Process::start(folder.path(), mode);
+            let writing = tokio::spawn(write_until_killed(server.address, first));
+            tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+            server.kill();
+            let answered = writing.await.expect("the writer ends");
+            assert!(answered > 0, "{mode}, round {round}");
+            // The last write may be there although its answer was lost.
+            first += answered + 1;
+        }
+        let client = Client::with(in_folder(folder.path())).await;
+        let counted =
+            client.get("/api/v1/query?time=1000000&query=count_over_time(sent_v[1000000s])");
+        let counted = counted.await.ok()["data"]["result"][0]["value"][1].clone();
+        let counted: u32 = counted.as_str().and_then(|n| n.parse().ok()).unwrap_or(0);
+        let answered = first - 1 - size(3, 30) as u32;
+        assert!(counted >= answered, "{mode}: {counted} of {answered}");
+        client.stop().await;
+    }
+}
+
+fn series_command(folder: &Path, command: &str) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_demo-server"))
+        .args(["series", command, "--data"])
+        .arg(folder)
+        .output()
+        .expect("the command runs");
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8(ran.stdout).expect("the report is text")
+}
+
+/// One flipped bit once stopped the whole server.
+#[tokio::test]
+async fn damaged_series_stop_only_their_own_paths_until_the_repair() {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let client = Client::with(in_folder(folder.path())).await;
+    for second in 0..20 {
+        let point = json!({"metric": "sent", "timestamp": second * 1000, "value": 1});
+        client.post("/series/write", &point).await.ok();
+    }
+    client.stop().await;
+    let log = folder.path().join("series/log-0000000000000001");
+    let mut bytes = std::fs::read(&log).expect("the log exists");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, bytes).expect("the log can be written");
+
+    let client = Client::with(in_folder(folder.path())).await;
+    let point = json!({"metric": "sent", "timestamp": 30_000, "value": 1});
+    let refused = client.post("/series/write", &point).await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    let refused = client.get("/api/v1/query?query=sent").await;
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(
+        refused.text().contains("series repair"),
+        "{}",
+        refused.text()
+    );
+    assert!(
+        refused.text().contains("log-0000000000000001"),
+        "{}",
+        refused.text()
+    );
+    let health = client.get("/health").await;
+    assert_eq!(health.status, StatusCode::SERVICE_UNAVAILABLE);
+    // The other stores work.
+    let event = json!({"type": "Opened", "data": "{}", "tags": ["shop:1"]});
+    let appended = client
+        .post("/dcb/append", &json!({ "events": event }))
+        .await;
+    assert_eq!(appended.ok()["appendConditionFailed"], false);
+    client.stop().await;
+
+    let report = series_command(folder.path(), "check");
+    assert!(report.contains("a frame is damaged"), "{report}");
+    assert!(report.contains("samples may be lost"), "{report}");
+    series_command(folder.path(), "repair");
+    assert!(series_command(folder.path(), "check").ends_with("no damage\n"));
+    let client = Client::with(in_folder(folder.path())).await;
+    let kept = query(&client, "count_over_time(sent[1h])").await;
+    let kept: u32 = kept.as_str().and_then(|n| n.parse().ok()).unwrap_or(0);
+    assert!((15..20).contains(&kept), "{kept} kept");
+    client.stop().await;
+}
