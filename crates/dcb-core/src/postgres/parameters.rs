@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use postgres_store::Element::{Bytea, Int4, Int8, Text, Uuid};
-use postgres_store::{Bound, Column};
 use super::plan::Plan;
 use super::recent_tags::{EventRef, RecentTags};
 use super::request::Request;
@@ -13,6 +11,8 @@ use super::statements::Statements;
 use super::tag_key;
 use super::text_form::{write_array, write_metadata};
 use crate::{AppendCondition, Command, Event, Position, Tracking};
+use postgres_store::Element::{Bytea, Int4, Int8, Text, Uuid};
+use postgres_store::{Bound, Column};
 
 /// Declares the columns of a batch, in the order in which `dcb.append` and then
 /// `dcb.keep_commands` take them.
