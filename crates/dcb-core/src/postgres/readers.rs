@@ -5,19 +5,16 @@
 //! `abandoned.rs` of `postgres-store`, and for a connection that falls silent by `silence.rs`.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
 use std::hash::Hash;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use postgres_store::{Bound, Failure, Lease, Limits, Pool, deadline_after, failure, in_time};
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::query::Query as Statement;
-use sqlx::{Connection as _, Postgres, SqlStr};
-use tokio::time::{Instant, timeout, timeout_at};
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Connection as _, SqlStr};
+use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::coalesce::Waiting;

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
-use postgres_store::{Bound, Column, Element, Failure, WriterConnection, failure};
+use postgres_store::{Column, Element, Failure, WriterConnection, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
