@@ -13,9 +13,10 @@
 mod indexes;
 use crate::support::backend::SqliteLog;
 use crate::support::content::Content;
+use crate::support::log::Log;
 use crate::support::operations::{Operation, Projectors, Selection};
-use crate::support::rows::Size;
 use crate::support::server::Servers;
+use crate::support::size::Size;
 use bench::pages::operations as page;
 use bench::{BoxError, Row, TableId, Target};
 
@@ -29,7 +30,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     let size = sizes.iter().find(|size| size.has_goals());
     let size = *size.ok_or("the tables lack the dataset of this page")?;
     let (log, sqlite) = (
-        size.log(&local),
+        Log::of(&local, size),
         SqliteLog::new(Content::Dataset(size.dataset)),
     );
     for (table, name, events, op) in entries(Operation::AppendTest) {

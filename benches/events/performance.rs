@@ -8,9 +8,11 @@
 
 use crate::support::backend::SqliteLog;
 use crate::support::content::Content;
+use crate::support::log::Log;
 use crate::support::operations::{Operation, Projectors, Selection};
-use crate::support::rows::{Reading, Size};
+use crate::support::rows::Reading;
 use crate::support::server::Servers;
+use crate::support::size::Size;
 use bench::pages::performance as page;
 use bench::{BoxError, Row, TableId, Target};
 
@@ -34,7 +36,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
             target.row(row.floor(&entry.op.floor(&empty)), &entry.op.on(&empty));
         }
         let (log, sqlite) = (
-            size.log(&local),
+            Log::of(&local, *size),
             SqliteLog::new(Content::Dataset(size.dataset)),
         );
         for entry in entries(Operation::Append, Operation::AppendIf) {

@@ -15,8 +15,9 @@ use crate::support::floors;
 use crate::support::log::Log;
 use crate::support::raw_reads::Read;
 use crate::support::reader::{Reader, expect};
-use crate::support::rows::{CALLERS, Size};
+use crate::support::rows::CALLERS;
 use crate::support::server::Servers;
+use crate::support::size::Size;
 use bench::pages::local_postgresql as page;
 use bench::{BoxError, Floor, Goal, Op, Outcome, Row, Target};
 use course_enrollment::workload::{self, PAST_EVENTS};
@@ -46,7 +47,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         }
     }
     for &size in &tables.sizes {
-        let (row, op) = whole_category(&size.log(&tables.local).as_read_only(), size);
+        let (row, op) = whole_category(&Log::of(&tables.local, size).as_read_only(), size);
         target.row(row, &op);
     }
     tables.beside_docker(target, servers, PAST_EVENTS, query);

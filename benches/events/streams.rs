@@ -13,8 +13,9 @@ use crate::support::floors;
 use crate::support::log::Log;
 use crate::support::raw_reads::Read;
 use crate::support::reader::{Reader, expect};
-use crate::support::rows::{CALLERS, Reading, Size};
+use crate::support::rows::{CALLERS, Reading};
 use crate::support::server::Servers;
+use crate::support::size::Size;
 use bench::pages::local_postgresql as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use course_enrollment::StudentRegistered;
@@ -37,7 +38,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
         target.row(row.fills(page::READ_MS), &op);
     }
     for &size in tables.sizes.iter().filter(|size| size.has_goals()) {
-        let (row, op) = long_stream(&size.log(&tables.local).as_read_only(), size);
+        let (row, op) = long_stream(&Log::of(&tables.local, size).as_read_only(), size);
         target.row(row.fills(page::READ_MS), &op);
     }
     for (row, op) in cells.iter().map(project_stream) {

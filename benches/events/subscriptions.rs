@@ -10,8 +10,8 @@
 use crate::support::content::Content;
 use crate::support::log::{Log, Store};
 use crate::support::reader::expect;
-use crate::support::rows::Size;
 use crate::support::server::{Server, Servers};
+use crate::support::size::Size;
 use crate::support::{floors, million, raw, rows};
 use bench::load::{Direct, DirectService, Load, Schedule, Service};
 use bench::pages::subscriptions as page;

@@ -18,7 +18,7 @@ use crate::support::backend::SqliteLog;
 use crate::support::content::Content;
 use crate::support::log::Log;
 use crate::support::server::Servers;
-use bench::load::web_app::{self, Random, Scenario};
+use crate::web_app::{self, Random, Scenario};
 use bench::load::{HttpService, Schedule};
 use bench::pages::performance as page;
 use bench::report::LIBRARY;

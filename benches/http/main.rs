@@ -13,6 +13,7 @@ mod process;
 mod series;
 #[path = "../support/mod.rs"]
 mod support;
+mod web_app;
 
 use std::process::ExitCode;
 use support::server::Servers;

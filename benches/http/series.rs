@@ -43,7 +43,7 @@ pub(crate) fn declare(target: &mut Target) -> Result<(), BoxError> {
 /// A server without a socket.
 #[derive(Clone)]
 struct InProcess {
-    app: Arc<App>,
+    app: App,
     router: Router,
 }
 

@@ -2,8 +2,9 @@
 //! events.
 
 use super::log::Log;
-use super::rows::{self, Reading, Size};
+use super::rows::{self, Reading};
 use super::server::{Server, Servers};
+use super::size::Size;
 use bench::pages::local_postgresql as page;
 use bench::{Floor, Op, Row, Target};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! The events in a log before a row begins.
 
-use super::{million, raw};
+use super::raw;
+use super::repeat::repeat;
 use bench::BoxError;
 use course_enrollment::workload::{self, PAST_EVENTS};
 use course_enrollment::{Dataset, DatasetCache, load};
@@ -20,7 +21,7 @@ pub(crate) enum Content {
     Past,
     /// A dataset, then the 100 past events.
     Dataset(Dataset),
-    /// A dataset repeated up to this many events; see [`million`].
+    /// A dataset repeated up to this many events; see [`repeat`].
     Repeated {
         /// The repeated dataset.
         dataset: Dataset,
@@ -71,7 +72,7 @@ pub(crate) async fn fill(content: Content, url: &str) -> Result<(), BoxError> {
     let store = PostgresStore::connect(Config::new(url)).await?;
     fill_store(content, &store).await?;
     if let Content::Repeated { events, .. } = content {
-        million::repeat(url, events).await?;
+        repeat(url, events).await?;
     }
     store.close().await;
     settle(content, url).await

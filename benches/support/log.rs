@@ -2,7 +2,8 @@
 
 use super::content::Content;
 use super::raw;
-use super::server::Server;
+use super::server::{Server, Side};
+use super::size::Size;
 use bench::BoxError;
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::Database;
@@ -27,6 +28,11 @@ impl Log {
     /// A log with this content, for rows that write.
     pub(crate) fn new(server: &Arc<Server>, content: Content) -> Self {
         Self::on_side(server, content, Side::Row, Changes::default())
+    }
+
+    /// A log with the dataset and the past events, for rows that write.
+    pub(crate) fn of(server: &Arc<Server>, size: Size) -> Self {
+        Self::new(server, Content::Dataset(size.dataset))
     }
 
     /// A log with this content that no row writes to. All rows of the program that read this
@@ -118,17 +124,6 @@ impl Changes {
         }
         Ok(())
     }
-}
-
-/// The user of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
-    /// A row that writes, and its floors that read.
-    Row,
-    /// All rows that read, and their floors.
-    Readers,
-    /// Floors that write.
-    Floor,
 }
 
 /// A store on a log's database, which it keeps.

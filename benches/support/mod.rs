@@ -14,5 +14,7 @@ pub(crate) mod raw;
 pub(crate) mod raw_reads;
 pub(crate) mod raw_writes;
 pub(crate) mod reader;
+pub(crate) mod repeat;
 pub(crate) mod rows;
 pub(crate) mod server;
+pub(crate) mod size;

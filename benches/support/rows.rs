@@ -3,59 +3,14 @@
 use super::content::Content;
 use super::log::Log;
 use super::server::Server;
-use bench::{Profile, Row};
-use course_enrollment::Dataset;
+use super::size::Size;
+use bench::Row;
 use course_enrollment::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Callers of one op, as published.
 pub(crate) const CALLERS: [usize; 2] = [1, 100];
-
-/// A dataset of the tables.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    /// Its name in the tables.
-    pub(crate) label: &'static str,
-    /// The dataset that is loaded.
-    pub(crate) dataset: Dataset,
-}
-
-impl Size {
-    /// The datasets of the published tables; the large one only in a full run. A smoke run declares
-    /// the same rows and loads the tiny dataset for all of them.
-    pub(crate) fn of_tables(profile: &Profile) -> Vec<Self> {
-        let mut sizes = vec![
-            Self::new("Tiny", Dataset::Tiny),
-            Self::new("Small", Dataset::Small),
-            Self::new("Medium", Dataset::Medium),
-        ];
-        if profile.is_full() {
-            sizes.push(Self::new("Large", Dataset::Large));
-        }
-        // The labels stay, so a smoke run has the same row names.
-        if profile.is_smoke() {
-            sizes
-                .iter_mut()
-                .for_each(|size| size.dataset = Dataset::Tiny);
-        }
-        sizes
-    }
-
-    fn new(label: &'static str, dataset: Dataset) -> Self {
-        Self { label, dataset }
-    }
-
-    /// True for the dataset that the goals refer to. The peers of the goals were measured on it.
-    pub(crate) fn has_goals(self) -> bool {
-        self.label == "Medium"
-    }
-
-    /// A log with the dataset and the past events, for rows that write.
-    pub(crate) fn log(self, server: &Arc<Server>) -> Log {
-        Log::new(server, Content::Dataset(self.dataset))
-    }
-}
 
 /// Whether a row starts on an empty log, as the published op does, or on the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +37,7 @@ impl Reading {
     pub(crate) fn write_log(self, server: &Arc<Server>, size: Size) -> Log {
         match self {
             Self::Seed => Log::new(server, Content::Empty),
-            Self::Dataset => size.log(server),
+            Self::Dataset => Log::of(server, size),
         }
     }
 
@@ -98,7 +53,7 @@ impl Reading {
     pub(crate) fn read_log(self, server: &Arc<Server>, size: Size) -> Log {
         match self {
             Self::Seed => Log::read_only(server, Content::Past),
-            Self::Dataset => size.log(server).as_read_only(),
+            Self::Dataset => Log::of(server, size).as_read_only(),
         }
     }
 

@@ -1,9 +1,8 @@
 //! The PostgreSQL servers of a bench program: the local one, and Docker's for comparison.
 
 use super::content::{self, Content};
-use super::log::Side;
 use super::raw;
-use super::rows::Size;
+use super::size::Size;
 use bench::{BoxError, Facts, Target, Unavailable};
 use course_enrollment::DatasetSize;
 use local_postgres::{Database, LocalPostgres, Options, Source};
@@ -80,6 +79,17 @@ struct Started {
     postgres: LocalPostgres,
     wal_files: String,
     settings: String,
+}
+
+/// The user of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    /// A row that writes, and its floors that read.
+    Row,
+    /// All rows that read, and their floors.
+    Readers,
+    /// Floors that write.
+    Floor,
 }
 
 /// A server as one target uses it.

@@ -6,8 +6,9 @@ use crate::support::appender::Appender;
 use crate::support::floors;
 use crate::support::log::Log;
 use crate::support::million;
-use crate::support::rows::{Reading, Size};
+use crate::support::rows::Reading;
 use crate::support::server::Server;
+use crate::support::size::Size;
 use bench::{Floor, Goal, Row, Target};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const PEER_HOT: &str = "counting matches 10-15 ms each, a naive join of tags 130
 
 pub(crate) fn declare(target: &mut Target, local: &Arc<Server>, sizes: &[Size]) {
     for size in sizes.iter().filter(|size| size.has_goals()) {
-        let log = size.log(local);
+        let log = Log::of(local, *size);
         let text = Reading::Dataset.write_text();
         for turns in TURNS {
             let op = OWN_NEAR.op(Appender::renewing(&log), log.content(), turns);

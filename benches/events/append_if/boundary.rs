@@ -2,7 +2,8 @@
 
 use crate::support::appender::{Appender, outcome};
 use crate::support::content::Content;
-use crate::support::million::{self, HOT_TAG};
+use crate::support::million;
+use crate::support::repeat::HOT_TAG;
 use crate::support::rows;
 use bench::pages::local_postgresql as page;
 use bench::{AsyncOp, BoxError, Expect, Op, Outcome, Row};

@@ -3,7 +3,7 @@
 use crate::loads::SameAnswer;
 use crate::support::content::Content;
 use crate::support::rows;
-use bench::load::web_app::{Drawn, Found, Random, Request, Scenario};
+use crate::web_app::{Drawn, Found, Random, Request, Scenario};
 use bench::load::{Answer, Exchange, Exchanges};
 use bench::{BoxError, Outcome};
 use bytes::Bytes;

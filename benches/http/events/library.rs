@@ -3,7 +3,7 @@
 use super::exchanges::{FOUND, Single, read_query};
 use crate::support::backend::{Backend, Ground};
 use crate::support::rows;
-use bench::load::web_app::{Drawn, Found, Item, NewEvent, Random, Request, Scenario};
+use crate::web_app::{Drawn, Found, Item, NewEvent, Random, Request, Scenario};
 use bench::load::{Direct, DirectService, Service};
 use bench::{BoxError, Outcome};
 use course_enrollment::workload;

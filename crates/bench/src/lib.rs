@@ -31,10 +31,10 @@ pub use environment::{Environment, Facts, Invocation};
 pub use error::{BoxError, Error, Unavailable};
 pub use floor::Floor;
 pub use goal::{Bound, Goal};
-pub use op::{AsyncOp, BlockingOp, Call, Op, Outcome};
+pub use op::{AsyncOp, BlockingOp, Call, Expect, Op, Outcome};
 pub use profile::Profile;
 pub use result::{Figures, FloorFigures, Interval, Measured, RowResult, SampleFigures};
-pub use row::{Declared, Expect, Reading, Row, TableId};
+pub use row::{Declared, Reading, Row, TableId};
 pub use run::{RunId, TargetRun, VERSION};
 
 /// Every program that links this crate counts its allocations.

@@ -6,7 +6,6 @@ mod callers;
 
 use crate::alloc::{Allocated, AllocationScope};
 use crate::error::BoxError;
-use crate::row::Expect;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,6 +43,34 @@ pub enum Outcome {
     Success,
     /// The operation was refused as the row expects, by a conflict or a limit.
     Refused,
+}
+
+/// The expected outcomes of the calls of every op. Any other outcome ends the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Every call succeeds.
+    AllSucceed,
+    /// Every call is refused.
+    AllRefused,
+    /// Exactly this many calls of an op succeed; the others are refused.
+    Winners(u64),
+    /// Any mixture is fine. The rates are reported.
+    Any,
+}
+
+impl Expect {
+    pub(crate) fn check(self, successes: u64, calls: u64) -> Result<(), BoxError> {
+        let expected = match self {
+            Self::AllSucceed => calls,
+            Self::AllRefused => 0,
+            Self::Winners(winners) => winners,
+            Self::Any => return Ok(()),
+        };
+        if successes == expected {
+            return Ok(());
+        }
+        Err(format!("{successes} of {calls} calls succeeded, expected {expected}").into())
+    }
 }
 
 /// An operation that rows and floors measure. Cheap to clone. Each row runs the operation's set-up

@@ -1,6 +1,6 @@
-use crate::error::BoxError;
 use crate::floor::Floor;
 use crate::goal::Goal;
+use crate::op::Expect;
 use serde::{Deserialize, Serialize};
 
 /// How to read a published row: as the op that its benchmark runs, or as the op that its heading
@@ -12,34 +12,6 @@ pub enum Reading {
     AsInTheSeed,
     /// The op of the heading: the dataset is loaded, past events exist, and conflicts are real.
     OnTheDataset,
-}
-
-/// The expected outcomes of the calls of every op. Any other outcome ends the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
-    /// Every call succeeds.
-    AllSucceed,
-    /// Every call is refused.
-    AllRefused,
-    /// Exactly this many calls of an op succeed; the others are refused.
-    Winners(u64),
-    /// Any mixture is fine. The rates are reported.
-    Any,
-}
-
-impl Expect {
-    pub(crate) fn check(self, successes: u64, calls: u64) -> Result<(), BoxError> {
-        let expected = match self {
-            Self::AllSucceed => calls,
-            Self::AllRefused => 0,
-            Self::Winners(winners) => winners,
-            Self::Any => return Ok(()),
-        };
-        if successes == expected {
-            return Ok(());
-        }
-        Err(format!("{successes} of {calls} calls succeeded, expected {expected}").into())
-    }
 }
 
 /// The speed and steadiness of a row's ops.

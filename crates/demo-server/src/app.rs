@@ -1,29 +1,62 @@
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use axum::extract::FromRef;
 
 use crate::auth::Tokens;
 use crate::guard::Guard;
 use crate::health::Health;
-use crate::messages::OpenNamespaces;
+use crate::namespaces::{OpenNamespaces, check_token_of_default};
 use crate::observe::Observed;
-use crate::series::Work;
+use crate::series::Engine;
 use crate::settings::Settings;
-use crate::stores::Stores;
+use crate::stores::{Events, Stores};
 
 pub use crate::stores::OpenError;
 
-/// State shared by all handlers: the stores, and the parts that guard and measure the server.
-pub struct App {
-    pub(crate) settings: Settings,
-    pub(crate) stores: Stores,
-    pub(crate) tokens: Tokens,
-    pub(crate) namespaces: OpenNamespaces,
-    pub(crate) guard: Guard,
-    pub(crate) health: Health,
-    pub(crate) observed: Observed,
-    pub(crate) work: Work,
-    ending: watch::Sender<bool>,
+/// The state of the server: the open stores, and the parts that guard and measure it. A clone
+/// shares it.
+///
+/// A handler takes only the parts that it names, for example `State<Arc<Guard>>`.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+struct Parts {
+    settings: Arc<Settings>,
+    stores: Arc<Stores>,
+    tokens: Arc<Tokens>,
+    namespaces: Arc<OpenNamespaces>,
+    guard: Arc<Guard>,
+    health: Arc<Health>,
+    observed: Arc<Observed>,
+    engine: Arc<Engine>,
+}
+
+macro_rules! parts {
+    ($($part:ident: $type:ty),*) => {
+        $(impl FromRef<App> for Arc<$type> {
+            fn from_ref(app: &App) -> Self {
+                Arc::clone(&app.0.$part)
+            }
+        })*
+    };
+}
+
+parts! {
+    settings: Settings,
+    stores: Stores,
+    tokens: Tokens,
+    namespaces: OpenNamespaces,
+    guard: Guard,
+    health: Health,
+    observed: Observed,
+    engine: Engine
+}
+
+impl FromRef<App> for Events {
+    fn from_ref(app: &App) -> Self {
+        app.0.stores.events.clone()
+    }
 }
 
 impl App {
@@ -32,49 +65,72 @@ impl App {
     /// # Errors
     /// [`OpenError`] if the settings contradict each other, another server uses the data folder, or
     /// a store can't be opened.
-    pub async fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
+    pub async fn open(settings: Settings) -> Result<Self, OpenError> {
         let stores = Self::open_stores(&settings).await?;
         Self::with(settings, stores).await
     }
 
     /// Checks the settings, then opens the stores that they name.
     pub(crate) async fn open_stores(settings: &Settings) -> Result<Stores, OpenError> {
-        settings.check().map_err(OpenError::Settings)?;
+        settings
+            .check()
+            .and_then(|()| check_token_of_default(settings.token.as_deref()))
+            .map_err(OpenError::Settings)?;
         Stores::open(settings).await
     }
 
     /// Builds the state around stores that are already open. Creates the namespace `default` and
     /// its token if they are missing.
-    pub(crate) async fn with(settings: Settings, stores: Stores) -> Result<Arc<Self>, OpenError> {
-        let tokens = Tokens::of(&settings);
-        let namespaces = OpenNamespaces::open(&stores.messages, &tokens).await?;
-        let app = Arc::new(Self {
-            tokens,
+    pub(crate) async fn with(settings: Settings, stores: Stores) -> Result<Self, OpenError> {
+        let messages = Arc::clone(&stores.messages);
+        let namespaces = Arc::new(OpenNamespaces::open(messages, settings.token.as_deref()).await?);
+        let (settings, stores) = (Arc::new(settings), Arc::new(stores));
+        let health = Health::default();
+        // Without this first probe, `/health` would answer 503 until the first background tick.
+        health.probe(&stores).await;
+        let guard = Arc::new(Guard::of(&settings));
+        let observed = Arc::new(Observed::new(Arc::clone(&guard), Arc::clone(&stores)));
+        Ok(Self(Arc::new(Parts {
+            tokens: Arc::new(Tokens::of(Arc::clone(&settings), Arc::clone(&namespaces))),
+            engine: Arc::new(Engine::new(stores.series.clone(), Arc::clone(&observed))),
+            health: Arc::new(health),
             namespaces,
-            guard: Guard::of(&settings),
-            health: Health::default(),
-            observed: Observed::new(),
-            work: Work::default(),
-            ending: watch::Sender::new(false),
+            guard,
+            observed,
             stores,
             settings,
-        });
-        // Without this first probe, `/health` would answer 503 until the first background tick.
-        app.health.probe(&app.stores).await;
-        Ok(app)
+        })))
     }
 
-    /// Becomes `true` when the server stops and subscriptions must end.
-    pub(crate) fn ending(&self) -> watch::Receiver<bool> {
-        self.ending.subscribe()
+    /// One of the parts.
+    pub(crate) fn part<T: FromRef<Self>>(&self) -> T {
+        T::from_ref(self)
     }
 
-    pub(crate) fn end_subscriptions(&self) {
-        self.ending.send_replace(true);
+    /// The text to print after the start at this address: address, data location, new tokens.
+    pub(crate) fn greeting(&self, address: SocketAddr) -> String {
+        let Parts {
+            settings,
+            stores,
+            tokens,
+            namespaces,
+            ..
+        } = &*self.0;
+        let mut text = format!("http://{address}\n{}", stores.location);
+        if let Some(token) = tokens.made_for_admin() {
+            text.push_str(&format!("\nadmin token (shown once): {token}"));
+        }
+        let made = namespaces.made_for_default();
+        if let Some(token) = made.filter(|_| settings.needs_tokens()) {
+            text.push_str(&format!(
+                "\ntoken of the namespace default (shown once): {token}"
+            ));
+        }
+        text
     }
 
     /// Flushes pending data and closes the stores.
     pub async fn close(&self) {
-        self.stores.close().await;
+        self.0.stores.close().await;
     }
 }

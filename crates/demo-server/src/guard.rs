@@ -10,15 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::App;
-use crate::auth;
 use crate::error::ApiError;
 use crate::settings::Settings;
 
@@ -49,6 +47,8 @@ pub(crate) struct Guard {
     subscriptions: Arc<Semaphore>,
     max_subscriptions: usize,
     imports: Arc<Semaphore>,
+    /// Whether subscriptions must end.
+    ending: watch::Sender<bool>,
 }
 
 /// How many slots are in use.
@@ -83,6 +83,7 @@ impl Guard {
             subscriptions: Arc::new(Semaphore::new(max_subscriptions)),
             imports: Arc::new(Semaphore::new(IMPORTS)),
             max_subscriptions,
+            ending: watch::Sender::new(false),
         }
     }
 
@@ -111,9 +112,46 @@ impl Guard {
         try_slot(&self.imports, "too many imports are running")
     }
 
+    /// Becomes `true` when the server stops and subscriptions must end.
+    pub(crate) fn ending(&self) -> watch::Receiver<bool> {
+        self.ending.subscribe()
+    }
+
+    pub(crate) fn end_subscriptions(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Maximum size of a body in bytes; of a streamed one, of each line.
+    pub(crate) fn max_body_bytes(&self) -> usize {
+        self.max_body_bytes
+    }
+
     /// How long a body, or the next part of a streamed one, may take to arrive.
     pub(crate) fn body_limit(&self) -> Duration {
         self.body_limit
+    }
+
+    /// Admits a request: reads its body, waits for a slot, then runs the handler.
+    pub(crate) async fn admit(&self, request: Request, next: Next) -> Result<Response, ApiError> {
+        // The handler of a streamed path reads the body and takes a slot itself.
+        let path = request.uri().path();
+        if STREAMED.contains(&path) {
+            return Ok(next.run(request).await);
+        }
+        let queued = !UNQUEUED.contains(&path);
+        // The body comes before the slot, so that slow senders hold no slots.
+        let (parts, body) = request.into_parts();
+        let (body, _body_permit) = if body.is_end_stream() {
+            (body, None)
+        } else {
+            let (body, permit) = self.body(body).await?;
+            (body, Some(permit))
+        };
+        let _slot = match queued {
+            true => Some(self.request_slot().await?),
+            false => None,
+        };
+        Ok(next.run(Request::from_parts(parts, body)).await)
     }
 
     /// Reads the whole body into memory. The permit is its share of the budget.
@@ -193,33 +231,4 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// Admits a request: screens its token, reads its body, waits for a slot, then runs the handler.
-pub(crate) async fn admit(
-    State(app): State<Arc<App>>,
-    request: Request,
-    next: Next,
-) -> Result<Response, ApiError> {
-    let guard = &app.guard;
-    auth::screen(&app, &request)?;
-    // The handler of a streamed path reads the body and takes a slot itself.
-    let path = request.uri().path();
-    if STREAMED.contains(&path) {
-        return Ok(next.run(request).await);
-    }
-    let queued = !UNQUEUED.contains(&path);
-    // The body comes before the slot, so that slow senders hold no slots.
-    let (parts, body) = request.into_parts();
-    let (body, _body_permit) = if body.is_end_stream() {
-        (body, None)
-    } else {
-        let (body, permit) = guard.body(body).await?;
-        (body, Some(permit))
-    };
-    let _slot = match queued {
-        true => Some(guard.request_slot().await?),
-        false => None,
-    };
-    Ok(next.run(Request::from_parts(parts, body)).await)
 }

@@ -13,9 +13,8 @@ use message_store::Namespaces as _;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::app::App;
 use crate::error::ApiError;
-use crate::messages::default_name;
+use crate::namespaces::default_name;
 use crate::stores::Stores;
 
 /// Interval between probes.
@@ -87,7 +86,11 @@ async fn ask(stores: &Stores) -> Result<(), String> {
 }
 
 /// Probes at each tick until the server stops.
-pub(crate) async fn watch(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn watch(
+    health: Arc<Health>,
+    stores: Arc<Stores>,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut ticks = tokio::time::interval(EVERY);
     // A slow store gets a full interval of rest after each probe.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -96,18 +99,18 @@ pub(crate) async fn watch(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
             _ = ticks.tick() => {}
             _ = stopped.wait_for(|stopped| *stopped) => return,
         }
-        app.health.probe(&app.stores).await;
+        health.probe(&stores).await;
     }
 }
 
 /// `GET /health` and `GET /dcb/health`.
-pub(crate) async fn ok(State(app): State<Arc<App>>) -> Response {
-    app.health.response(r#"{"status":"ok"}"#)
+pub(crate) async fn ok(State(health): State<Arc<Health>>) -> Response {
+    health.response(r#"{"status":"ok"}"#)
 }
 
 /// `GET /series/health`.
-pub(crate) async fn healthy(State(app): State<Arc<App>>) -> Response {
-    app.health.response(r#"{"status":"healthy"}"#)
+pub(crate) async fn healthy(State(health): State<Arc<Health>>) -> Response {
+    health.response(r#"{"status":"healthy"}"#)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod guard;
 pub mod handlers;
 mod health;
 mod messages;
+mod namespaces;
 mod observe;
 mod openapi;
 mod page;

@@ -1,14 +1,10 @@
 //! The OpenAPI document of all interfaces, and a page to browse it.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::{Map, Value, json};
-
-use crate::app::App;
 
 /// The `paths` and `schemas` of each interface.
 const PARTS: [&str; 5] = [
@@ -19,7 +15,7 @@ const PARTS: [&str; 5] = [
     include_str!("../openapi/page.json"),
 ];
 
-pub(crate) fn routes() -> Router<Arc<App>> {
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     // Built once per router; a request only copies the text.
     let document = document().to_string();
     let json = move || async move {

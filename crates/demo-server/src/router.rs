@@ -1,30 +1,46 @@
 use std::sync::Arc;
 
-use axum::extract::DefaultBodyLimit;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
 use axum::routing::any;
-use axum::{Router, middleware};
 
 use crate::app::App;
-use crate::{auth, dcb, error, guard, health, messages, observe, openapi, page, series};
+use crate::auth::Tokens;
+use crate::error::ApiError;
+use crate::guard::Guard;
+use crate::{auth, dcb, error, health, messages, observe, openapi, page, series};
 
 /// All interfaces behind the layers that every request passes, from the outside in: counters, error
 /// rendering, limits, tokens. The counters must see every response, and errors of the limits and
 /// the token check must be rendered too. Tests: `tests/it/observe.rs` and `tests/it/server.rs`.
-pub fn router(app: &Arc<App>) -> Router {
-    let state = || Arc::clone(app);
-    Router::new()
+pub fn router(app: &App) -> Router {
+    let state = || app.clone();
+    Router::<App>::new()
         .route("/health", any(health::ok))
         .merge(observe::routes())
         .merge(openapi::routes())
         .merge(page::routes())
         .nest("/dcb", dcb::routes())
         .merge(messages::routes())
-        .merge(series::routes(app))
+        .merge(series::routes(&app.part()))
         // The guard has already limited the body.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(state(), auth::check))
-        .layer(middleware::from_fn_with_state(state(), guard::admit))
+        .layer(middleware::from_fn_with_state(state(), admit))
         .layer(middleware::from_fn(error::render))
         .layer(middleware::from_fn_with_state(state(), observe::record))
         .with_state(state())
+}
+
+/// Screens the token before the guard reads the body.
+async fn admit(
+    State(tokens): State<Arc<Tokens>>,
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    auth::screen(&tokens, &request)?;
+    guard.admit(request, next).await
 }

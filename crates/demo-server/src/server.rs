@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
 use crate::app::{App, OpenError};
+use crate::guard::Guard;
 use crate::settings::Settings;
 use crate::{health, observe, router};
 
@@ -26,7 +27,7 @@ const MAX_CONNECTIONS: usize = 10_000;
 
 /// A running server.
 pub struct Server {
-    app: Arc<App>,
+    app: App,
     address: SocketAddr,
     stopping: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -55,10 +56,10 @@ impl Server {
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
             watching: [
-                tokio::spawn(health::watch(Arc::clone(&app), stopped.clone())),
-                tokio::spawn(observe::keep(Arc::clone(&app), stopped.clone())),
+                tokio::spawn(health::watch(app.part(), app.part(), stopped.clone())),
+                tokio::spawn(observe::keep(app.part(), stopped.clone())),
             ],
-            serving: tokio::spawn(serve(listener, Arc::clone(&app), stopped)),
+            serving: tokio::spawn(serve(listener, app.clone(), stopped)),
             app,
             address,
             stopping,
@@ -72,19 +73,7 @@ impl Server {
 
     /// The text to print after the start: address, data location, new tokens.
     pub fn greeting(&self) -> String {
-        let location = &self.app.stores.location;
-        let mut text = format!("http://{}\n{location}", self.address);
-        let tokens = &self.app.tokens;
-        if let Some(token) = tokens.made_for_admin() {
-            text.push_str(&format!("\nadmin token (shown once): {token}"));
-        }
-        let made = self.app.namespaces.made_for_default();
-        if let Some(token) = made.filter(|_| tokens.are_needed()) {
-            text.push_str(&format!(
-                "\ntoken of the namespace default (shown once): {token}"
-            ));
-        }
-        text
+        self.app.greeting(self.address)
     }
 
     /// Stops accepting connections, finishes requests in progress, ends subscriptions and closes
@@ -101,7 +90,7 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receiver<bool>) {
+async fn serve(listener: TcpListener, app: App, mut stopped: watch::Receiver<bool>) {
     let router = router(&app);
     // HTTP/1 only: hyper applies the header timeout neither to HTTP/2 nor while it detects the
     // version.
@@ -138,7 +127,7 @@ async fn serve(listener: TcpListener, app: Arc<App>, mut stopped: watch::Receive
     }
     drop(listener);
     // Subscriptions never end by themselves and would use up the time limit.
-    app.end_subscriptions();
+    app.part::<Arc<Guard>>().end_subscriptions();
     if tokio::time::timeout(STOP_LIMIT, connections.shutdown())
         .await
         .is_err()

@@ -3,8 +3,7 @@
 //!
 //! A [`Schedule`] sets the times of the calls, a [`Service`] makes the callers, and a [`Load`]
 //! combines both into a row. [`HttpService`] sends requests to a server, [`DirectService`] calls a
-//! store. Doing the same work both ways shows the cost of HTTP. [`web_app`] has the requests of the
-//! published load scripts.
+//! store. Doing the same work both ways shows the cost of HTTP.
 //!
 //! The **service time** of a call counts from the moment it is made. In an open schedule a call
 //! also has an **intended start**, at which it is due even if no caller is free. A server that
@@ -22,7 +21,6 @@ mod http;
 mod ramp;
 mod schedule;
 mod tally;
-pub mod web_app;
 
 pub use caller::{Caller, Service};
 pub use direct::{Direct, DirectService};

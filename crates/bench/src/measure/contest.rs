@@ -1,7 +1,7 @@
 use super::Bench;
 use crate::error::BoxError;
-use crate::op::{Observed, Op, Pass, Running, Shape};
-use crate::row::{Expect, Row};
+use crate::op::{Expect, Observed, Op, Pass, Running, Shape};
+use crate::row::Row;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -1,6 +1,7 @@
 //! The event store by the operations of the Go library's performance page:
 //! `reports/performance.md`.
 
+#[rustfmt::skip] // A row per line, as on the published page.
 mod figures;
 mod load;
 

@@ -1,4 +1,3 @@
-use super::page::Section;
 use super::view::View;
 use crate::result::{Figures, RowResult};
 use std::fmt::Write;
@@ -18,9 +17,9 @@ pub(super) fn lines(view: &View<'_>) -> String {
     text
 }
 
-/// Rows in Go's benchmark format as a block of the page: one line per row with the mean of its
+/// Rows in Go's benchmark format as a Markdown block: one line per row with the mean of its
 /// samples. The page's raw file has all samples.
-pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> Section {
+pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> String {
     let mut text = String::from("```\n");
     for row in rows {
         if let Some(figures) = row.figures() {
@@ -29,7 +28,7 @@ pub fn raw_block<'a>(rows: impl Iterator<Item = &'a RowResult>) -> Section {
         }
     }
     text.push_str("```\n");
-    Section::Text(text)
+    text
 }
 
 fn push_samples(text: &mut String, row: &RowResult, figures: &Figures) {

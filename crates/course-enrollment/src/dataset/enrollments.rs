@@ -2,7 +2,6 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::generate::POPULARITY_UNITS;
 use crate::random::SplitMix64;
 use crate::weights::Weights;
 use crate::{CourseOffered, EnrollmentCompleted, Grade, StudentRegistered};
@@ -16,6 +15,10 @@ const EARLIEST: Timestamp = Timestamp::constant(1_672_531_200, 0);
 const GRADED_BEFORE: Timestamp = Timestamp::constant(1_727_740_800, 0);
 
 const GRADES: [Grade; 5] = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::F];
+
+/// Popularity is drawn in thousandths. So it has at most three decimals, and the weights of courses
+/// can be integers.
+pub(super) const POPULARITY_UNITS: f64 = 1_000.0;
 
 /// Simulates `asked` requests for a seat, and returns the granted ones.
 pub(super) fn draw(

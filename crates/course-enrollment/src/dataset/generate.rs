@@ -1,11 +1,8 @@
+use super::enrollments::{self, POPULARITY_UNITS};
 use super::names::{self, CATEGORIES};
-use super::{Dataset, DatasetContent, enrollments};
+use super::{Dataset, DatasetContent};
 use crate::random::SplitMix64;
 use crate::{CourseId, CourseOffered, StudentId, StudentRegistered};
-
-/// Popularity is drawn in thousandths. So it has at most three decimals, and the weights of courses
-/// can be integers.
-pub(super) const POPULARITY_UNITS: f64 = 1_000.0;
 
 pub(super) fn content(dataset: Dataset) -> DatasetContent {
     let size = dataset.size();

@@ -2,11 +2,10 @@ use std::sync::Arc;
 
 use axum::http::HeaderValue;
 
-use super::token::{TokenHash, namespace_of};
-use super::{invalid_token, required, unauthorized};
-use crate::app::App;
+use super::refusal::{invalid_token, required, unauthorized};
+use super::tokens::Tokens;
 use crate::error::ApiError;
-use crate::messages::{DEFAULT, OpenNamespace, api_error};
+use crate::namespaces::{DEFAULT, OpenNamespace, TokenHash, namespace_of};
 
 /// The identity behind a request, found from its token.
 #[derive(Clone)]
@@ -18,8 +17,7 @@ pub(crate) struct Caller {
 
 /// Rejects a request without a required token, or with a malformed one. This needs no lookup, so it
 /// can run before the body is read.
-pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
-    let tokens = &app.tokens;
+pub(super) fn screen(tokens: &Tokens, token: Option<&str>) -> Result<(), ApiError> {
     let Some(token) = token else {
         return match tokens.are_needed() {
             true => Err(required()),
@@ -27,8 +25,7 @@ pub(super) fn screen(app: &App, token: Option<&str>) -> Result<(), ApiError> {
         };
     };
     let hash = TokenHash::of(token);
-    let is_of_settings =
-        tokens.is_admin(&hash) || tokens.of_default().is_some_and(|default| default.is(&hash));
+    let is_of_settings = tokens.is_admin(&hash) || tokens.is_of_default(&hash);
     match is_of_settings || namespace_of(token).is_some() {
         true => Ok(()),
         false => Err(invalid_token()),
@@ -40,35 +37,28 @@ impl Caller {
     ///
     /// # Errors
     /// 401 if a required token is missing or malformed, 403 if the token opens no namespace.
-    pub(super) async fn identify(app: &App, token: Option<&str>) -> Result<Self, ApiError> {
+    pub(super) async fn identify(tokens: &Tokens, token: Option<&str>) -> Result<Self, ApiError> {
         match token {
-            Some(token) => Self::with_token(app, token).await,
-            None if app.tokens.are_needed() => Err(required()),
-            None => {
+            Some(token) => Self::with_token(tokens, token).await,
+            None if tokens.are_needed() => Err(required()),
+            None => Ok(Self {
+                is_admin: true,
                 // Tells a test client the token of `default`, if the server still knows it.
-                let known = app.namespaces.token_of_default(&app.settings);
-                Ok(Self {
-                    is_admin: true,
-                    answered_token: known.and_then(header),
-                    ..Self::of_default(app).await?
-                })
-            }
+                answered_token: tokens.known_of_default().and_then(header),
+                ..Self::of_default(tokens).await?
+            }),
         }
     }
 
-    async fn with_token(app: &App, token: &str) -> Result<Self, ApiError> {
+    async fn with_token(tokens: &Tokens, token: &str) -> Result<Self, ApiError> {
         // The tokens in the settings come first: they may have any form, so they need not name a
         // namespace.
         let hash = TokenHash::of(token);
-        let is_admin = app.tokens.is_admin(&hash);
-        if app
-            .tokens
-            .of_default()
-            .is_some_and(|default| default.is(&hash))
-        {
+        let is_admin = tokens.is_admin(&hash);
+        if tokens.is_of_default(&hash) {
             return Ok(Self {
-                is_admin: is_admin || app.settings.test_mode,
-                ..Self::of_default(app).await?
+                is_admin: is_admin || tokens.settings.test_mode,
+                ..Self::of_default(tokens).await?
             });
         }
         if is_admin {
@@ -80,18 +70,17 @@ impl Caller {
         }
         let name = namespace_of(token).ok_or_else(invalid_token)?;
         let is_default = name.as_str() == DEFAULT;
-        if is_default && app.tokens.of_default().is_some() {
+        if is_default && tokens.namespaces.token_of_default().is_some() {
             // The token in the settings replaces the one that is stored with `default`.
             return Err(refused());
         }
-        let found = app.namespaces.find(&app.stores.messages, &name).await;
-        let (namespace, answered_token) = match found.map_err(api_error)? {
+        let (namespace, answered_token) = match tokens.namespaces.find(&name).await? {
             Some(namespace) => (namespace, None),
-            None if app.tokens.are_needed() => return Err(refused()),
+            None if tokens.are_needed() => return Err(refused()),
             // Test mode creates a namespace the first time somebody uses a token for it.
             None => {
-                let made = app.namespaces.ensure(&app.stores.messages, &name, &hash);
-                (made.await.map_err(api_error)?, header(token))
+                let made = tokens.namespaces.ensure(&name, &hash).await?;
+                (made, header(token))
             }
         };
         if !namespace.takes(&hash) {
@@ -99,17 +88,15 @@ impl Caller {
         }
         Ok(Self {
             namespace: Some(namespace),
-            is_admin: is_default && app.settings.test_mode,
+            is_admin: is_default && tokens.settings.test_mode,
             answered_token,
         })
     }
 
-    async fn of_default(app: &App) -> Result<Self, ApiError> {
-        let namespace = app
-            .namespaces
-            .default_namespace(&app.stores.messages, &app.tokens);
+    async fn of_default(tokens: &Tokens) -> Result<Self, ApiError> {
+        let namespace = tokens.namespaces.default_namespace().await?;
         Ok(Self {
-            namespace: Some(namespace.await.map_err(api_error)?),
+            namespace: Some(namespace),
             is_admin: false,
             answered_token: None,
         })

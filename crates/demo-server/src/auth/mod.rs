@@ -12,23 +12,24 @@
 //! and has admin rights. A token that a caller does send is still checked.
 
 mod caller;
+mod refusal;
 mod site;
-mod token;
 mod tokens;
 
 use std::sync::Arc;
 
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::app::App;
 use crate::error::ApiError;
 
+use refusal::invalid_token;
+
 pub(crate) use caller::Caller;
-pub(crate) use token::{TokenHash, made_for, namespace_of};
+pub(crate) use refusal::unauthorized;
 pub(crate) use tokens::Tokens;
 
 /// In test mode, the response header that carries the token of the request's namespace.
@@ -69,10 +70,10 @@ fn is_open(path: &str) -> bool {
 
 /// Checks a request before its body is read: rejects a missing or malformed token where the path
 /// requires one, and a request from another site where it does not.
-pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
+pub(crate) fn screen(tokens: &Tokens, request: &Request) -> Result<(), ApiError> {
     let (headers, uri) = (request.headers(), request.uri());
-    let audience = Audience::of(uri.path(), app.settings.require_token);
-    let asks = audience != Audience::All && app.tokens.are_needed();
+    let audience = Audience::of(uri.path(), tokens.settings.require_token);
+    let asks = audience != Audience::All && tokens.are_needed();
     // A browser does not add a token by itself, so a request that has one is not from another site.
     if !asks && !is_open(uri.path()) {
         site::check(request)?;
@@ -80,7 +81,7 @@ pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
     match audience {
         Audience::All => Ok(()),
         Audience::Namespaces | Audience::Server => {
-            caller::screen(app, token_of(headers, uri)?.as_deref())
+            caller::screen(tokens, token_of(headers, uri)?.as_deref())
         }
     }
 }
@@ -88,16 +89,16 @@ pub(crate) fn screen(app: &App, request: &Request) -> Result<(), ApiError> {
 /// Lets a request through if its path requires no token or its token is valid. Handlers of
 /// namespace paths find the [`Caller`] in the request's extensions.
 pub(crate) async fn check(
-    State(app): State<Arc<App>>,
+    State(tokens): State<Arc<Tokens>>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let audience = Audience::of(request.uri().path(), app.settings.require_token);
+    let audience = Audience::of(request.uri().path(), tokens.settings.require_token);
     if audience == Audience::All {
         return Ok(next.run(request).await);
     }
     let token = token_of(request.headers(), request.uri())?;
-    let caller = Caller::identify(&app, token.as_deref()).await?;
+    let caller = Caller::identify(&tokens, token.as_deref()).await?;
     if audience == Audience::Server && !caller.may_use_the_server() {
         return Err(unauthorized("this token is for messages only"));
     }
@@ -131,29 +132,6 @@ fn token_of(headers: &HeaderMap, uri: &Uri) -> Result<Option<String>, ApiError> 
     }
     let query = Query::<InQuery>::try_from_uri(uri).map_err(|_| invalid_token())?;
     Ok(query.0.token.filter(|token| !token.is_empty()))
-}
-
-/// 401 `AUTH_REQUIRED`.
-fn required() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "AUTH_REQUIRED",
-        "this server requires a token: send Authorization: Bearer <token>, or add ?token=<token>",
-    )
-}
-
-/// 401 `AUTH_INVALID_TOKEN`.
-fn invalid_token() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "AUTH_INVALID_TOKEN",
-        "malformed token: expected ns_<namespace in base64url>_<64 hexadecimal digits>",
-    )
-}
-
-/// 403 `AUTH_UNAUTHORIZED`.
-pub(crate) fn unauthorized(message: &'static str) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "AUTH_UNAUTHORIZED", message)
 }
 
 #[cfg(test)]

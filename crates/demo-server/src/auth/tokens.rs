@@ -1,30 +1,29 @@
-use super::token::{TokenHash, secret};
+use std::sync::Arc;
+
+use crate::namespaces::{OpenNamespaces, TokenHash, secret};
 use crate::settings::Settings;
 
-/// The tokens that the settings define or that the server makes itself.
+/// The tokens that callers may use: the admin token, and those of the namespaces.
 pub(crate) struct Tokens {
+    pub(super) settings: Arc<Settings>,
+    pub(super) namespaces: Arc<OpenNamespaces>,
     administration: Option<TokenHash>,
-    default_namespace: Option<TokenHash>,
     made_for_admin: Option<String>,
-    are_needed: bool,
 }
 
 impl Tokens {
     /// Makes an admin token if one is needed and the settings have none.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        // Test mode drops the requirement. `Settings::check` allows this only if other computers
-        // can't reach the server.
-        let are_needed = settings.require_token || !settings.test_mode;
+    pub(crate) fn of(settings: Arc<Settings>, namespaces: Arc<OpenNamespaces>) -> Self {
         let made_for_admin = match settings.admin_token {
-            None if are_needed => Some(format!("admin_{}", secret())),
+            None if settings.needs_tokens() => Some(format!("admin_{}", secret())),
             _ => None,
         };
         let administration = settings.admin_token.as_ref().or(made_for_admin.as_ref());
         Self {
             administration: administration.map(|token| TokenHash::of(token)),
-            default_namespace: settings.token.as_deref().map(TokenHash::of),
             made_for_admin,
-            are_needed,
+            settings,
+            namespaces,
         }
     }
 
@@ -34,8 +33,8 @@ impl Tokens {
     }
 
     /// Whether a path that requires a token rejects callers without one.
-    pub(crate) fn are_needed(&self) -> bool {
-        self.are_needed
+    pub(super) fn are_needed(&self) -> bool {
+        self.settings.needs_tokens()
     }
 
     /// Whether this is the admin token.
@@ -43,9 +42,15 @@ impl Tokens {
         self.administration.is_some_and(|hash| hash.is(token))
     }
 
-    /// The token of the namespace `default` in the settings. It replaces the token that is stored
-    /// with the namespace.
-    pub(crate) fn of_default(&self) -> Option<&TokenHash> {
-        self.default_namespace.as_ref()
+    /// Whether this is the token of `default` in the settings.
+    pub(super) fn is_of_default(&self, token: &TokenHash) -> bool {
+        let default = self.namespaces.token_of_default();
+        default.is_some_and(|default| default.is(token))
+    }
+
+    /// The token of `default`, if this server knows it. The store only has its hash.
+    pub(super) fn known_of_default(&self) -> Option<&str> {
+        let given = self.settings.token.as_deref();
+        given.or(self.namespaces.made_for_default())
     }
 }

@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -11,8 +10,8 @@ use super::event::OneOrMore;
 use super::json::{micros_since, parse, response};
 use super::position::Mark;
 use super::query::QueryDto;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::stores::Events;
 
 /// Maximum number of tags over all events of an append. Each tag is an index entry, written while
 /// the log is locked.
@@ -65,10 +64,13 @@ impl ConditionDto {
 
 /// `POST /dcb/append`. Ignores the header `X-Append-If-Isolation`: every condition is always
 /// checked at the strictest level.
-pub(super) async fn append(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+pub(super) async fn append(
+    State(events): State<Events>,
+    body: Bytes,
+) -> Result<Response, ApiError> {
     let start = Instant::now();
     let append = parse::<AppendRequest<'_>>(&body)?.into_append()?;
-    let failed = match app.stores.events.submit(append).await {
+    let failed = match events.submit(append).await {
         // A failed condition is a normal result in this interface, not an HTTP error.
         Ok(_) => false,
         Err(Error::Conflict { .. }) => true,

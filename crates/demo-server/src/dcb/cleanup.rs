@@ -5,19 +5,23 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::json::response;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::settings::Settings;
+use crate::stores::Events;
 
 /// `POST /dcb/cleanup`.
-pub(super) async fn cleanup(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    if !app.settings.may_clean_up() {
+pub(super) async fn cleanup(
+    State(events): State<Events>,
+    State(settings): State<Arc<Settings>>,
+) -> Result<Response, ApiError> {
+    if !settings.may_clean_up() {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "CLEANUP_NOT_ALLOWED",
             "clearing the log is disabled; start the server with --allow-cleanup",
         ));
     }
-    app.stores.events.clear().await?;
+    events.clear().await?;
     Ok(response(
         r#"{"message":"Database cleaned up successfully","success":true}"#,
     ))

@@ -16,13 +16,24 @@ mod test_data;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::FromRef;
 use axum::routing::{any, get, post};
 
-use crate::app::App;
+use crate::guard::Guard;
+use crate::health::{self, Health};
+use crate::settings::Settings;
+use crate::stores::Events;
 
-pub(crate) fn routes() -> Router<Arc<App>> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Events: FromRef<S>,
+    Arc<Guard>: FromRef<S>,
+    Arc<Health>: FromRef<S>,
+    Arc<Settings>: FromRef<S>,
+{
     Router::new()
-        .route("/health", any(crate::health::ok))
+        .route("/health", any(health::ok))
         .route("/cleanup", post(cleanup::cleanup))
         .route("/append", post(append::append))
         .route("/read", post(read::read).get(read_events::read_events))

@@ -1,7 +1,6 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -14,7 +13,6 @@ use serde_json::value::RawValue;
 use super::json::{micros_since, parse, response, write_text};
 use super::position::Mark;
 use super::query::{QueryDto, write_query};
-use crate::app::App;
 use crate::error::ApiError;
 use crate::stores::Events;
 
@@ -47,14 +45,14 @@ struct Counted {
 
 /// `POST /dcb/project`.
 pub(super) async fn project(
-    State(app): State<Arc<App>>,
+    State(events): State<Events>,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let start = Instant::now();
     let mut request: ProjectRequest<'_> = parse(&body)?;
     let queries = queries(&mut request.projectors)?;
     let after = request.after.and_then(Mark::position);
-    let counted = count(&app.stores.events, queries, after).await?;
+    let counted = count(&events, queries, after).await?;
     let micros = micros_since(start);
     Ok(response(answer(&request.projectors, &counted, micros)))
 }

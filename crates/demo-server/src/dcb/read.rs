@@ -1,5 +1,4 @@
 use std::ops::Bound;
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -11,8 +10,8 @@ use serde::Deserialize;
 use super::json::{micros_since, parse, response};
 use super::position::Mark;
 use super::query::QueryDto;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::stores::Events;
 
 #[derive(Debug, Deserialize)]
 struct ReadRequest {
@@ -41,12 +40,12 @@ impl OptionsDto {
 }
 
 /// `POST /dcb/read`: the number of matching events and the position of the last one.
-pub(super) async fn read(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+pub(super) async fn read(State(events): State<Events>, body: Bytes) -> Result<Response, ApiError> {
     let start = Instant::now();
     let request: ReadRequest = parse(&body)?;
     let query = request.query.into_query("query")?;
     let range = request.options.unwrap_or_default().range();
-    let extent = app.stores.events.extent(&query, range).await?;
+    let extent = events.extent(&query, range).await?;
     let checkpoint = extent.last.map_or(String::new(), |last| {
         format!(r#","checkpointEventId":"{last}""#)
     });

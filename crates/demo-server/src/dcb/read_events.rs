@@ -20,9 +20,8 @@ use super::event::write_event;
 use super::json::{parse_parameter, response};
 use super::position::Mark;
 use super::query::QueryDto;
-use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Slot;
+use crate::guard::{Guard, Slot};
 use crate::stores::Events;
 
 /// A chunk ends with the event that exceeds this size.
@@ -66,20 +65,21 @@ impl OptionsDto {
 
 /// `GET /dcb/read`.
 pub(super) async fn read_events(
-    State(app): State<Arc<App>>,
+    State(events): State<Events>,
+    State(guard): State<Arc<Guard>>,
     parameters: Result<Parameters<ReadParameters>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Parameters(parameters) =
         parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
     let query = QueryDto::of_parameter(parameters.query.as_deref())?;
     let options = OptionsDto::of_parameter(parameters.options.as_deref())?.into_options();
-    let mut read = Read::new(app.stores.events.clone(), query, options);
+    let mut read = Read::new(events, query, options);
     let first = read.chunk().await?;
     if read.ended {
         return Ok(response(first));
     }
     // A long response keeps running like a subscription, so it takes a slot of the subscriptions.
-    let slot = app.guard.subscribe()?;
+    let slot = guard.subscribe()?;
     let body = Body::from_stream(read.chunks(first, slot));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }

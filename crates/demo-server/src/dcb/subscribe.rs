@@ -25,9 +25,8 @@ use tokio::time::{Instant, sleep_until};
 use super::event::write_event;
 use super::position::Mark;
 use super::query::QueryDto;
-use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Slot;
+use crate::guard::{Guard, Slot};
 use crate::stores::Events;
 
 /// The server sends a comment after this much silence, because proxies close idle connections.
@@ -43,7 +42,8 @@ pub(super) struct SubscribeParameters {
 
 /// `GET /dcb/subscribe`.
 pub(super) async fn subscribe(
-    State(app): State<Arc<App>>,
+    State(events): State<Events>,
+    State(guard): State<Arc<Guard>>,
     headers: HeaderMap,
     parameters: Result<Parameters<SubscribeParameters>, QueryRejection>,
 ) -> Result<Response, ApiError> {
@@ -52,10 +52,10 @@ pub(super) async fn subscribe(
     let query = QueryDto::of_parameter(parameters.query.as_deref())?;
     let after = after(&headers, parameters.after.as_deref())?;
     // The slot comes first: a refused subscription should not cost a read of the head.
-    let slot = app.guard.subscribe()?;
-    check_within(&app.stores.events, after).await?;
-    let events = subscription(&app.stores.events, query, after);
-    let body = Body::from_stream(frames(events, app.ending(), KEEP_ALIVE, slot));
+    let slot = guard.subscribe()?;
+    check_within(&events, after).await?;
+    let events = subscription(&events, query, after);
+    let body = Body::from_stream(frames(events, guard.ending(), KEEP_ALIVE, slot));
     let head = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
@@ -160,16 +160,17 @@ mod tests {
 
     #[tokio::test]
     async fn idle_subscription_sends_comments() {
-        let app = App::open(Settings::in_memory()).await.unwrap();
-        let events = subscription(&app.stores.events, Query::all(), None);
-        let slot = app.guard.subscribe().unwrap();
+        let events = Events::in_sqlite(None).await.unwrap();
+        let guard = Guard::of(&Settings::in_memory());
+        let subscription = subscription(&events, Query::all(), None);
+        let slot = guard.subscribe().unwrap();
         let keep_alive = Duration::from_millis(1);
-        let mut frames = pin!(frames(events, app.ending(), keep_alive, slot));
+        let mut frames = pin!(frames(subscription, guard.ending(), keep_alive, slot));
         for _ in 0..3 {
             assert_eq!(frames.next().await.unwrap().unwrap(), &b":\n\n"[..]);
         }
-        app.end_subscriptions();
+        guard.end_subscriptions();
         while frames.next().await.is_some() {}
-        app.close().await;
+        events.close().await;
     }
 }

@@ -4,7 +4,6 @@ use message_store::{Category, Error, StreamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::api_error;
 use crate::error::ApiError;
 
 /// The unparsed arguments of a call. Index 0 is the method.
@@ -47,12 +46,12 @@ impl<'a> Arguments<'a> {
 
     /// The stream at this index.
     pub(super) fn stream(&self, index: usize) -> Result<StreamName, ApiError> {
-        StreamName::new(self.text(index, "stream")?).map_err(api_error)
+        Ok(StreamName::new(self.text(index, "stream")?)?)
     }
 
     /// The category at this index; `""` selects all messages.
     pub(super) fn category(&self, index: usize) -> Result<Category, ApiError> {
-        Category::new(self.text(index, "category")?).map_err(api_error)
+        Ok(Category::new(self.text(index, "category")?)?)
     }
 
     /// The options at this index, or the defaults if they are missing or `null`.
@@ -109,7 +108,7 @@ pub(super) fn renamed(field: &'static str) -> impl Fn(Error) -> ApiError {
         Error::Invalid { problem, .. } => {
             ApiError::invalid_field(field, format!("{field} {problem}"))
         }
-        other => api_error(other),
+        other => other.into(),
     }
 }
 

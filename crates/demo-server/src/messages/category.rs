@@ -5,10 +5,9 @@ use message_store::{Category, CategoryRead, ConsumerGroup, GlobalPosition};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::api_error;
 use super::arguments::{integer, object, position, renamed, text};
+use super::call::Call;
 use super::rows::{self, BatchSize, Rows};
-use super::rpc::Call;
 use crate::error::ApiError;
 
 #[derive(Default, Deserialize)]
@@ -56,8 +55,8 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         read = read.consumer_group(group_of(&object("consumerGroup", group)?)?);
     }
     let store = call.caller.namespace()?.store.clone();
-    let rows = Rows::of_category(store, category, read, size).await;
-    rows.map_err(api_error)?.answer(call.app).await
+    let rows = Rows::of_category(store, category, read, size).await?;
+    rows.answer(call.guard).await
 }
 
 fn group_of(group: &Group<'_>) -> Result<ConsumerGroup, ApiError> {
@@ -70,5 +69,5 @@ fn group_of(group: &Group<'_>) -> Result<ConsumerGroup, ApiError> {
     };
     let member = number("consumerGroup.member", group.member)?;
     let size = number("consumerGroup.size", group.size)?;
-    ConsumerGroup::new(member, size).map_err(api_error)
+    Ok(ConsumerGroup::new(member, size)?)
 }

@@ -24,13 +24,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::api_error;
+use super::answer::event_stream;
 use super::lines::Lines;
-use super::subscribe::event_stream;
-use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::guard::Slot;
+use crate::guard::{Guard, Slot};
 use crate::stores::Messages;
 
 /// Approximate size of a part. Progress is reported after each.
@@ -45,7 +43,7 @@ pub(super) struct Parameters {
 
 /// `POST /import`.
 pub(super) async fn import(
-    State(app): State<Arc<App>>,
+    State(guard): State<Arc<Guard>>,
     Extension(caller): Extension<Caller>,
     parameters: Result<Query<Parameters>, QueryRejection>,
     headers: HeaderMap,
@@ -55,9 +53,9 @@ pub(super) async fn import(
     let is_forced = parameters.is_forced()?;
     let is_gzip = is_gzip(&headers)?;
     let store = caller.namespace()?.store.clone();
-    let slot = app.guard.import()?;
+    let slot = guard.import()?;
     // This check comes before the body is read, so that the client gets the error early.
-    if !is_forced && store.head().await.map_err(api_error)?.is_some() {
+    if !is_forced && store.head().await?.is_some() {
         return Err(ApiError::new(
             StatusCode::CONFLICT,
             "NAMESPACE_NOT_EMPTY",
@@ -67,8 +65,8 @@ pub(super) async fn import(
     let mut import = Import {
         store,
         body,
-        body_limit: app.guard.body_limit(),
-        lines: Lines::new(is_gzip, app.settings.max_body_bytes),
+        body_limit: guard.body_limit(),
+        lines: Lines::new(is_gzip, guard.max_body_bytes()),
         lines_before: 0,
         imported: ndjson::Imported::default(),
         is_over: false,
@@ -154,7 +152,7 @@ impl Import {
             },
             other => other,
         });
-        let stored = stored.map_err(api_error)?;
+        let stored = stored?;
         self.imported.read += stored.read;
         self.imported.stored += stored.stored;
         self.lines_before += part.iter().filter(|&&byte| byte == b'\n').count() as u64;

@@ -2,13 +2,14 @@
 //!
 //! The token of a request selects its namespace; see [`crate::auth`].
 
+mod answer;
 mod arguments;
+mod call;
 mod category;
-mod errors;
+mod error;
 mod import;
 mod lines;
 mod ns;
-mod open_namespaces;
 mod rows;
 mod rpc;
 mod stream;
@@ -18,24 +19,23 @@ mod sys;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::extract::FromRef;
 use axum::routing::{get, post};
 
-use crate::app::App;
+use crate::guard::Guard;
+use crate::health::Health;
+use crate::namespaces::OpenNamespaces;
 
-pub(crate) use errors::api_error;
-pub(crate) use open_namespaces::{DEFAULT, OpenNamespace, OpenNamespaces, default_name};
-
-pub(crate) fn routes() -> Router<Arc<App>> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Arc<Guard>: FromRef<S>,
+    Arc<Health>: FromRef<S>,
+    Arc<OpenNamespaces>: FromRef<S>,
+{
     Router::new()
         .route("/rpc", post(rpc::call))
         .route("/subscribe", get(subscribe::subscribe))
         .route("/import", post(import::import))
         .route("/version", get(sys::version_document))
-}
-
-/// A 200 with this JSON text.
-fn json_answer(text: impl Into<axum::body::Body>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
 }

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::answer::json_answer;
 use super::arguments::{integer, object, renamed, text};
-use super::open_namespaces::Attributes;
+use super::call::Call;
 use super::rows::utc;
-use super::rpc::Call;
-use super::{api_error, json_answer};
-use crate::auth::{TokenHash, made_for, namespace_of, unauthorized};
+use crate::auth::unauthorized;
 use crate::error::ApiError;
+use crate::namespaces::{Attributes, TokenHash, made_for, namespace_of};
 
 /// Maximum number of streams in a page.
 const MAX_STREAMS: i64 = 1000;
@@ -33,16 +33,15 @@ impl Call<'_> {
 
     /// The namespace in the first argument.
     fn named(&self) -> Result<NamespaceName, ApiError> {
-        NamespaceName::new(self.arguments.text(1, "namespace")?).map_err(api_error)
+        Ok(NamespaceName::new(self.arguments.text(1, "namespace")?)?)
     }
 
     /// The counts of a namespace, or zeros if somebody deleted it since it was listed.
     async fn info_of(&self, name: &NamespaceName) -> Result<StoreInfo, ApiError> {
-        let found = self.app.namespaces.find(&self.app.stores.messages, name);
-        match found.await.map_err(api_error)? {
-            Some(open) => open.store.info().await.map_err(api_error),
-            None => Ok(StoreInfo::default()),
-        }
+        Ok(match self.namespaces.find(name).await? {
+            Some(open) => open.store.info().await?,
+            None => StoreInfo::default(),
+        })
     }
 }
 
@@ -75,10 +74,9 @@ pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
         metadata: metadata.transpose()?,
         ..Attributes::with_token(&TokenHash::of(&token))
     };
-    let namespaces = &call.app.namespaces;
-    let made = namespaces.create(&call.app.stores.messages, &name, &attributes);
+    let made = call.namespaces.create(&name, &attributes).await;
     // Name and token are checked above, so an invalid field can only be the metadata.
-    let made = made.await.map_err(renamed("metadata"))?;
+    let made = made.map_err(renamed("metadata"))?;
     let answer = json!({
         "namespace": name.as_str(),
         "token": token,
@@ -106,9 +104,8 @@ fn given_token(token: &RawValue, name: &NamespaceName) -> Result<String, ApiErro
 pub(super) async fn delete(call: Call<'_>) -> Result<Response, ApiError> {
     call.require_admin()?;
     let name = call.named()?;
-    let deleted = call.app.namespaces.delete(&call.app.stores.messages, &name);
     let answer = json!({
-        "messagesDeleted": deleted.await.map_err(api_error)?,
+        "messagesDeleted": call.namespaces.delete(&name).await?,
         "namespace": name.as_str(),
         "deletedAt": utc(SystemTime::now()),
     });
@@ -118,7 +115,7 @@ pub(super) async fn delete(call: Call<'_>) -> Result<Response, ApiError> {
 /// `["ns.list"]`. Counts the messages of each namespace.
 pub(super) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
     call.require_admin()?;
-    let namespaces = call.app.stores.messages.list().await.map_err(api_error)?;
+    let namespaces = call.namespaces.stores.list().await?;
     let mut list = Vec::with_capacity(namespaces.len());
     for namespace in &namespaces {
         let info = call.info_of(&namespace.name).await?;
@@ -135,8 +132,7 @@ pub(super) async fn info(call: Call<'_>) -> Result<Response, ApiError> {
     if !call.caller.is_of(name.as_str()) {
         call.require_admin()?;
     }
-    let namespace = call.app.stores.messages.get(&name).await;
-    let namespace = namespace.map_err(api_error)?;
+    let namespace = call.namespaces.stores.get(&name).await?;
     let info = call.info_of(&name).await?;
     let mut answer = described(&namespace, &info);
     answer["streamCount"] = info.stream_count.into();
@@ -180,7 +176,7 @@ pub(super) async fn streams(call: Call<'_>) -> Result<Response, ApiError> {
         list = list.after(text("cursor", cursor)?);
     }
     let store = &call.caller.namespace()?.store;
-    let streams = store.list_streams(list).await.map_err(api_error)?;
+    let streams = store.list_streams(list).await?;
     let streams = streams.into_iter().map(|stream| {
         json!({
             "stream": stream.stream_name,
@@ -204,7 +200,7 @@ fn limit_of(limit: &RawValue) -> Result<u64, ApiError> {
 /// `["ns.categories"]`.
 pub(super) async fn categories(call: Call<'_>) -> Result<Response, ApiError> {
     let store = &call.caller.namespace()?.store;
-    let categories = store.list_categories().await.map_err(api_error)?;
+    let categories = store.list_categories().await?;
     let categories = categories.into_iter().map(|category| {
         json!({
             "category": category.category,

@@ -18,11 +18,10 @@ use message_store::{
 };
 use serde_json::value::RawValue;
 
+use super::answer::json_answer;
 use super::arguments::integer;
-use super::{api_error, json_answer};
-use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Slot;
+use crate::guard::{Guard, Slot};
 use crate::stores::Messages;
 
 /// Maximum number of messages in a read, unless it asks for all.
@@ -144,13 +143,13 @@ impl Rows {
     }
 
     /// The response: a JSON array of the rows.
-    pub(super) async fn answer(mut self, app: &App) -> Result<Response, ApiError> {
+    pub(super) async fn answer(mut self, guard: &Guard) -> Result<Response, ApiError> {
         let mut rows = vec![b'['];
-        while self.push_page(&mut rows).await.map_err(api_error)? {
+        while self.push_page(&mut rows).await? {
             if rows.len() >= PLAIN_BYTES {
                 // Like a subscription, a streamed response lasts as long as the client reads, so it
                 // takes a slot of the subscriptions.
-                let slot = app.guard.subscribe()?;
+                let slot = guard.subscribe()?;
                 return Ok(json_answer(Body::from_stream(self.rest(rows, slot))));
             }
         }

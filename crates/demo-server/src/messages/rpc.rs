@@ -6,28 +6,27 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
 
-use super::arguments::{self, Arguments};
-use super::{category, ns, stream, sys};
-use crate::app::App;
+use super::call::Call;
+use super::{arguments, category, ns, stream, sys};
 use crate::auth::Caller;
 use crate::error::ApiError;
-
-/// A call and its caller.
-pub(super) struct Call<'a> {
-    pub(super) app: &'a App,
-    pub(super) caller: &'a Caller,
-    pub(super) arguments: Arguments<'a>,
-}
+use crate::guard::Guard;
+use crate::health::Health;
+use crate::namespaces::OpenNamespaces;
 
 /// `POST /rpc`.
 pub(super) async fn call(
-    State(app): State<Arc<App>>,
+    State(namespaces): State<Arc<OpenNamespaces>>,
+    State(health): State<Arc<Health>>,
+    State(guard): State<Arc<Guard>>,
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let (method, arguments) = arguments::parse(&body)?;
     let call = Call {
-        app: &app,
+        namespaces: &namespaces,
+        health: &health,
+        guard: &guard,
         caller: &caller,
         arguments,
     };

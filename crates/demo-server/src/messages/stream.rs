@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::answer::json_answer;
 use super::arguments::{integer, object, position, text};
+use super::call::Call;
 use super::rows::{self, BatchSize, Rows, push_row};
-use super::rpc::Call;
-use super::{api_error, json_answer};
 use crate::error::ApiError;
 use crate::stores::Messages;
 
@@ -46,11 +46,11 @@ pub(super) async fn write(call: Call<'_>) -> Result<Response, ApiError> {
     let options: WriteOptions<'_> = call.arguments.options(3)?;
     let expected = options.expected_version;
     let expected = expected.map(|value| integer("expectedVersion", value));
-    let expected = ExpectedVersion::from_number(expected.transpose()?).map_err(api_error)?;
+    let expected = ExpectedVersion::from_number(expected.transpose()?)?;
     let message = message_of(&message, &options)?;
     let store = &call.caller.namespace()?.store;
     let written = store.write_message(&stream, message, expected).await;
-    let written = written.map_err(api_error)?;
+    let written = written?;
     let (position, global_position) = (written.position, written.global_position);
     Ok(json_answer(format!(
         r#"{{"position":{position},"globalPosition":{global_position}}}"#
@@ -73,7 +73,7 @@ fn message_of(
         let id = Uuid::try_parse(&text("id", id)?);
         message = message.id(id.map_err(|_| ApiError::invalid_field("id", "id must be a UUID"))?);
     }
-    message.build().map_err(api_error)
+    Ok(message.build()?)
 }
 
 #[derive(Default, Deserialize)]
@@ -99,12 +99,12 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         (None, Some(value)) => {
             let from = position("globalPosition", value)?;
             let found = first_at(store, &stream, from).await;
-            found.map_err(api_error)?
+            found?
         }
         (Some(_), Some(_)) => return Err(rows::either_position()),
     };
-    let rows = Rows::of_stream(store.clone(), stream, from, size).await;
-    rows.map_err(api_error)?.answer(call.app).await
+    let rows = Rows::of_stream(store.clone(), stream, from, size).await?;
+    rows.answer(call.guard).await
 }
 
 /// The position of the first message in a stream at or after a global position. Both positions grow
@@ -149,7 +149,7 @@ pub(super) async fn last(call: Call<'_>) -> Result<Response, ApiError> {
     let message_type = message_type.transpose()?;
     let store = &call.caller.namespace()?.store;
     let found = store.get_last_stream_message(&stream, message_type.as_deref());
-    Ok(json_answer(match found.await.map_err(api_error)? {
+    Ok(json_answer(match found.await? {
         None => b"null".to_vec(),
         Some(message) => {
             let mut row = Vec::new();
@@ -163,7 +163,7 @@ pub(super) async fn last(call: Call<'_>) -> Result<Response, ApiError> {
 pub(super) async fn version(call: Call<'_>) -> Result<Response, ApiError> {
     let stream = call.arguments.stream(1)?;
     let store = &call.caller.namespace()?.store;
-    let version = store.stream_version(&stream).await.map_err(api_error)?;
+    let version = store.stream_version(&stream).await?;
     Ok(json_answer(
         version.map_or("null".to_owned(), |version| version.to_string()),
     ))

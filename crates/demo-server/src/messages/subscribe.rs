@@ -17,8 +17,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
@@ -30,12 +29,11 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::api_error;
+use super::answer::event_stream;
 use super::rows::{push_number, push_text};
-use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::guard::Slot;
+use crate::guard::{Guard, Slot};
 use crate::stores::Messages;
 
 /// The server sends a comment after this much silence. The comment reveals a client that is gone,
@@ -54,15 +52,15 @@ pub(super) struct Parameters {
 
 /// `GET /subscribe`.
 pub(super) async fn subscribe(
-    State(app): State<Arc<App>>,
+    State(guard): State<Arc<Guard>>,
     Extension(caller): Extension<Caller>,
     parameters: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
     let store = caller.namespace()?.store.clone();
     let subscription = parameters.subscription(store)?;
-    let slot = app.guard.subscribe()?;
-    let pokes = pokes(subscription, app.ending(), slot);
+    let slot = guard.subscribe()?;
+    let pokes = pokes(subscription, guard.ending(), slot);
     Ok(event_stream(Body::from_stream(
         pokes.map(Ok::<_, Infallible>),
     )))
@@ -86,11 +84,11 @@ impl Parameters {
                 return Err(ApiError::invalid_field("consumer", message));
             }
             (Some(name), None, false) => {
-                let stream = StreamName::new(name).map_err(api_error)?;
+                let stream = StreamName::new(name)?;
                 let from = Position::new(position);
                 return Ok(Subscription::to_stream(store, stream, from));
             }
-            (None, Some(name), false) => Category::new(name).map_err(api_error)?,
+            (None, Some(name), false) => Category::new(name)?,
             (None, None, true) => Category::all(),
             _ => {
                 let message = "exactly one of stream, category and all=true is required";
@@ -129,7 +127,7 @@ impl Parameters {
                 };
                 ApiError::invalid_field(name, format!("{name} {problem}"))
             }
-            other => api_error(other),
+            other => other.into(),
         })
     }
 }
@@ -168,7 +166,7 @@ fn pokes(
             match next {
                 Ok(Ok(message)) => yield poke(&message),
                 Ok(Err(failed)) => {
-                    let error = api_error(failed);
+                    let error = ApiError::from(failed);
                     yield event("error", &serde_json::json!({
                         "code": error.code,
                         "message": error.message,
@@ -195,13 +193,4 @@ fn poke(message: &RecordedMessage) -> Bytes {
 
 fn event(name: &str, data: &impl Display) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
-}
-
-/// A 200 with server-sent events.
-pub(super) fn event_stream(body: Body) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, body).into_response()
 }

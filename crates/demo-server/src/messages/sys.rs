@@ -5,8 +5,8 @@ use axum::response::Response;
 use message_store::AnyNamespaces;
 use serde_json::json;
 
-use super::json_answer;
-use super::rpc::Call;
+use super::answer::json_answer;
+use super::call::Call;
 use crate::error::ApiError;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -24,21 +24,21 @@ pub(super) async fn version_document() -> Response {
 /// `["sys.health"]`. `connections` counts subscriptions.
 pub(super) fn health(call: &Call<'_>) -> Result<Response, ApiError> {
     // The result of the background probe: the call itself costs no store access.
-    if !call.app.health.answers() {
+    if !call.health.answers() {
         return Err(ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "BACKEND_ERROR",
             "a store did not answer its health check",
         ));
     }
-    let backend = match call.app.stores.messages {
+    let backend = match &*call.namespaces.stores {
         AnyNamespaces::Postgres(_) => "postgres",
         _ => "sqlite",
     };
     let health = json!({
         "status": "ok",
         "backend": backend,
-        "connections": call.app.guard.load().subscriptions,
+        "connections": call.guard.load().subscriptions,
     });
     Ok(json_answer(health.to_string()))
 }

@@ -6,8 +6,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tsdb::{Batch, Db, Error, MatchOp, Matcher, Sample};
 
 use super::measure::{Measured, descriptions};
+use super::observed::Observed;
 use super::rates::Rates;
-use crate::app::App;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// The server's own samples are kept for a day, so that they leave the memory to the clients'
@@ -19,8 +19,8 @@ const FORGET_EVERY_S: i64 = 60 * 60;
 const JOB: &str = "registrar";
 
 /// Writes the counters into the server's own series every second, until the server stops.
-pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
-    let db = &app.stores.series;
+pub(crate) async fn keep(observed: Arc<Observed>, mut stopped: watch::Receiver<bool>) {
+    let db = &observed.stores.series;
     let mut failing = Failing::default();
     for (metric, metadata) in descriptions() {
         if db.metadata(metric).as_ref() != Some(&metadata) {
@@ -39,13 +39,13 @@ pub(crate) async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     if !next().await {
         return;
     }
-    let mut rates = Rates::start(&app);
+    let mut rates = Rates::start(&observed);
     while next().await {
         // Whole seconds: the engine stores times at a fixed step in almost no space.
         let second = since_epoch().as_secs_f64().round() as i64;
         let mut measured = Measured::with_job(JOB);
-        measured.add_all(&app);
-        rates.advance(&app, &mut measured);
+        measured.add_all(&observed);
+        rates.advance(&observed, &mut measured);
         failing.note(write(db, &measured, second * 1000));
         if second % FORGET_EVERY_S == 0 {
             let db = db.clone();

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use dcb_core::EventStore as _;
 use tsdb::wire::exposition::Exposition;
 use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 
 use super::histogram::Counted;
-use crate::app::App;
+use super::observed::Observed;
 
 const COUNTERS: [(&str, &str); 15] = [
     (
@@ -109,17 +111,18 @@ pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
 }
 
 /// All values in Prometheus' text format.
-pub(super) fn text(app: &App) -> String {
+pub(crate) fn exposition(observed: &Observed) -> Response {
+    const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
     let mut exposition = Exposition::new();
     for (metric, metadata) in descriptions() {
         exposition.describe(metric, metadata);
     }
     let mut measured = Measured::default();
-    measured.add_all(app);
+    measured.add_all(observed);
     for (labels, value) in measured.values {
         exposition.value(labels, value);
     }
-    exposition.write()
+    ([(header::CONTENT_TYPE, TEXT)], exposition.write()).into_response()
 }
 
 /// Values with the labels of their series.
@@ -154,22 +157,19 @@ impl Measured {
     }
 
     /// Adds all values that count from the server's start.
-    pub(super) fn add_all(&mut self, app: &App) {
-        self.add_server(app);
-        self.add_requests(app);
-        self.add_events(app);
-        self.add_messages(app);
-        self.add_series(app);
+    pub(super) fn add_all(&mut self, observed: &Observed) {
+        self.add_server(observed);
+        self.add_requests(observed);
+        self.add_events(observed);
+        self.add_messages(observed);
+        self.add_series(observed);
     }
 
-    fn add_server(&mut self, app: &App) {
-        let load = app.guard.load();
-        let refused = app.observed.bodies_refused.load(Ordering::Relaxed);
+    fn add_server(&mut self, observed: &Observed) {
+        let load = observed.guard.load();
+        let refused = observed.bodies_refused.load(Ordering::Relaxed);
         for (metric, value) in [
-            (
-                "registrar_uptime_seconds",
-                app.observed.uptime().as_secs_f64(),
-            ),
+            ("registrar_uptime_seconds", observed.uptime().as_secs_f64()),
             ("registrar_http_bodies_refused_total", refused as f64),
             ("registrar_http_requests_running", load.running as f64),
             ("registrar_http_requests_waiting", load.waiting as f64),
@@ -179,8 +179,8 @@ impl Measured {
         }
     }
 
-    fn add_requests(&mut self, app: &App) {
-        for (template, route, counted) in app.observed.requests.called() {
+    fn add_requests(&mut self, observed: &Observed) {
+        for (template, route, counted) in observed.requests.called() {
             let labels = [("interface", route.interface()), ("route", template)];
             for (class, count) in route.statuses() {
                 let labels = [labels[0], labels[1], ("status", class)];
@@ -202,8 +202,8 @@ impl Measured {
         self.add(SUM, &labels, counted.sum_seconds());
     }
 
-    fn add_events(&mut self, app: &App) {
-        let stats = app.stores.events.stats();
+    fn add_events(&mut self, observed: &Observed) {
+        let stats = observed.stores.events.stats();
         for (metric, value) in [
             ("registrar_events_appended_total", stats.events),
             ("registrar_event_appends_total", stats.appends),
@@ -216,8 +216,8 @@ impl Measured {
         }
     }
 
-    fn add_messages(&mut self, app: &App) {
-        let Some(stats) = app.stores.messages.stats() else {
+    fn add_messages(&mut self, observed: &Observed) {
+        let Some(stats) = observed.stores.messages.stats() else {
             // A namespace is being opened or deleted. The next second has the numbers again.
             return;
         };
@@ -233,9 +233,8 @@ impl Measured {
         }
     }
 
-    fn add_series(&mut self, app: &App) {
-        let stats = app.stores.series.stats();
-        let observed = &app.observed;
+    fn add_series(&mut self, observed: &Observed) {
+        let stats = observed.stores.series.stats();
         for (metric, value) in [
             ("registrar_points_written_total", observed.points_written()),
             ("registrar_series_queries_total", observed.queries_served()),

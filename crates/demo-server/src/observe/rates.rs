@@ -5,8 +5,8 @@ use tsdb::STALE_MARKER;
 
 use super::histogram::Counted;
 use super::measure::Measured;
+use super::observed::Observed;
 use super::requests::INTERFACES;
-use crate::app::App;
 
 /// The counters at one time. A rate is the difference between the counters at two times.
 #[derive(Debug)]
@@ -21,20 +21,20 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub(super) fn start(app: &App) -> Self {
+    pub(super) fn start(observed: &Observed) -> Self {
         Self {
             at: Instant::now(),
-            interfaces: app.observed.requests.by_interface(),
+            interfaces: observed.requests.by_interface(),
             active: [false; INTERFACES.len()],
-            events: app.stores.events.stats().events,
-            messages: messages(app).unwrap_or_default(),
-            points: app.observed.points_written(),
+            events: observed.stores.events.stats().events,
+            messages: messages(observed).unwrap_or_default(),
+            points: observed.points_written(),
         }
     }
 
     /// Adds the rates since the last call.
-    pub(super) fn advance(&mut self, app: &App, measured: &mut Measured) {
-        let next = Self::start(app);
+    pub(super) fn advance(&mut self, observed: &Observed, measured: &mut Measured) {
+        let next = Self::start(observed);
         let elapsed_s = next.at.duration_since(self.at).as_secs_f64();
         // Saturating: the number of messages falls when a namespace is deleted.
         let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / elapsed_s;
@@ -70,6 +70,6 @@ impl Rates {
     }
 }
 
-fn messages(app: &App) -> Option<u64> {
-    Some(app.stores.messages.stats()?.messages_written)
+fn messages(observed: &Observed) -> Option<u64> {
+    Some(observed.stores.messages.stats()?.messages_written)
 }

@@ -1,7 +1,5 @@
 //! The page's courses and students, stored as events.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use course_enrollment::{
@@ -10,8 +8,8 @@ use course_enrollment::{
 use dcb_core::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 use serde::{Deserialize, Serialize};
 
-use crate::app::App;
 use crate::error::ApiError;
+use crate::stores::Events;
 
 /// Name, category and number of seats.
 const COURSES: [(&str, &str, u32); 6] = [
@@ -86,13 +84,13 @@ struct StudentCourses {
 }
 
 /// `GET /demo/state`.
-pub(super) async fn state(State(app): State<Arc<App>>) -> Result<Json<Board>, ApiError> {
-    Ok(Json(Board::read(&app.stores.events).await?))
+pub(super) async fn state(State(events): State<Events>) -> Result<Json<Board>, ApiError> {
+    Ok(Json(Board::read(&events).await?))
 }
 
 /// `POST /demo/courses`: offers new courses to new students. Older courses stay in the log.
-pub(super) async fn offer(State(app): State<Arc<App>>) -> Result<Json<Board>, ApiError> {
-    let store = &app.stores.events;
+pub(super) async fn offer(State(events): State<Events>) -> Result<Json<Board>, ApiError> {
+    let store = &events;
     store.append(DemoStarted::new().events()?).await?;
     Ok(Json(Board::read(store).await?))
 }

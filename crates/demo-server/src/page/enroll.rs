@@ -1,7 +1,5 @@
 //! Enrolls one student.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -10,8 +8,8 @@ use course_enrollment::{CourseId, Error, StudentId, enroll};
 use serde::{Deserialize, Serialize};
 
 use super::parse;
-use crate::app::App;
 use crate::error::ApiError;
+use crate::stores::Events;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,11 +28,11 @@ pub(super) struct Seat {
 
 /// `POST /demo/enroll`: enrolls the student that a visitor chose.
 pub(super) async fn by_hand(
-    State(app): State<Arc<App>>,
+    State(events): State<Events>,
     body: Bytes,
 ) -> Result<Json<Seat>, ApiError> {
     let Enrollment { student, course } = parse(&body)?;
-    let decided = enroll(&app.stores.events, &student, &course)
+    let decided = enroll(&events, &student, &course)
         .await
         .map_err(|failed| refusal(&failed))?;
     Ok(Json(Seat {

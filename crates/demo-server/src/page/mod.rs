@@ -9,14 +9,19 @@ mod rush;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::FromRef;
 use axum::routing::{get, post};
 use serde::de::DeserializeOwned;
 
-use crate::app::App;
 use crate::error::ApiError;
+use crate::stores::Events;
 
-pub(crate) fn routes() -> Router<Arc<App>> {
-    // Only one route uses it, so it is not part of `App`.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Events: FromRef<S>,
+{
+    // Only one route uses it, so it is not part of the state.
     let start = Arc::new(rush::Start::default());
     Router::new()
         .route("/", get(files::index))
@@ -26,7 +31,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/demo/enroll", post(enroll::by_hand))
         .route(
             "/demo/rush",
-            post(move |app, body| rush::run(app, Arc::clone(&start), body)),
+            post(move |events, body| rush::run(events, Arc::clone(&start), body)),
         )
 }
 

@@ -19,7 +19,6 @@ use super::board::fresh_suffix;
 use super::enroll::refusal;
 use super::parse;
 use super::race::Race;
-use crate::app::App;
 use crate::error::ApiError;
 use crate::stores::Events;
 
@@ -67,7 +66,7 @@ struct Outcome {
 
 /// `POST /demo/rush`.
 pub(super) async fn run(
-    State(app): State<Arc<App>>,
+    State(events): State<Events>,
     start: Arc<Start>,
     body: Bytes,
 ) -> Result<Json<Rush>, ApiError> {
@@ -82,9 +81,9 @@ pub(super) async fn run(
             "another rush is running",
         )
     })?;
-    let field = Field::prepare(&app.stores.events, students, seats).await;
+    let field = Field::prepare(&events, students, seats).await;
     let field = field.map_err(|failed| refusal(&failed))?;
-    let rush = field.rush(&app.stores.events).await;
+    let rush = field.rush(&events).await;
     rush.map(Json).map_err(|failed| refusal(&failed))
 }
 

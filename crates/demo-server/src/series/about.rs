@@ -8,8 +8,8 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use tsdb::{Metadata, MetricKind};
 
+use super::engine::Engine;
 use super::parameters::Parameters;
-use crate::app::App;
 use crate::error::ApiError;
 
 /// The Prometheus release that this interface follows. It tells clients which requests they can
@@ -18,11 +18,11 @@ const PROMETHEUS: &str = "3.0.0";
 
 /// `GET /api/v1/metadata`
 pub(super) async fn metadata(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Json<Value>, ApiError> {
     let limit = parameters.limit("limit")?.unwrap_or(usize::MAX);
-    let db = &app.stores.series;
+    let db = &engine.db;
     let known = match parameters.get("metric") {
         Some(metric) => {
             let known = db.metadata(metric);

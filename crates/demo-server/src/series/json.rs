@@ -10,7 +10,7 @@ use tsdb::wire::json::{self, Counters, Pieces, Query};
 use tsdb::{Aggregate, Db, Selection};
 
 use super::answer;
-use crate::app::App;
+use super::engine::Engine;
 use crate::error::ApiError;
 use crate::observe;
 
@@ -27,28 +27,34 @@ const FEW_SERIES: usize = 10_000;
 const MAX_POINTS: u64 = 5_000_000;
 
 /// `POST /series/write`
-pub(super) async fn write(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
+pub(super) async fn write(
+    State(engine): State<Arc<Engine>>,
+    body: Bytes,
+) -> Result<Response, ApiError> {
     let ingested = if body.len() <= SMALL_BODY {
-        json::ingest(&app.stores.series, &body)
+        json::ingest(&engine.db, &body)
     } else {
-        let db = app.stores.series.clone();
-        app.work.body(move || json::ingest(&db, &body)).await?
+        let db = engine.db.clone();
+        engine.work.body(move || json::ingest(&db, &body)).await?
     };
     let ingested = ingested.map_err(ApiError::invalid)?;
-    app.observed.add_points(ingested.written);
+    engine.observed.add_points(ingested.written);
     let answer = json::report(&ingested);
     Ok(answer::json(answer.status, answer.body.into_owned()))
 }
 
 /// `POST /series/query`
-pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Response, ApiError> {
-    let db = &app.stores.series;
+pub(super) async fn query(
+    State(engine): State<Arc<Engine>>,
+    body: Bytes,
+) -> Result<Response, ApiError> {
+    let db = &engine.db;
     // For small queries, a blocking thread would cost more than the work itself.
     if body.len() <= SMALL_BODY && db.series_count() <= FEW_SERIES {
         let query = read(&body)?;
         let selection = query.select(db);
         if selection.len() <= SMALL_SELECTION && count(&selection) <= SMALL_ANSWER {
-            app.observed.add_query();
+            engine.observed.add_query();
             let mut pieces = query.pieces(&selection);
             let mut answer = Vec::new();
             while pieces.write_next(&mut answer) {}
@@ -56,12 +62,12 @@ pub(super) async fn query(State(app): State<Arc<App>>, body: Bytes) -> Result<Re
         }
     }
     let db = db.clone();
-    let (begun, permit) = app.work.query(move || begin(&body, &db)).await?;
+    let (begun, permit) = engine.work.query(move || begin(&body, &db)).await?;
     let (first, rest) = begun?;
-    app.observed.add_query();
+    engine.observed.add_query();
     match rest {
         None => Ok(answer::json(200, first)),
-        Some(rest) => answer::written_json(&app.work, first, rest, permit).await,
+        Some(rest) => answer::written_json(&engine.work, first, rest, permit).await,
     }
 }
 
@@ -94,15 +100,15 @@ fn count(selection: &Selection) -> u64 {
 }
 
 /// `GET /series/metrics`: JSON, or Prometheus' text format if the client asks for it.
-pub(crate) async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
+pub(crate) async fn metrics(State(engine): State<Arc<Engine>>, request: Request) -> Response {
     let accept = request.headers().get(header::ACCEPT);
     if accept.is_some_and(|accept| wants_text(accept.as_bytes())) {
-        return observe::exposition(&app);
+        return observe::exposition(&engine.observed);
     }
     let answer = json::counters(&Counters {
-        points_written: app.observed.points_written(),
-        queries_served: app.observed.queries_served(),
-        uptime_seconds: app.observed.uptime().as_secs_f64(),
+        points_written: engine.observed.points_written(),
+        queries_served: engine.observed.queries_served(),
+        uptime_seconds: engine.observed.uptime().as_secs_f64(),
     });
     answer::json(answer.status, answer.body.into_owned())
 }

@@ -12,9 +12,9 @@ use tsdb::Db;
 use tsdb::wire::Ingested;
 use tsdb::wire::line_protocol::{self, Precision};
 
-use super::parameters::Parameters;
-use super::{faults, now_ms};
-use crate::app::App;
+use super::engine::Engine;
+use super::faults;
+use super::parameters::{Parameters, now_ms};
 use crate::error::ApiError;
 
 /// Bodies up to this size are parsed on the serving thread, which takes about 0.1 ms.
@@ -24,7 +24,7 @@ const MAX_DECODED_BYTES: usize = 64 << 20;
 
 /// `POST /write` and `POST /api/v2/write`
 pub(super) async fn write(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
@@ -34,13 +34,13 @@ pub(super) async fn write(
     // One time for the whole body, so that all lines without a time get the same time.
     let now_ms = now_ms();
     let ingested = if !compressed && body.len() <= SMALL_BODY {
-        line_protocol::write(&app.stores.series, &body, precision, now_ms)
+        line_protocol::write(&engine.db, &body, precision, now_ms)
     } else {
-        let db = app.stores.series.clone();
+        let db = engine.db.clone();
         let work = move || write_body(&db, &body, compressed, precision, now_ms);
-        app.work.body(work).await??
+        engine.work.body(work).await??
     };
-    app.observed.add_points(ingested.written);
+    engine.observed.add_points(ingested.written);
     faults::check(&ingested, "line")?;
     Ok(StatusCode::NO_CONTENT)
 }

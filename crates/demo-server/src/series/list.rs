@@ -13,9 +13,9 @@ use serde::ser::Serializer;
 use tsdb::promql::{QueryError, parse_selector};
 use tsdb::{Db, Labels, Matcher};
 
+use super::engine::Engine;
 use super::parameters::{Parameters, invalid};
 use super::{answer, promql};
-use crate::app::App;
 use crate::error::ApiError;
 
 /// Maximum number of listed items, even with a larger `limit`.
@@ -23,13 +23,13 @@ const MAX_LISTED: usize = 100_000;
 
 /// `GET` and `POST /api/v1/series`
 pub(super) async fn series(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     if parameters.get("match[]").is_none() {
         return Err(invalid("match[]", "is missing"));
     }
-    list(&app, &parameters, |listing, db| {
+    list(&engine, &parameters, |listing, db| {
         let selected = listing.selectors.iter();
         let selected = selected.flat_map(|matchers| listing.series(db, matchers));
         selected.map(Metric).collect()
@@ -39,10 +39,10 @@ pub(super) async fn series(
 
 /// `GET` and `POST /api/v1/labels`
 pub(super) async fn labels(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    list(&app, &parameters, |listing, db| {
+    list(&engine, &parameters, |listing, db| {
         listing.collect(db, Db::label_names, |labels, names| {
             for label in labels {
                 // Most names repeat, and a look-up needs no allocation.
@@ -57,11 +57,11 @@ pub(super) async fn labels(
 
 /// `GET /api/v1/label/{name}/values`
 pub(super) async fn values(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     Path(name): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    list(&app, &parameters, move |listing, db| {
+    list(&engine, &parameters, move |listing, db| {
         let all = |db: &Db, matchers: &[Matcher]| db.label_values(&name, matchers);
         listing.collect(db, all, |labels, values| {
             if let Some(value) = labels.get(&name)
@@ -141,19 +141,19 @@ impl Listing {
 
 /// Answers with the list that `collect` makes.
 async fn list<T: Serialize + Ord>(
-    app: &App,
+    engine: &Engine,
     parameters: &Parameters,
     collect: impl FnOnce(&Listing, &Db) -> BTreeSet<T> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let limit = parameters.limit("limit")?.unwrap_or(MAX_LISTED);
     let parameters = parameters.clone();
-    let db = app.stores.series.clone();
+    let db = engine.db.clone();
     let work = move || {
         let listing = Listing::read(&parameters)?;
         body(&collect(&listing, &db), limit.min(MAX_LISTED))
     };
-    let (body, permit) = app.work.query(work).await?;
-    answer::large_json(&app.work, body?, permit).await
+    let (body, permit) = engine.work.query(work).await?;
+    answer::large_json(&engine.work, body?, permit).await
 }
 
 fn body<T: Serialize>(found: &BTreeSet<T>, limit: usize) -> Result<String, ApiError> {

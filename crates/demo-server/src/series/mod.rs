@@ -10,10 +10,11 @@
 //! | `/api/v1/metadata`, `/api/v1/status/buildinfo` | [`about`] |
 //!
 //! Work that takes much CPU time or memory runs on blocking threads, with limits on how much runs
-//! at once: [`Work`].
+//! at once: [`work::Work`].
 
 mod about;
 mod answer;
+mod engine;
 mod faults;
 mod json;
 mod line_protocol;
@@ -24,21 +25,26 @@ mod remote_write;
 mod work;
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 
-use crate::app::App;
+use crate::health::{self, Health};
+use crate::stores::Stores;
 
+pub(crate) use engine::Engine;
 pub(crate) use json::metrics;
-pub(crate) use work::Work;
 
-pub(crate) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
-    let opened = middleware::from_fn_with_state(Arc::clone(app), opened);
+pub(crate) fn routes<S>(stores: &Arc<Stores>) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Arc<Engine>: FromRef<S>,
+    Arc<Health>: FromRef<S>,
+{
+    let opened = middleware::from_fn_with_state(Arc::clone(stores), opened);
     Router::new()
         .route("/series/write", post(json::write))
         .route("/series/query", post(json::query))
@@ -47,20 +53,23 @@ pub(crate) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
         .route("/api/v1/write", post(remote_write::write))
         .nest("/api/v1", prometheus())
         .route_layer(opened)
-        .route("/series/health", any(crate::health::healthy))
-        .route("/series/metrics", get(metrics))
+        .route("/series/health", any(health::healthy))
 }
 
 /// Answers 503 with the cause if the files of the series could not be opened.
-async fn opened(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match &app.stores.series_failed {
+async fn opened(State(stores): State<Arc<Stores>>, request: Request, next: Next) -> Response {
+    match &stores.series_failed {
         None => next.run(request).await,
         Some(failed) => faults::not_opened(failed).into_response(),
     }
 }
 
 /// The paths that Prometheus clients read.
-fn prometheus() -> Router<Arc<App>> {
+fn prometheus<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Arc<Engine>: FromRef<S>,
+{
     Router::new()
         .route("/query", get(promql::query).post(promql::query))
         .route("/query_range", get(promql::range).post(promql::range))
@@ -69,12 +78,4 @@ fn prometheus() -> Router<Arc<App>> {
         .route("/label/{name}/values", get(list::values))
         .route("/metadata", get(about::metadata))
         .route("/status/buildinfo", get(about::buildinfo))
-}
-
-/// The system's time in ms since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,3 +1,5 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, Request};
 use axum::http::{Uri, header};
@@ -104,4 +106,12 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         parameters.all.extend(query.all);
         Ok(parameters)
     }
+}
+
+/// The system's time in ms since 1970.
+pub(super) fn now_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -9,9 +9,9 @@ use axum::response::Response;
 use tsdb::Db;
 use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value, to_json};
 
-use super::parameters::{Parameters, invalid};
-use super::{answer, now_ms};
-use crate::app::App;
+use super::answer;
+use super::engine::Engine;
+use super::parameters::{Parameters, invalid, now_ms};
 use crate::error::ApiError;
 
 /// Maximum number of samples that a query may read and produce: about 160 MB.
@@ -23,11 +23,11 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `GET` and `POST /api/v1/query`
 pub(super) async fn query(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     let time_ms = parameters.time("time")?.unwrap_or_else(now_ms);
-    evaluate(&app, &parameters, move |query, db, options| {
+    evaluate(&engine, &parameters, move |query, db, options| {
         query.instant(db, time_ms, options)
     })
     .await
@@ -35,7 +35,7 @@ pub(super) async fn query(
 
 /// `GET` and `POST /api/v1/query_range`
 pub(super) async fn range(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     let missing = |name: &'static str| move || invalid(name, "is missing");
@@ -44,30 +44,30 @@ pub(super) async fn range(
         end_ms: parameters.time("end")?.ok_or_else(missing("end"))?,
         step_ms: parameters.duration("step")?.ok_or_else(missing("step"))?,
     };
-    evaluate(&app, &parameters, move |query, db, options| {
+    evaluate(&engine, &parameters, move |query, db, options| {
         query.range(db, range, options)
     })
     .await
 }
 
 async fn evaluate(
-    app: &App,
+    engine: &Engine,
     parameters: &Parameters,
     run: impl FnOnce(&Query, &Db, &QueryOptions) -> Result<Value, QueryError> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let text = parameters.required("query")?.to_owned();
     let options = options(parameters)?;
     let limit = parameters.limit("limit")?;
-    let db = app.stores.series.clone();
+    let db = engine.db.clone();
     // Parsing runs with the query: a long expression takes time too.
     let work = move || {
         let value = Query::parse(&text).and_then(|query| run(&query, &db, &options));
         Ok(success(value?, limit))
     };
-    let (answer, permit) = app.work.query(work).await?;
+    let (answer, permit) = engine.work.query(work).await?;
     let answer = answer.map_err(|error: QueryError| refused(&error))?;
-    app.observed.add_query();
-    answer::large_json(&app.work, answer, permit).await
+    engine.observed.add_query();
+    answer::large_json(&engine.work, answer, permit).await
 }
 
 fn options(parameters: &Parameters) -> Result<QueryOptions, ApiError> {

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use tsdb::wire::remote_write::{self, Malformed};
 
+use super::engine::Engine;
 use super::faults;
-use crate::app::App;
 use crate::error::ApiError;
 
 /// Bodies up to this size are parsed on the serving thread. Decompressed, they are at most 22 times
@@ -17,21 +17,21 @@ const SMALL_BODY: usize = 2 * 1024;
 
 /// `POST /api/v1/write`
 pub(super) async fn write(
-    State(app): State<Arc<App>>,
+    State(engine): State<Arc<Engine>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
     check(&headers)?;
     // A small body can still decompress to many samples, hence the low limit.
     let ingested = if body.len() <= SMALL_BODY {
-        remote_write::write(&app.stores.series, &body)
+        remote_write::write(&engine.db, &body)
     } else {
-        let db = app.stores.series.clone();
+        let db = engine.db.clone();
         let work = move || remote_write::write(&db, &body);
-        app.work.body(work).await?
+        engine.work.body(work).await?
     };
     let ingested = ingested.map_err(|malformed| refused(&malformed))?;
-    app.observed.add_points(ingested.written);
+    engine.observed.add_points(ingested.written);
     faults::check(&ingested, "sample")?;
     Ok(StatusCode::NO_CONTENT)
 }

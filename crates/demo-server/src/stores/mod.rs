@@ -4,6 +4,7 @@ mod folder;
 mod series;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
@@ -19,7 +20,7 @@ pub(crate) use series::FOLDER as SERIES_FOLDER;
 /// The server's stores.
 pub(crate) struct Stores {
     pub(crate) events: Events,
-    pub(crate) messages: MessageNamespaces,
+    pub(crate) messages: Arc<MessageNamespaces>,
     pub(crate) series: tsdb::Db,
     /// The reason why the files of the series could not be opened. `series` is empty then, and its
     /// paths answer 503.
@@ -102,7 +103,7 @@ impl Stores {
         };
         Ok(Self {
             events,
-            messages,
+            messages: Arc::new(messages),
             series,
             series_failed,
             location: location(&postgres, url.is_some(), folder),
@@ -113,7 +114,7 @@ impl Stores {
 
     pub(crate) async fn close(&self) {
         self.events.close().await;
-        message_store::Namespaces::close(&self.messages).await;
+        message_store::Namespaces::close(&*self.messages).await;
         if let Err(failed) = self.series.close() {
             tracing::error!(%failed, "could not close the series");
         }

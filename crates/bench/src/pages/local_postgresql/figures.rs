@@ -1,7 +1,9 @@
 //! The published figures as printed, in the order of the page: first the tables in ns and bytes,
 //! then the tables in ms and KB.
 
+#[rustfmt::skip] // A row per line, as on the published page.
 mod first_group;
+#[rustfmt::skip]
 mod second_group;
 
 use crate::report::PublishedRow;

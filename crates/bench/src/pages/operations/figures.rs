@@ -23,21 +23,9 @@ pub(super) const APPEND: PublishedText = PublishedText {
     machine: MACHINE,
     rows: &[
         row("Append", 1, "1.69ms, ~592 events/sec, 2.2KB, 50 allocs/op"),
-        row(
-            "Append",
-            10,
-            "5.00ms, ~2,000 events/sec, 14.3KB, 320 allocs/op",
-        ),
-        row(
-            "Append",
-            100,
-            "48.61ms, ~2,057 events/sec, 132.8KB, 3,005 allocs/op",
-        ),
-        row(
-            "Append",
-            1000,
-            "459.87ms, ~2,175 events/sec, 1.3MB, 29,992 allocs/op",
-        ),
+        row("Append", 10, "5.00ms, ~2,000 events/sec, 14.3KB, 320 allocs/op"),
+        row("Append", 100, "48.61ms, ~2,057 events/sec, 132.8KB, 3,005 allocs/op"),
+        row("Append", 1000, "459.87ms, ~2,175 events/sec, 1.3MB, 29,992 allocs/op"),
     ],
 };
 

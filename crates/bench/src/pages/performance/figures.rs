@@ -37,26 +37,10 @@ const fn run(
 pub(super) const WEB_APP: PublishedText = PublishedText {
     machine: "Published (Apple M1 Pro, PostgreSQL, k6, July 2025)",
     rows: &[
-        run(
-            "Append",
-            11,
-            "~15,200 iterations, ~58 req/s, p99 6.2s, success 100%",
-        ),
-        run(
-            "Append-If",
-            4,
-            "~7,080 iterations, ~27 req/s, p99 6.3s, success 100%",
-        ),
-        run(
-            "Read",
-            0,
-            "~432,400 iterations, ~1,660 req/s, p99 5.7ms, success 100%",
-        ),
-        run(
-            "Project",
-            0,
-            "~174,300 iterations, ~670 req/s, p99 8.2ms, success 100%",
-        ),
+        run("Append", 11, "~15,200 iterations, ~58 req/s, p99 6.2s, success 100%"),
+        run("Append-If", 4, "~7,080 iterations, ~27 req/s, p99 6.3s, success 100%"),
+        run("Read", 0, "~432,400 iterations, ~1,660 req/s, p99 5.7ms, success 100%"),
+        run("Project", 0, "~174,300 iterations, ~670 req/s, p99 8.2ms, success 100%"),
     ],
 };
 

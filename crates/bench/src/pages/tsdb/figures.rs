@@ -17,20 +17,11 @@ const fn key(operation: &'static str, concurrency: usize, events: u64) -> Publis
 pub(super) const WRITE: PublishedText = PublishedText {
     machine: MACHINE,
     rows: &[
-        (
-            key("Single Write", 1, 1),
-            "5.3 µs, 190k writes/sec, 9 KB/op",
-        ),
+        (key("Single Write", 1, 1), "5.3 µs, 190k writes/sec, 9 KB/op"),
         (key("Batch 10", 1, 10), "13.6 µs, 735k points/sec, 16 KB/op"),
         (key("Batch 100", 1, 100), "97.6 µs, 1M points/sec, 86 KB/op"),
-        (
-            key("Batch 1000", 1, 1_000),
-            "938 µs, 1M points/sec, 760 KB/op",
-        ),
-        (
-            key("Concurrent Writes", 2, 1),
-            "2.1 µs, 470k writes/sec, 8 KB/op",
-        ),
+        (key("Batch 1000", 1, 1_000), "938 µs, 1M points/sec, 760 KB/op"),
+        (key("Concurrent Writes", 2, 1), "2.1 µs, 470k writes/sec, 8 KB/op"),
     ],
 };
 
@@ -40,10 +31,7 @@ pub(super) const QUERY: PublishedText = PublishedText {
         (key("Small Range", 1, 100), "27 µs, 3.6k queries/sec"),
         (key("Medium Range", 1, 1_000), "213 µs, 4.7k queries/sec"),
         (key("Large Range", 1, 10_000), "2.47 ms, 400 queries/sec"),
-        (
-            key("Concurrent Queries", 2, 1_000),
-            "94 µs, 10.5k queries/sec",
-        ),
+        (key("Concurrent Queries", 2, 1_000), "94 µs, 10.5k queries/sec"),
     ],
 };
 
@@ -81,9 +69,6 @@ pub(super) const STRESS: PublishedText = PublishedText {
         (key("1M point query", 1, 1_000_000), "288 ms"),
         (key("2M points in RAM", 1, 2_000_000), "815 ms"),
         (key("Batch 100k", 1, 100_000), "93 ms, 1M points/sec"),
-        (
-            key("Concurrent Writes 1000x", 1_000, 1),
-            "2014 ns/op, ~500k writes/sec",
-        ),
+        (key("Concurrent Writes 1000x", 1_000, 1), "2014 ns/op, ~500k writes/sec"),
     ],
 };

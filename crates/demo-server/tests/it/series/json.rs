@@ -1,7 +1,5 @@
 //! The JSON interface under `/series`.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use axum::response::Response;
@@ -196,7 +194,7 @@ async fn long_response_is_generated_piece_by_piece() {
     app.close().await;
 }
 
-async fn post(app: &Arc<App>, path: &str, body: &Value) -> Response {
+async fn post(app: &App, path: &str, body: &Value) -> Response {
     let request = Request::post(path).body(Body::from(body.to_string()));
     let answer = router(app)
         .oneshot(request.expect("the request is valid"))

@@ -1,3 +1,7 @@
+//! The namespaces of messages and their tokens.
+
+mod token;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
-use crate::auth::{TokenHash, Tokens, made_for};
-use crate::settings::Settings;
 use crate::stores::{MessageNamespaces, Messages};
+
+pub(crate) use token::{TokenHash, made_for, namespace_of, secret};
 
 /// The namespace that always exists.
 pub(crate) const DEFAULT: &str = "default";
@@ -43,12 +47,15 @@ impl OpenNamespace {
 /// Cache of the namespaces in use. With it, most requests only hash their token and do no I/O. A
 /// namespace leaves the cache before it is deleted from the store, so its token stops working at
 /// once. If another server deletes it, the token works for up to [`FRESH`].
-#[derive(Default)]
 pub(crate) struct OpenNamespaces {
+    pub(crate) stores: Arc<MessageNamespaces>,
     open: RwLock<HashMap<Box<str>, Arc<OpenNamespace>>>,
     /// Held while a namespace is created, looked up or deleted, so that no lookup sees half of a
     /// change.
     changing: Mutex<()>,
+    /// The token of `default` in the settings. It replaces the token that is stored with the
+    /// namespace.
+    token_of_default: Option<TokenHash>,
     made_for_default: Option<String>,
 }
 
@@ -93,20 +100,26 @@ impl OpenNamespaces {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
-    pub(crate) async fn open(stores: &MessageNamespaces, tokens: &Tokens) -> Result<Self, Error> {
+    pub(crate) async fn open(
+        stores: Arc<MessageNamespaces>,
+        token_of_default: Option<&str>,
+    ) -> Result<Self, Error> {
         let name = default_name();
         let made_for_default = match stores.get(&name).await {
-            Err(Error::NamespaceNotFound { .. }) if tokens.of_default().is_none() => {
+            Err(Error::NamespaceNotFound { .. }) if token_of_default.is_none() => {
                 Some(made_for(&name))
             }
             Ok(_) | Err(Error::NamespaceNotFound { .. }) => None,
             Err(failed) => return Err(failed),
         };
         let mut namespaces = Self {
+            stores,
+            open: RwLock::default(),
+            changing: Mutex::default(),
+            token_of_default: token_of_default.map(TokenHash::of),
             made_for_default,
-            ..Self::default()
         };
-        let open = namespaces.default_namespace(stores, tokens).await?;
+        let open = namespaces.default_namespace().await?;
         // If another server created `default` in the meantime, the token of that server is valid,
         // and ours must not be shown.
         let counts = |token: &String| open.takes(&TokenHash::of(token));
@@ -119,27 +132,23 @@ impl OpenNamespaces {
         self.made_for_default.as_deref()
     }
 
-    /// The token of `default`, if this server knows it. The store only has its hash.
-    pub(crate) fn token_of_default<'a>(&'a self, settings: &'a Settings) -> Option<&'a str> {
-        settings.token.as_deref().or(self.made_for_default())
+    /// The token of `default` in the settings.
+    pub(crate) fn token_of_default(&self) -> Option<&TokenHash> {
+        self.token_of_default.as_ref()
     }
 
     /// The namespace `default`, created again if it was deleted.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
-    pub(crate) async fn default_namespace(
-        &self,
-        stores: &MessageNamespaces,
-        tokens: &Tokens,
-    ) -> Result<Arc<OpenNamespace>, Error> {
+    pub(crate) async fn default_namespace(&self) -> Result<Arc<OpenNamespace>, Error> {
         let name = default_name();
-        if let Some(open) = self.find(stores, &name).await? {
+        if let Some(open) = self.find(&name).await? {
             return Ok(open);
         }
         let made = || TokenHash::of(self.made_for_default().unwrap_or(&made_for(&name)));
-        let token = tokens.of_default().copied().unwrap_or_else(made);
-        self.ensure(stores, &name, &token).await
+        let token = self.token_of_default.unwrap_or_else(made);
+        self.ensure(&name, &token).await
     }
 
     fn get(&self, name: &NamespaceName) -> Option<Arc<OpenNamespace>> {
@@ -152,7 +161,6 @@ impl OpenNamespaces {
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn find(
         &self,
-        stores: &MessageNamespaces,
         name: &NamespaceName,
     ) -> Result<Option<Arc<OpenNamespace>>, Error> {
         let _changing = match self.get(name) {
@@ -164,7 +172,7 @@ impl OpenNamespaces {
             },
             None => self.changing.lock().await,
         };
-        self.look_up(stores, name).await
+        self.look_up(name).await
     }
 
     /// The namespace with this name, created with this token if it does not exist.
@@ -173,17 +181,16 @@ impl OpenNamespaces {
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails.
     pub(crate) async fn ensure(
         &self,
-        stores: &MessageNamespaces,
         name: &NamespaceName,
         token: &TokenHash,
     ) -> Result<Arc<OpenNamespace>, Error> {
         let _changing = self.changing.lock().await;
         loop {
-            if let Some(open) = self.look_up(stores, name).await? {
+            if let Some(open) = self.look_up(name).await? {
                 return Ok(open);
             }
             let attributes = Attributes::with_token(token).to_json();
-            match stores.create(name, Some(&attributes)).await {
+            match self.stores.create(name, Some(&attributes)).await {
                 // Another server on the same database may have created the namespace first. The
                 // next lookup finds it.
                 Ok(_) | Err(Error::NamespaceExists { .. }) => {}
@@ -193,19 +200,15 @@ impl OpenNamespaces {
     }
 
     /// Looks in the cache, then in the store. The caller holds `changing`.
-    async fn look_up(
-        &self,
-        stores: &MessageNamespaces,
-        name: &NamespaceName,
-    ) -> Result<Option<Arc<OpenNamespace>>, Error> {
+    async fn look_up(&self, name: &NamespaceName) -> Result<Option<Arc<OpenNamespace>>, Error> {
         if let Some(open) = self.get(name).filter(|open| open.is_fresh()) {
             return Ok(Some(open));
         }
         // `get` runs before `open`: if the namespace is deleted and created again in between, the
         // next lookup sees another creation time. Both always run, because opening a deleted
         // namespace closes its store.
-        let namespace = stores.get(name).await;
-        let store = stores.open(name).await;
+        let namespace = self.stores.get(name).await;
+        let store = self.stores.open(name).await;
         let (namespace, store) = match (namespace, store) {
             (Err(Error::NamespaceNotFound { .. }), _)
             | (_, Err(Error::NamespaceNotFound { .. })) => {
@@ -240,12 +243,11 @@ impl OpenNamespaces {
     /// [`Error::Database`] if the store fails.
     pub(crate) async fn create(
         &self,
-        stores: &MessageNamespaces,
         name: &NamespaceName,
         attributes: &Attributes,
     ) -> Result<Namespace, Error> {
         let _changing = self.changing.lock().await;
-        stores.create(name, Some(&attributes.to_json())).await
+        self.stores.create(name, Some(&attributes.to_json())).await
     }
 
     /// Deletes a namespace and returns its number of messages. Its subscriptions end.
@@ -253,15 +255,24 @@ impl OpenNamespaces {
     /// # Errors
     /// [`Error::NamespaceNotFound`] if it does not exist; [`Error::Unavailable`],
     /// [`Error::Timeout`] or [`Error::Database`] if the store fails.
-    pub(crate) async fn delete(
-        &self,
-        stores: &MessageNamespaces,
-        name: &NamespaceName,
-    ) -> Result<u64, Error> {
+    pub(crate) async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
         let _changing = self.changing.lock().await;
         // Leaves the cache first, so that no new request can use the token during the deletion.
         self.open.write().remove(name.as_str());
-        stores.delete(name).await
+        self.stores.delete(name).await
+    }
+}
+
+/// Checks the token of `default` in the settings.
+///
+/// # Errors
+/// A text if another namespace owns the token.
+pub(crate) fn check_token_of_default(token: Option<&str>) -> Result<(), String> {
+    match token.and_then(namespace_of) {
+        Some(name) if name.as_str() != DEFAULT => {
+            Err("--token must not be a token of another namespace".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 

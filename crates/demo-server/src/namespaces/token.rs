@@ -39,7 +39,7 @@ pub(crate) fn made_for(namespace: &NamespaceName) -> String {
 }
 
 /// 256 random bits, in hexadecimal.
-pub(super) fn secret() -> String {
+pub(crate) fn secret() -> String {
     hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>())
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 /// A request and the pause after it.
 #[derive(Debug)]
-pub struct Drawn {
+pub(crate) struct Drawn {
     /// The request.
-    pub request: Request,
+    pub(crate) request: Request,
     /// The pause of the user after the answer.
-    pub pause: Duration,
+    pub(crate) pause: Duration,
 }
 
 impl Drawn {
@@ -23,7 +23,7 @@ impl Drawn {
 
 /// A request, for a server or a store.
 #[derive(Debug)]
-pub enum Request {
+pub(crate) enum Request {
     /// `POST /append`.
     Append {
         /// The new events.
@@ -51,28 +51,28 @@ pub enum Request {
 
 /// An event to append.
 #[derive(Debug, Serialize)]
-pub struct NewEvent {
+pub(crate) struct NewEvent {
     /// Its type.
     #[serde(rename = "type")]
-    pub event_type: &'static str,
+    pub(crate) event_type: &'static str,
     /// JSON.
-    pub data: String,
+    pub(crate) data: String,
     /// Its tags.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
 }
 
 /// An item of a query: any of the types, and all of the tags.
 #[derive(Debug, Serialize)]
-pub struct Item {
+pub(crate) struct Item {
     /// The types.
-    pub types: Vec<&'static str>,
+    pub(crate) types: Vec<&'static str>,
     /// The tags.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
 }
 
 /// The events that a read must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// None: no event has its tags.
     Nothing,
     /// Every event of the log.
@@ -81,13 +81,13 @@ pub enum Found {
 
 /// A count of the events of a query.
 #[derive(Debug)]
-pub struct Projector {
+pub(crate) struct Projector {
     /// Its name in the answer.
-    pub id: String,
+    pub(crate) id: String,
     /// Its query.
-    pub items: Vec<Item>,
+    pub(crate) items: Vec<Item>,
     /// The state if no event matches.
-    pub initial_state: Value,
+    pub(crate) initial_state: Value,
 }
 
 impl NewEvent {
@@ -144,7 +144,7 @@ impl Request {
     }
 
     /// Its path below the path of the interface.
-    pub fn path(&self) -> &'static str {
+    pub(crate) fn path(&self) -> &'static str {
         match self {
             Self::Append { .. } => "/append",
             Self::Read { .. } => "/read",
@@ -153,7 +153,7 @@ impl Request {
     }
 
     /// Its body.
-    pub fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         let body = match self {
             Self::Append {
                 events, condition, ..

@@ -5,13 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The random draws of a user. The same seed repeats the draws. Ids also contain the time, so they
 /// differ from run to run.
 #[derive(Debug)]
-pub struct Random {
+pub(crate) struct Random {
     draws: StdRng,
 }
 
 impl Random {
     /// Users with different seeds draw different requests.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             draws: StdRng::seed_from_u64(seed),
         }

@@ -11,15 +11,15 @@ mod random;
 mod read;
 mod request;
 
-use super::ramp::{Ramp, Stage};
+use bench::load::{Ramp, Stage};
 use std::time::Duration;
 
-pub use random::Random;
-pub use request::{Drawn, Found, Item, NewEvent, Projector, Request};
+pub(crate) use random::Random;
+pub(crate) use request::{Drawn, Found, Item, NewEvent, Projector, Request};
 
 /// One of the four runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scenario {
+pub(crate) enum Scenario {
     /// Appends of 1 to 50 events, an eighth of them under a condition that holds, an eighth under
     /// one that fails.
     Append,
@@ -36,7 +36,7 @@ impl Scenario {
     pub const ALL: [Self; 4] = [Self::Append, Self::AppendIf, Self::Read, Self::Project];
 
     /// Its name on the published page.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Append => "Append",
             Self::AppendIf => "Append-If",
@@ -46,7 +46,7 @@ impl Scenario {
     }
 
     /// The number of kinds of requests. All kinds are equally likely.
-    pub fn kinds(self) -> usize {
+    pub(crate) fn kinds(self) -> usize {
         match self {
             Self::Append => append::KINDS,
             Self::AppendIf => append_if::KINDS,
@@ -56,13 +56,13 @@ impl Scenario {
     }
 
     /// Draws a request and the pause after it.
-    pub fn draw(self, random: &mut Random) -> Drawn {
+    pub(crate) fn draw(self, random: &mut Random) -> Drawn {
         let kind = random.below(self.kinds());
         self.make(kind, random)
     }
 
     /// A request of a kind, counted from 0.
-    pub fn make(self, kind: usize, random: &mut Random) -> Drawn {
+    pub(crate) fn make(self, kind: usize, random: &mut Random) -> Drawn {
         match self {
             Self::Append => append::make(kind, random),
             Self::AppendIf => append_if::make(kind, random),
@@ -72,13 +72,13 @@ impl Scenario {
     }
 
     /// The request that prepares the log for the run; `None` if the run needs no preparation.
-    pub fn needs(self) -> Option<Request> {
+    pub(crate) fn needs(self) -> Option<Request> {
         (self == Self::Append).then(append::conflicting_event)
     }
 }
 
 /// The ramp of users: 4 min 20 s, up to 100 users.
-pub fn ramp() -> Ramp {
+pub(crate) fn ramp() -> Ramp {
     let stage = |seconds, users| Stage {
         takes: Duration::from_secs(seconds),
         users,

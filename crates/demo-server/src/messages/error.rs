@@ -1,16 +1,18 @@
+//! Maps errors of the message store to those of the interface.
+
 use axum::http::StatusCode;
 use message_store::{Error, Position};
 use serde_json::json;
 
 use crate::error::ApiError;
 
-/// Maps a store's error to that of the interface.
-pub(crate) fn api_error(failed: Error) -> ApiError {
-    let message = failed.to_string();
-    match failed {
+impl From<Error> for ApiError {
+    fn from(failed: Error) -> Self {
+        let message = failed.to_string();
+        match failed {
         Error::Invalid { field, problem } => {
             let field = camel_case(&field);
-            ApiError::invalid_field(&field, format!("{field} {problem}"))
+            Self::invalid_field(&field, format!("{field} {problem}"))
         }
         Error::WrongExpectedVersion {
             expected, actual, ..
@@ -28,7 +30,7 @@ pub(crate) fn api_error(failed: Error) -> ApiError {
         } => conflict("POSITION_EXISTS", message)
             .with_details(json!({ "globalPosition": global_position.get() })),
         Error::InvalidLine { line, .. } => {
-            ApiError::invalid(message).with_details(json!({ "line": line }))
+            Self::invalid(message).with_details(json!({ "line": line }))
         }
         Error::NamespaceExists { name } => {
             conflict("NAMESPACE_EXISTS", message).with_details(json!({ "namespace": name }))
@@ -52,6 +54,7 @@ pub(crate) fn api_error(failed: Error) -> ApiError {
             "the store is unreachable: nothing was written, try again",
         ),
         _ => backend_error(&message, "internal error; see the server's log"),
+    }
     }
 }
 
@@ -99,7 +102,7 @@ mod tests {
             code: Some("42P01".into()),
             message: "SELECT secret FROM /var/lib".into(),
         };
-        let shown = api_error(failed);
+        let shown = ApiError::from(failed);
         assert_eq!(shown.code, "BACKEND_ERROR");
         assert_eq!(shown.message, "internal error; see the server's log");
         assert!(shown.details.is_none());
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn unknown_outcome_names_the_message_ids() {
         let id = uuid::Uuid::from_u128(7);
-        let shown = api_error(Error::OutcomeUnknown { ids: vec![id] });
+        let shown = ApiError::from(Error::OutcomeUnknown { ids: vec![id] });
         assert_eq!(shown.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(shown.details, Some(json!({ "ids": [id] })));
     }

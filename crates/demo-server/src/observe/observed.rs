@@ -1,0 +1,57 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::requests::Requests;
+use crate::guard::Guard;
+use crate::openapi;
+use crate::stores::Stores;
+
+/// The server's own counters, and the parts whose counters it shows with them.
+pub(crate) struct Observed {
+    pub(super) guard: Arc<Guard>,
+    pub(super) stores: Arc<Stores>,
+    started: Instant,
+    pub(super) requests: Requests,
+    pub(super) bodies_refused: AtomicU64,
+    points_written: AtomicU64,
+    queries_served: AtomicU64,
+}
+
+impl Observed {
+    pub(crate) fn new(guard: Arc<Guard>, stores: Arc<Stores>) -> Self {
+        Self {
+            guard,
+            stores,
+            started: Instant::now(),
+            requests: Requests::new(openapi::templates()),
+            bodies_refused: AtomicU64::new(0),
+            points_written: AtomicU64::new(0),
+            queries_served: AtomicU64::new(0),
+        }
+    }
+
+    /// Time since the server's start.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Number of points that clients wrote.
+    pub(crate) fn points_written(&self) -> u64 {
+        self.points_written.load(Ordering::Relaxed)
+    }
+
+    /// Number of answered series queries.
+    pub(crate) fn queries_served(&self) -> u64 {
+        self.queries_served.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_points(&self, written: usize) {
+        self.points_written
+            .fetch_add(written as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_query(&self) {
+        self.queries_served.fetch_add(1, Ordering::Relaxed);
+    }
+}
