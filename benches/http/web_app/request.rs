@@ -92,7 +92,7 @@ pub(crate) struct Projector {
 
 impl NewEvent {
     /// An event with one new tag per prefix, and data like the published scripts'.
-    pub(super) fn new(event_type: &'static str, prefixes: &[&str], random: &mut Random) -> Self {
+    pub(crate) fn new(event_type: &'static str, prefixes: &[&str], random: &mut Random) -> Self {
         let data = json!({
             "timestamp": jiff::Timestamp::now(),
             "id": random.id("event"),
@@ -107,7 +107,7 @@ impl NewEvent {
 }
 
 impl Item {
-    pub(super) fn new(types: &[&'static str], tags: Vec<String>) -> Self {
+    pub(crate) fn new(types: &[&'static str], tags: Vec<String>) -> Self {
         Self {
             types: types.to_vec(),
             tags,
@@ -115,18 +115,18 @@ impl Item {
     }
 
     /// An item with one new tag per prefix.
-    pub(super) fn fresh(types: &[&'static str], prefixes: &[&str], random: &mut Random) -> Self {
+    pub(crate) fn fresh(types: &[&'static str], prefixes: &[&str], random: &mut Random) -> Self {
         Self::new(types, random.tags(prefixes))
     }
 
     /// An item with tags without a colon. No event carries such tags.
-    pub(super) fn bare(types: &[&'static str], tags: &[&str]) -> Self {
+    pub(crate) fn bare(types: &[&'static str], tags: &[&str]) -> Self {
         Self::new(types, tags.iter().map(|tag| (*tag).to_owned()).collect())
     }
 }
 
 impl Request {
-    pub(super) fn append(events: Vec<NewEvent>) -> Self {
+    pub(crate) fn append(events: Vec<NewEvent>) -> Self {
         Self::Append {
             events,
             condition: None,
@@ -135,7 +135,7 @@ impl Request {
     }
 
     /// An append under a condition that holds.
-    pub(super) fn append_if(events: Vec<NewEvent>, condition: Vec<Item>) -> Self {
+    pub(crate) fn append_if(events: Vec<NewEvent>, condition: Vec<Item>) -> Self {
         Self::Append {
             events,
             condition: Some(condition),
@@ -185,7 +185,7 @@ impl Request {
 
 impl Projector {
     /// A projector with an id made from `name` and the initial state 0.
-    pub(super) fn new(name: &str, item: Item, random: &mut Random) -> Self {
+    pub(crate) fn new(name: &str, item: Item, random: &mut Random) -> Self {
         Self {
             id: random.id(name),
             items: vec![item],
@@ -200,56 +200,5 @@ impl Projector {
             "initialState": self.initial_state,
             "transitionFunction": "function(state, event) { return state + 1; }",
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Found, Item, NewEvent, Projector, Random, Request};
-    use serde_json::{Value, json};
-
-    fn body(request: &Request) -> Value {
-        serde_json::from_str(&request.body()).expect("JSON")
-    }
-
-    #[test]
-    fn single_event_is_no_list() {
-        let mut random = Random::new(1);
-        let mut event = || NewEvent::new("UserCreated", &["user", "tenant"], &mut random);
-        let one = body(&Request::append(vec![event()]));
-        assert_eq!(one["events"]["type"], "UserCreated");
-        let data: Value = serde_json::from_str(one["events"]["data"].as_str().unwrap()).unwrap();
-        assert!(data["timestamp"].as_str().unwrap().ends_with('Z'), "{data}");
-        assert!(
-            data["id"].is_string() && data["value"].is_number(),
-            "{data}"
-        );
-        let tag = one["events"]["tags"][1].as_str().unwrap();
-        assert!(tag.starts_with("tenant:tenant-"), "{tag}");
-        assert_eq!(one.get("condition"), None);
-        let two = body(&Request::append(vec![event(), event()]));
-        assert_eq!(two["events"].as_array().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn request_bodies_match_interface() {
-        let mut random = Random::new(1);
-        let event = NewEvent::new("UserCreated", &["user"], &mut random);
-        let item = || Item::bare(&["UserCreated"], &["user"]);
-        let expected = json!({ "items": [{ "types": ["UserCreated"], "tags": ["user"] }] });
-        let append = body(&Request::append_if(vec![event], vec![item()]));
-        assert_eq!(append["condition"]["failIfEventsMatch"], expected);
-        let read = body(&Request::Read {
-            items: vec![item()],
-            found: Found::Nothing,
-        });
-        assert_eq!(read, json!({ "query": expected }));
-        let project = body(&Request::Project {
-            projectors: vec![Projector::new("counter", item(), &mut random)],
-            after: Some(1_000),
-        });
-        assert_eq!(project["after"], "1000");
-        assert_eq!(project["projectors"][0]["query"], expected);
-        assert_eq!(project["projectors"][0]["initialState"], 0);
     }
 }

@@ -8,7 +8,4 @@ mod load;
 mod measuring;
 mod pages;
 mod settings;
-/// The requests of the published load scripts, with the tests beside them.
-#[allow(dead_code, reason = "the http benchmarks use the rest of it")]
-#[path = "../../benches/http/web_app/mod.rs"]
 mod web_app;

@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test]
     async fn idle_subscription_sends_comments() {
-        let events = Events::in_sqlite(None).await.unwrap();
+        let events = Events::open("memory:").await.unwrap();
         let guard = Guard::of(&Settings::in_memory());
         let subscription = subscription(&events, Query::all(), None);
         let slot = guard.subscribe().unwrap();

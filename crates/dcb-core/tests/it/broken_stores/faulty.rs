@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dcb_core::{
-    Append, Appended, Error, Event, EventStore, EventStream, MemoryStore, Position, Query,
+    Append, Appended, Error, Event, EventStore, EventStream, Events, MemoryStore, Position, Query,
     ReadOptions,
 };
 use futures_util::FutureExt as _;
