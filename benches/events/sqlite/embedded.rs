@@ -2,7 +2,7 @@
 
 use bench::BoxError;
 use course_enrollment::workload::{self, Workload};
-use dcb_core::sqlite::{Config, SqliteStore as AsyncStore, blocking::SqliteStore};
+use dcb_core::sqlite::{BlockingSqliteStore, Config, SqliteStore as AsyncStore};
 use dcb_core::{AppendCondition, Event};
 use std::fmt::Debug;
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ impl Storage {
 }
 
 /// A store, and the folder of its file.
-pub(crate) struct Embedded<S = SqliteStore> {
+pub(crate) struct Embedded<S = BlockingSqliteStore> {
     pub(crate) store: S,
     workload: Workload,
     _folder: TempDir,
@@ -47,7 +47,7 @@ impl Embedded {
             Storage::File => Config::file(folder.path().join("log.db")),
         };
         Ok(Self {
-            store: SqliteStore::open(config)?,
+            store: BlockingSqliteStore::open(config)?,
             // 0 is the seed of the past events.
             workload: Workload::new(1),
             _folder: folder,

@@ -20,7 +20,7 @@ pub struct Progress {
 /// missing events, with any batch size.
 ///
 /// # Errors
-/// [`Error::DuplicateEventId`] if another event has the id of one of the dataset's events;
+/// [`Error::DuplicateId`] if another event has the id of one of the dataset's events;
 /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the store fails. The
 /// batches reported so far are stored.
 pub async fn load<S: EventStore>(

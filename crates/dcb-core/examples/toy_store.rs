@@ -78,7 +78,7 @@ impl Log {
             first_different
         };
         match duplicate {
-            Some(id) => Err(Error::DuplicateEventId { id }),
+            Some(id) => Err(Error::DuplicateId { id }),
             None => Ok(Appended::found(found)),
         }
     }

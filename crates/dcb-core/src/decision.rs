@@ -6,7 +6,7 @@ use crate::{Append, Appended, Error, Event, EventStore, Projected, Projection};
 /// A conflict means that another decision was committed, so the log as a whole makes progress even
 /// if one decision has to retry often.
 ///
-/// `sqlite::blocking::SqliteStore::decide` is the same without async.
+/// `sqlite::BlockingSqliteStore::decide` is the same without async.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct DecisionModel<P> {

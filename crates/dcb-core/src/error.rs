@@ -37,7 +37,7 @@ pub enum Error {
     /// The id occurs twice in one append, belongs to a stored event with other content, or is
     /// stored while other events of the append are not. Nothing was written. Use new ids.
     #[error("event id {id} is already used")]
-    DuplicateEventId {
+    DuplicateId {
         /// The first such id of the append.
         id: Uuid,
     },

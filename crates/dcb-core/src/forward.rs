@@ -20,7 +20,7 @@
 ///
 ///     dcb_core::forward_event_store! { self { Self(store) => store }
 ///         query_stream query head count extent exists tracked commands
-///         projection_limit appends health stats close
+///         projection_limit notifications health stats close
 ///     }
 /// }
 /// ```
@@ -29,7 +29,7 @@ macro_rules! forward_event_store {
     ($self:ident $arms:tt) => {
         $crate::forward_event_store! { $self $arms
             submit query_stream query head count extent exists tracked commands
-            projection_limit appends health stats close
+            projection_limit notifications health stats close
         }
     };
     ($self:ident $arms:tt $($method:ident)+) => {
@@ -101,9 +101,9 @@ macro_rules! forward_event_store {
             $crate::forward_event_store!(@call $self $arms projection_limit ())
         }
     };
-    (@appends $self:ident $arms:tt) => {
-        fn appends(&$self) -> $crate::Appends {
-            $crate::forward_event_store!(@call $self $arms appends ())
+    (@notifications $self:ident $arms:tt) => {
+        fn notifications(&$self) -> $crate::Notifications {
+            $crate::forward_event_store!(@call $self $arms notifications ())
         }
     };
     (@health $self:ident $arms:tt) => {

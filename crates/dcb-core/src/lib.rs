@@ -59,7 +59,7 @@ pub use runner::{HandlerError, ProjectionRunner, ReadModel};
 pub use stats::Stats;
 pub use store::{Append, Appended, EventStore};
 pub use subscription::{
-    AppendSignal, Appends, EventBatch, Progress, SubscribeOptions, Subscription,
+    EventBatch, Notifications, Notifier, Progress, SubscribeOptions, Subscription,
 };
 pub use tag::Tag;
 pub use tracking::Tracking;

@@ -36,7 +36,7 @@ impl Limits {
     /// 2. [`Error::Invalid`] with field `events[i]` for the first event that is too large;
     /// 3. [`Error::Invalid`] with field `events` if the events together are too large;
     /// 4. [`Error::Invalid`] with field `command` if the command is larger than an event may be;
-    /// 5. [`Error::DuplicateEventId`] with the first id that occurs twice.
+    /// 5. [`Error::DuplicateId`] with the first id that occurs twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
@@ -52,7 +52,7 @@ impl Limits {
         let command_bytes = append.command.as_ref().map_or(0, Command::size_bytes);
         check_size(command_bytes, self.max_event_bytes).map_err(invalid("command"))?;
         match repeated_id(append) {
-            Some(id) => Err(Error::DuplicateEventId { id }),
+            Some(id) => Err(Error::DuplicateId { id }),
             None => Ok(()),
         }
     }

@@ -7,10 +7,10 @@
 //! |---|---|---|
 //! | `memory/matcher.rs` | decides; the oracle, on purpose without shared code | `broken_stores`, the suite's `history` |
 //! | `schema/dcb/postgres/functions/first_match.sql` | decides on the server | `append_statements.rs`, the suite's `condition` and `history` |
-//! | `postgres/statements.rs`, `events` | selects the events of a read | the suite's `query`, `read` and `history` |
+//! | `postgres/statements/mod.rs`, `events` | selects the events of a read | the suite's `query`, `read` and `history` |
 //! | `schema/dcb/postgres/functions/append.sql` | rules out by one key | `append_statements.rs` |
 //! | `schema/dcb/postgres/queries/insert_by_key.sql` | rules out by one key | `append_statements.rs`, `optimistic.rs` |
-//! | `postgres/recent_tags.rs` | rules out by the keys in memory | `append_statements.rs`, `recent_tags.rs` |
+//! | `postgres/recent_tags/mod.rs` | rules out by the keys in memory | `append_statements.rs`, `recent_tags.rs` |
 //! | `sqlite/tag_index.rs` | finds candidates, which the rule decides | the suite's `condition` and `history` |
 //!
 //! To rule out or to find candidates is to use one consequence of the rule: a matching event has the

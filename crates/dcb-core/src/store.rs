@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::extent::Span;
 use crate::{
-    AppendCondition, Appends, Command, Error, Event, EventStream, Events, Extent, Health, Position,
-    Progress, Projected, Projection, ProjectionLimit, ProjectionStream, Query, ReadOptions,
-    RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
+    AppendCondition, Command, Error, Event, EventStream, Events, Extent, Health, Notifications,
+    Position, Progress, Projected, Projection, ProjectionLimit, ProjectionStream, Query,
+    ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
 };
 
 /// Events to append in one commit, with the conditions under which the commit may happen.
@@ -151,9 +151,9 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// Every backend checks in this order and returns the first failure. Nothing is written:
-    /// 1. [`Error::Invalid`], or [`Error::DuplicateEventId`] if an id occurs twice in the append;
+    /// 1. [`Error::Invalid`], or [`Error::DuplicateId`] if an id occurs twice in the append;
     ///    see [`Limits::check`](crate::Limits::check).
-    /// 2. [`Error::DuplicateEventId`] if ids are already in the log. If the log has only some of
+    /// 2. [`Error::DuplicateId`] if ids are already in the log. If the log has only some of
     ///    the events, the error names the first that it has. If it has all of them, the error names
     ///    the first whose content differs.
     /// 3. [`Error::AfterBeyondHead`] if `after` of the condition is greater than the head.
@@ -317,25 +317,25 @@ pub trait EventStore: Send + Sync {
     /// poll.
     ///
     /// ```
-    /// use dcb_core::{AppendSignal, Appends};
+    /// use dcb_core::{Notifier, Notifications};
     ///
-    /// # struct CourseStore { signal: AppendSignal }
+    /// # struct CourseStore { signal: Notifier }
     /// impl CourseStore {
-    ///     // The body of `appends` in `impl EventStore for CourseStore`.
-    ///     fn appends(&self) -> Appends {
-    ///         self.signal.appends()
+    ///     // The body of `notifications` in `impl EventStore for CourseStore`.
+    ///     fn notifications(&self) -> Notifications {
+    ///         self.signal.notifications()
     ///     }
     ///
     ///     fn committed(&self) {
-    ///         self.signal.announce();
+    ///         self.signal.notify();
     ///     }
     /// }
-    /// # let store = CourseStore { signal: AppendSignal::new() };
-    /// # let _appends = store.appends();
+    /// # let store = CourseStore { signal: Notifier::new() };
+    /// # let _appends = store.notifications();
     /// # store.committed();
     /// ```
-    fn appends(&self) -> Appends {
-        Appends::unannounced()
+    fn notifications(&self) -> Notifications {
+        Notifications::none()
     }
 
     /// Checks that the database answers, for reads and for appends.
@@ -456,7 +456,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::DuplicateEventId`], with nothing written;
+    /// [`Error::Invalid`] or [`Error::DuplicateId`], with nothing written;
     /// [`Error::OutcomeUnknown`]; or an error of the backend. See [`EventStore::submit`].
     fn append(
         &self,
@@ -482,7 +482,7 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::DuplicateEventId`], [`Error::AfterBeyondHead`] or
+    /// [`Error::Invalid`], [`Error::DuplicateId`], [`Error::AfterBeyondHead`] or
     /// [`Error::Conflict`], with nothing written; [`Error::OutcomeUnknown`]; or an error of the
     /// backend. See [`EventStore::submit`].
     fn append_if(

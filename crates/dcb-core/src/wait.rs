@@ -29,7 +29,7 @@ async fn poll_head<S>(store: &S, position: Position) -> Result<Position, Error>
 where
     S: EventStore + ?Sized,
 {
-    let mut appends = store.appends();
+    let mut appends = store.notifications();
     let mut backoff = Backoff::default();
     loop {
         // Mark before the read, because an append during the read must still end the wait below.

@@ -33,7 +33,7 @@ pub enum Error {
     /// only some of the messages of the write, or twice within the write. Nothing was written. Give
     /// the messages new ids.
     #[error("message id {id} is taken")]
-    IdConflict {
+    DuplicateId {
         /// The first conflicting id in the write.
         id: Uuid,
     },

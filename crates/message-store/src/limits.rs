@@ -34,7 +34,7 @@ impl Limits {
     ///   with a path such as `streams[1].messages` for a stream without messages, or
     ///   `streams[1].messages[3]` for a message that is too large; with field `messages` if there
     ///   are too many messages or their total size is too large.
-    /// - [`Error::IdConflict`] with the first id that occurs twice.
+    /// - [`Error::DuplicateId`] with the first id that occurs twice.
     pub fn check_streams(&self, writes: &[StreamWrite]) -> Result<(), Error> {
         if writes.is_empty() {
             return Err(invalid("streams")(Problem::Empty));
@@ -58,7 +58,7 @@ impl Limits {
     /// - [`Error::Invalid`] with field `messages` if there are no messages, too many messages, or
     ///   their total size is too large; with field `messages[i]` for the first message that is too
     ///   large.
-    /// - [`Error::IdConflict`] with the first id that occurs twice.
+    /// - [`Error::DuplicateId`] with the first id that occurs twice.
     pub fn check_batch(&self, messages: &[Message]) -> Result<(), Error> {
         check_count(messages.len(), self.max_messages_per_write).map_err(invalid("messages"))?;
         let bytes = self.check_messages("messages", messages)?;
@@ -120,7 +120,7 @@ where
         sorted.get(first + 1) == Some(id)
     };
     match given().find(is_repeated) {
-        Some(id) => Err(Error::IdConflict { id }),
+        Some(id) => Err(Error::DuplicateId { id }),
         None => Ok(()),
     }
 }

@@ -49,9 +49,9 @@ pub trait MessageStore: Send + Sync {
     ///
     /// # Errors
     /// Nothing was written if one of these holds. Every backend checks them in this order:
-    /// 1. [`Error::Invalid`] and, for an id that occurs twice in the write, [`Error::IdConflict`],
+    /// 1. [`Error::Invalid`] and, for an id that occurs twice in the write, [`Error::DuplicateId`],
     ///    as for [`Limits::check_streams`](crate::Limits::check_streams);
-    /// 2. [`Error::IdConflict`] for an id in the store. If only some of the messages are stored,
+    /// 2. [`Error::DuplicateId`] for an id in the store. If only some of the messages are stored,
     ///    the error names the first stored one; if all are stored, it names the first with
     ///    different content. A message without an id counts as not stored;
     /// 3. [`Error::WrongExpectedVersion`] for the first stream whose version is not the expected

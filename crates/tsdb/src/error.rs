@@ -123,7 +123,7 @@ pub enum Error {
     },
     /// A newer release wrote the file. Open the database with that release.
     #[error("{file} has format {version}, newer than {supported}")]
-    NewerFormat {
+    FormatTooNew {
         /// The file's name.
         file: String,
         /// The version of its format.

@@ -71,6 +71,6 @@ async fn id_of_another_event_is_an_error() -> Result<(), Error> {
         .append(Event::builder("SomethingElse").id(taken).build()?)
         .await?;
     let refused = load(&Dataset::Tiny.generate(), &store, 10, |_| ()).await;
-    assert!(matches!(refused, Err(Error::DuplicateEventId { id }) if id == taken));
+    assert!(matches!(refused, Err(Error::DuplicateId { id }) if id == taken));
     Ok(())
 }

@@ -22,7 +22,7 @@ async fn positions_of(store: &impl EventStore, events: impl Into<Vec<Event>>) ->
 async fn assert_taken(store: &impl EventStore, events: impl Into<Vec<Event>>, taken: u128) {
     let before = log(store).await;
     let answer = store.append(events).await;
-    assert_refused!(answer, Error::DuplicateEventId { id: found } if *found == id(taken));
+    assert_refused!(answer, Error::DuplicateId { id: found } if *found == id(taken));
     assert_eq!(log(store).await, before, "nothing is written");
 }
 

@@ -32,14 +32,14 @@ pub(super) async fn size_is_checked_before_repeated_ids(store: &impl EventStore)
 pub(super) async fn repeated_ids_are_checked_before_stored_ids(store: &impl EventStore) {
     store.append(with_id(1)).await.unwrap();
     let answer = store.append([with_id(1), with_id(2), with_id(2)]).await;
-    assert_refused!(answer, Error::DuplicateEventId { id } if *id == Uuid::from_u128(2));
+    assert_refused!(answer, Error::DuplicateId { id } if *id == Uuid::from_u128(2));
 }
 
 pub(super) async fn stored_ids_are_checked_before_after_beyond_head(store: &impl EventStore) {
     let first = store.append(with_id(1)).await.unwrap();
     assert_eq!(store.append_if(with_id(1), beyond()).await.unwrap(), first);
     let answer = store.append_if([with_id(1), with_id(2)], beyond()).await;
-    assert_refused!(answer, Error::DuplicateEventId { .. });
+    assert_refused!(answer, Error::DuplicateId { .. });
 }
 
 pub(super) async fn after_beyond_head_is_checked_before_tracking(store: &impl EventStore) {

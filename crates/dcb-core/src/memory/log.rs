@@ -69,14 +69,14 @@ impl Log {
             return Ok(None);
         };
         let Some(all) = stored.iter().copied().collect::<Option<Vec<_>>>() else {
-            return Err(Error::DuplicateEventId { id: first.id() });
+            return Err(Error::DuplicateId { id: first.id() });
         };
         match all
             .iter()
             .zip(events)
             .find(|(stored, event)| !stored.has_content_of(event))
         {
-            Some((other, _)) => Err(Error::DuplicateEventId { id: other.id() }),
+            Some((other, _)) => Err(Error::DuplicateId { id: other.id() }),
             None => Ok(Appended::found(
                 all.iter().map(|event| event.position()).collect(),
             )),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::log::Log;
 use crate::{
-    Append, AppendSignal, Appended, Appends, Error, EventStore, EventStream, Health, Limits,
+    Append, Appended, Error, EventStore, EventStream, Health, Limits, Notifications, Notifier,
     Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
@@ -19,7 +19,7 @@ pub struct MemoryStore {
     limits: Limits,
     projections: Arc<ProjectionLimit>,
     log: Arc<Mutex<Log>>,
-    signal: AppendSignal,
+    signal: Notifier,
 }
 
 impl MemoryStore {
@@ -49,7 +49,7 @@ impl MemoryStore {
     /// [`Error::Closed`].
     pub fn clear(&self) -> Result<(), Error> {
         self.log()?.clear();
-        self.signal.announce();
+        self.signal.notify();
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl EventStore for MemoryStore {
         self.limits.check(&append)?;
         let appended = self.log()?.submit(append)?;
         // Announce after the lock is released, so that the woken readers don't wait for it.
-        self.signal.announce();
+        self.signal.notify();
         Ok(appended)
     }
 
@@ -117,8 +117,8 @@ impl EventStore for MemoryStore {
         &self.projections
     }
 
-    fn appends(&self) -> Appends {
-        self.signal.appends()
+    fn notifications(&self) -> Notifications {
+        self.signal.notifications()
     }
 
     async fn health(&self) -> Result<Health, Error> {
@@ -137,6 +137,6 @@ impl EventStore for MemoryStore {
     async fn close(&self) {
         self.lock().is_closed = true;
         // Wake the subscriptions, so that they end.
-        self.signal.announce();
+        self.signal.notify();
     }
 }

@@ -68,7 +68,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// [`Error::Import`] for the first line that is not an event; [`Error::Io`] if reading `input` fails;
-/// [`Error::DuplicateEventId`] if a different event has the same id; or another error of
+/// [`Error::DuplicateId`] if a different event has the same id; or another error of
 /// [`EventStore::append`]. All reported events are in the store.
 pub async fn import<S: EventStore>(
     store: &S,

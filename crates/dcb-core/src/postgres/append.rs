@@ -24,7 +24,7 @@ impl PostgresStore {
     }
 
     async fn commit_request(&self, request: Arc<Request>) -> Result<Appended, Error> {
-        let mut deadline = pin!(sleep(self.shared.config.append_timeout));
+        let mut deadline = pin!(sleep(self.shared.config.write_timeout));
         // Repeats only for `Verdict::Again`; the deadline bounds all attempts together.
         loop {
             match self
@@ -37,7 +37,7 @@ impl PostgresStore {
                     match &result {
                         Ok(appended) => {
                             self.shared.primary.observe_head(Some(appended.last()));
-                            self.shared.listener.signal().announce();
+                            self.shared.listener.signal().notify();
                         }
                         Err(_) => self.count_conflict(&result),
                     }
@@ -72,7 +72,7 @@ impl PostgresStore {
             // or for the commit. The limit covers both waits together.
             _ => Error::Timeout {
                 operation: "append",
-                limit: self.shared.config.append_timeout,
+                limit: self.shared.config.write_timeout,
             },
         }
     }
@@ -118,5 +118,5 @@ pub(super) fn found_before(
 }
 
 fn duplicate(id: Uuid) -> Error {
-    Error::DuplicateEventId { id }
+    Error::DuplicateId { id }
 }

@@ -37,9 +37,9 @@ pub struct Config {
     /// Maximum bytes of events in queued appends. Default: 16 MiB.
     pub max_queued_bytes: usize,
     /// Maximum duration of an append, including the wait in the queue. Default: 5 s.
-    pub append_timeout: Duration,
+    pub write_timeout: Duration,
     /// Maximum time that a read waits for the database. Default: 10 s.
-    pub query_timeout: Duration,
+    pub read_timeout: Duration,
     /// Maximum number of connections for reads; the writer has a separate one. When all are busy,
     /// identical reads of at most 256 positions that arrive together run once. Default: 8.
     pub read_connections: u32,
@@ -61,8 +61,8 @@ impl Config {
             max_batch_bytes: 1 << 20,
             max_queued_requests: 8192,
             max_queued_bytes: 16 << 20,
-            append_timeout: Duration::from_secs(5),
-            query_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(10),
             read_connections: 8,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }

@@ -16,7 +16,7 @@ use sqlx::AssertSqlSafe;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::task::JoinHandle;
 
-use crate::AppendSignal;
+use crate::Notifier;
 use crate::subscription::Backoff;
 
 /// Wakes subscriptions. From the first subscription until the `Listener` is dropped, a dedicated
@@ -24,7 +24,7 @@ use crate::subscription::Backoff;
 pub(super) struct Listener {
     /// `None` behind a pooler, where a session can't listen.
     session: Option<Session>,
-    signal: AppendSignal,
+    signal: Notifier,
     listening: Mutex<Listening>,
 }
 
@@ -55,13 +55,13 @@ impl Listener {
         });
         Self {
             session,
-            signal: AppendSignal::new(),
+            signal: Notifier::new(),
             listening: Mutex::new(Listening::NotYet),
         }
     }
 
     /// The signal that wakes subscriptions. This process announces its own appends through it too.
-    pub(super) fn signal(&self) -> &AppendSignal {
+    pub(super) fn signal(&self) -> &Notifier {
         &self.signal
     }
 
@@ -89,7 +89,7 @@ impl Listener {
         if let Listening::Begun(task) = listening {
             task.abort();
         }
-        self.signal.announce();
+        self.signal.notify();
     }
 
     fn lock(&self) -> MutexGuard<'_, Listening> {
@@ -107,15 +107,15 @@ impl Drop for Listener {
 
 impl Session {
     /// Forwards announcements, and reconnects when the connection is lost.
-    async fn listen(self, signal: AppendSignal) {
+    async fn listen(self, signal: Notifier) {
         let mut backoff = Backoff::default();
         loop {
             if let Ok(mut listener) = self.open().await {
                 backoff.reset();
                 // Makes subscriptions read the appends from before LISTEN.
-                signal.announce();
+                signal.notify();
                 while let Ok(Some(_)) = listener.try_recv().await {
-                    signal.announce();
+                    signal.notify();
                 }
             }
             backoff.pause().await;

@@ -28,7 +28,7 @@
 //!    obstacle was refused. `recent_tags.rs` notes the tags of the appended events. For an INSERT it
 //!    does so while the server works, and undoes it if nothing was inserted.
 //! 7. `append.rs`: each caller wakes with its verdict. It submits the request again, or compares the
-//!    events with the stored ones and gets their positions or `DuplicateEventId`.
+//!    events with the stored ones and gets their positions or `DuplicateId`.
 //!
 //! If the connection is lost, `postgres_store` fences the old session, and `writer.rs` looks
 //! the events up by id.

@@ -30,7 +30,7 @@ use crate::{Error, Events, Extent, Position, Query, ReadOptions};
 pub(super) struct Readers {
     pool: Pool,
     counters: Arc<Counters>,
-    query_timeout: Duration,
+    read_timeout: Duration,
     /// The head seen last; 0 before the first.
     head: Arc<AtomicU64>,
     /// The statement that begins a transaction around each read. `None` without a pooler in
@@ -50,12 +50,12 @@ impl Readers {
         url: (&str, &'static str),
         counters: Arc<Counters>,
     ) -> Result<Self, Error> {
-        let session = session::server(config, url)?.reader(config.query_timeout);
+        let session = session::server(config, url)?.reader(config.read_timeout);
         let limits = Limits::new(config.read_connections, session.limit);
         Ok(Self {
             pool: Pool::new(session.options, limits),
             counters,
-            query_timeout: session.limit,
+            read_timeout: session.limit,
             head: Arc::default(),
             begin: session.begin,
             short_reads: Waiting::new(),
@@ -244,7 +244,7 @@ impl Readers {
         &self,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
-        in_time(self.query_timeout, answer).await
+        in_time(self.read_timeout, answer).await
     }
 
     /// Borrows a connection for one statement.
@@ -255,7 +255,7 @@ impl Readers {
 
     /// The time at which a read that starts now times out.
     fn deadline(&self) -> Instant {
-        deadline_after(self.query_timeout)
+        deadline_after(self.read_timeout)
     }
 
     /// Borrows a connection for one statement, and gives up at the deadline.
@@ -293,7 +293,7 @@ impl Readers {
     fn timeout(&self) -> Error {
         Error::Timeout {
             operation: "read",
-            limit: self.query_timeout,
+            limit: self.read_timeout,
         }
     }
 }

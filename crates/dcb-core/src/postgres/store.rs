@@ -17,8 +17,8 @@ use super::statements::Statements;
 use super::writer::Writer;
 use crate::extent::Span;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Health, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Notifications,
+    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// The settings that decide whether a commit survives a crash of the server's machine.
@@ -70,7 +70,7 @@ impl PostgresStore {
             None => primary.clone(),
         };
         let server = session::primary(&config)?;
-        let connection = WriterConnection::new(server.writer(config.append_timeout));
+        let connection = WriterConnection::new(server.writer(config.write_timeout));
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         // Connect the writer here, so that a wrong configuration fails now and not at the first
         // append.
@@ -117,7 +117,7 @@ impl PostgresStore {
         let cleared = self.shared.queue.committer().clear().await;
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
-        self.shared.listener.signal().announce();
+        self.shared.listener.signal().notify();
         cleared
     }
 }
@@ -196,9 +196,9 @@ impl EventStore for PostgresStore {
         &self.shared.projections
     }
 
-    fn appends(&self) -> Appends {
+    fn notifications(&self) -> Notifications {
         self.shared.listener.start();
-        self.shared.listener.signal().appends()
+        self.shared.listener.signal().notifications()
     }
 
     async fn health(&self) -> Result<Health, Error> {

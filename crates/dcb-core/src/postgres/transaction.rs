@@ -34,7 +34,7 @@ impl PostgresStore {
     /// The transaction may append several times; each append sees the earlier ones.
     ///
     /// # Errors [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
-    /// [`Error::AfterBeyondHead`], [`Error::DuplicateEventId`] and [`Error::AlreadyTracked`] for a
+    /// [`Error::AfterBeyondHead`], [`Error::DuplicateId`] and [`Error::AlreadyTracked`] for a
     /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out
     /// whether the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the
     /// transaction is not READ COMMITTED, and with other codes if the server has aborted it.

@@ -51,7 +51,7 @@ fn stored(connection: &Connection, request: &Request) -> Result<Option<Verdict>>
         let stored = stored.as_ref()?;
         (!stored.has_content_of(event)).then_some(stored)
     });
-    let duplicate = |event: &SequencedEvent| Error::DuplicateEventId { id: event.id() };
+    let duplicate = |event: &SequencedEvent| Error::DuplicateId { id: event.id() };
     let all = stored.iter().all(Option::is_some);
     let verdict = match different {
         _ if !all => Err(duplicate(first)),

@@ -32,22 +32,22 @@ use crate::{
 ///
 /// ```
 /// # fn main() -> Result<(), dcb_core::Error> {
-/// use dcb_core::sqlite::{Config, blocking::SqliteStore};
+/// use dcb_core::sqlite::{BlockingSqliteStore, Config};
 /// use dcb_core::{AppendCondition, Event};
 ///
-/// let store = SqliteStore::open(Config::memory())?;
+/// let store = BlockingSqliteStore::open(Config::memory())?;
 /// let taken = AppendCondition::fail_if_exists("name", "ada")?;
 /// let event = Event::builder("NameTaken").tag_pair("name", "ada").build()?;
 /// assert_eq!(store.append_if(event, taken)?.first().get(), 1);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct SqliteStore {
+pub struct BlockingSqliteStore {
     pub(super) log: Arc<Log>,
     queue: Arc<BlockingQueue<Committer>>,
 }
 
-impl SqliteStore {
+impl BlockingSqliteStore {
     /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
     /// may open the same file at once.
     ///
@@ -69,7 +69,7 @@ impl SqliteStore {
     /// [`EventStore::submit`](crate::EventStore::submit).
     ///
     /// # Errors
-    /// The first of these, with nothing written: [`Error::Invalid`], [`Error::DuplicateEventId`],
+    /// The first of these, with nothing written: [`Error::Invalid`], [`Error::DuplicateId`],
     /// [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`], [`Error::Conflict`].
     ///
     /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
@@ -79,7 +79,7 @@ impl SqliteStore {
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
         config.limits.check(&append)?;
-        let deadline = deadline(config.append_timeout);
+        let deadline = deadline(config.write_timeout);
         let request = Request::new(append);
         // The queue takes the request, but an unknown outcome has to report the ids.
         let ids = Arc::clone(&request.ids);
@@ -89,21 +89,21 @@ impl SqliteStore {
         }
     }
 
-    /// Appends without a condition. Shorthand for [`SqliteStore::submit`].
+    /// Appends without a condition. Shorthand for [`BlockingSqliteStore::submit`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::DuplicateEventId`], with nothing written;
-    /// [`Error::OutcomeUnknown`]; or an error of SQLite. See [`SqliteStore::submit`].
+    /// [`Error::Invalid`] or [`Error::DuplicateId`], with nothing written;
+    /// [`Error::OutcomeUnknown`]; or an error of SQLite. See [`BlockingSqliteStore::submit`].
     pub fn append(&self, events: impl Into<Vec<Event>>) -> Result<Appended, Error> {
         self.submit(Append::new(events))
     }
 
-    /// Appends under a condition. Shorthand for [`SqliteStore::submit`].
+    /// Appends under a condition. Shorthand for [`BlockingSqliteStore::submit`].
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::DuplicateEventId`], [`Error::AfterBeyondHead`] or
+    /// [`Error::Invalid`], [`Error::DuplicateId`], [`Error::AfterBeyondHead`] or
     /// [`Error::Conflict`], with nothing written; [`Error::OutcomeUnknown`]; or an error of SQLite.
-    /// See [`SqliteStore::submit`].
+    /// See [`BlockingSqliteStore::submit`].
     pub fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
@@ -131,10 +131,14 @@ impl SqliteStore {
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// SQLite.
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
-    pub fn query_stream(&self, query: &Query, options: ReadOptions) -> Result<EventStream, Error> {
+    pub fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<BlockingEventStream, Error> {
         let mut pages = Pages::new(query.clone(), options);
         let page = pages.next(&self.log)?.into_iter();
-        Ok(EventStream {
+        Ok(BlockingEventStream {
             log: Arc::clone(&self.log),
             pages,
             page,
@@ -223,7 +227,7 @@ impl SqliteStore {
         self.project_after(projection, None)
     }
 
-    /// Like [`SqliteStore::project`], but only over the events after `after`.
+    /// Like [`BlockingSqliteStore::project`], but only over the events after `after`.
     ///
     /// # Errors
     /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::AfterBeyondHead`] if
@@ -256,10 +260,10 @@ impl SqliteStore {
     ///
     /// ```
     /// # fn main() -> Result<(), dcb_core::Error> {
-    /// use dcb_core::sqlite::{Config, blocking::SqliteStore};
+    /// use dcb_core::sqlite::{BlockingSqliteStore, Config};
     /// use dcb_core::{DecisionModel, Event, Projector, Query};
     ///
-    /// let store = SqliteStore::open(Config::memory())?;
+    /// let store = BlockingSqliteStore::open(Config::memory())?;
     /// let seats = Query::builder().tag_pair("course", "c1").build()?;
     /// let model = DecisionModel::new(Projector::counter(seats));
     /// let decided = store.decide(&model, |taken| {
@@ -272,7 +276,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt ended in a conflict; or
-    /// any other error of [`SqliteStore::project`] and [`SqliteStore::submit`].
+    /// any other error of [`BlockingSqliteStore::project`] and [`BlockingSqliteStore::submit`].
     pub fn decide<P, V, E>(
         &self,
         model: &DecisionModel<P>,
@@ -357,31 +361,31 @@ impl SqliteStore {
     }
 }
 
-impl fmt::Debug for SqliteStore {
+impl fmt::Debug for BlockingSqliteStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("SqliteStore")
-            .field("path", &self.log.config.path)
+            .debug_struct("BlockingSqliteStore")
+            .field("location", &self.log.config.location)
             .finish_non_exhaustive()
     }
 }
 
 /// Iterates over the events of a read, all from one snapshot. It holds no connection and no
 /// transaction between pages, so it may live for any length of time. An error ends it.
-pub struct EventStream {
+pub struct BlockingEventStream {
     log: Arc<Log>,
     pages: Pages,
     page: std::vec::IntoIter<SequencedEvent>,
 }
 
-impl EventStream {
+impl BlockingEventStream {
     /// The last position of the log in the snapshot, `None` if the log is empty.
     pub fn head(&self) -> Option<Position> {
         self.pages.head()
     }
 }
 
-impl Iterator for EventStream {
+impl Iterator for BlockingEventStream {
     type Item = Result<SequencedEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -398,10 +402,10 @@ impl Iterator for EventStream {
     }
 }
 
-impl fmt::Debug for EventStream {
+impl fmt::Debug for BlockingEventStream {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("EventStream")
+            .debug_struct("BlockingEventStream")
             .field("head", &self.head())
             .finish_non_exhaustive()
     }

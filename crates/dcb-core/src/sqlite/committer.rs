@@ -83,7 +83,7 @@ pub(super) fn submit_error(failed: SubmitError<Error>, ids: &[Uuid], config: &Co
         // Callers don't distinguish waiting for queue space from waiting for the commit.
         _ => Error::Timeout {
             operation: "append",
-            limit: config.append_timeout,
+            limit: config.write_timeout,
         },
     }
 }

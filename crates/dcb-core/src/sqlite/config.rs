@@ -1,11 +1,11 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{Limits, ProjectionLimit};
 
 /// The time at which SQLite flushes commits to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Synchronous {
+pub enum Durability {
     /// At each commit, before it is acknowledged. An acknowledged append survives a power failure.
     #[default]
     Full,
@@ -15,7 +15,7 @@ pub enum Synchronous {
     Normal,
 }
 
-impl Synchronous {
+impl Durability {
     /// The numeric value of the pragma.
     pub(super) const fn number(self) -> i64 {
         match self {
@@ -25,15 +25,24 @@ impl Synchronous {
     }
 }
 
+/// The storage of a log: memory or a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In memory, until the store is dropped.
+    Memory,
+    /// In this file, created if it does not exist. It may also contain your own tables, because the
+    /// names of the log's tables start with `dcb_`.
+    File(PathBuf),
+}
+
 /// The location and the limits of a log in SQLite.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The file, created if it does not exist; `None` for a log in memory. The file may also contain
-    /// your own tables, because the names of the log's tables start with `dcb_`.
-    pub path: Option<PathBuf>,
-    /// When commits are flushed. Default: [`Synchronous::Full`].
-    pub synchronous: Synchronous,
+    /// The storage of the log: memory or a file.
+    pub location: Location,
+    /// When commits are flushed. Default: [`Durability::Full`].
+    pub durability: Durability,
     /// The size limits of an append.
     pub limits: Limits,
     /// Maximum number of appends per commit. Default: 512.
@@ -46,13 +55,13 @@ pub struct Config {
     /// Maximum size of the queued events, in bytes. Default: 16 MiB.
     pub max_queued_bytes: usize,
     /// Time limit of an append, including the wait for other processes. Default: 5 s.
-    pub append_timeout: Duration,
+    pub write_timeout: Duration,
     /// Time limit for a read to get a connection, and for opening the log while other processes lock
     /// the file. Default: 10 s.
-    pub query_timeout: Duration,
+    pub read_timeout: Duration,
     /// Maximum number of read connections of a file. The writer's connection is not included.
     /// Default: 8.
-    pub read_connections: usize,
+    pub read_connections: u32,
     /// Maximum number of index keys in memory before they move to the index in the file. An event
     /// with two tags has three keys: one for each tag, and one for searches by type. Moving many
     /// keys together writes each index page less often. During the move, up to a quarter more keys
@@ -65,9 +74,9 @@ pub struct Config {
 
 impl Config {
     /// The default configuration for a log in this file.
-    pub fn file(path: impl AsRef<Path>) -> Self {
+    pub fn file(path: impl Into<PathBuf>) -> Self {
         Self {
-            path: Some(path.as_ref().to_owned()),
+            location: Location::File(path.into()),
             ..Self::memory()
         }
     }
@@ -75,15 +84,15 @@ impl Config {
     /// The default configuration for a log in memory, which is lost when its store is dropped.
     pub fn memory() -> Self {
         Self {
-            path: None,
-            synchronous: Synchronous::Full,
+            location: Location::Memory,
+            durability: Durability::Full,
             limits: Limits::default(),
             max_batch_requests: 512,
             max_batch_bytes: 1 << 20,
             max_queued_requests: 8192,
             max_queued_bytes: 16 << 20,
-            append_timeout: Duration::from_secs(5),
-            query_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(10),
             read_connections: 8,
             keys_in_memory: 16_384,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
@@ -92,16 +101,16 @@ impl Config {
 
     /// Sets when commits are flushed.
     #[must_use]
-    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
-        self.synchronous = synchronous;
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 
     /// The name of the log in error messages.
     pub(super) fn name(&self) -> String {
-        match &self.path {
-            Some(path) => path.display().to_string(),
-            None => ":memory:".to_owned(),
+        match &self.location {
+            Location::File(path) => path.display().to_string(),
+            Location::Memory => ":memory:".to_owned(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use group_commit::CommitError;
 use rusqlite::Connection;
 
-use super::config::Config;
+use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::error;
 use super::readers::Readers;
@@ -17,13 +17,13 @@ use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
 use crate::error::shared;
-use crate::{AppendSignal, Error, Health, ProjectionLimit};
+use crate::{Error, Health, Notifier, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
     pub(super) counters: Counters,
     pub(super) projections: ProjectionLimit,
-    pub(super) signal: AppendSignal,
+    pub(super) signal: Notifier,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
     readers: Readers,
@@ -33,14 +33,16 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn open(mut config: Config) -> Result<Self, Error> {
         // Readers open the path later, when the working directory may have changed.
-        config.path = config.path.as_deref().map(absolute).transpose()?;
+        if let Location::File(path) = &mut config.location {
+            *path = absolute(path)?;
+        }
         let writer = Writer::open(&config)?;
         // Create the tables before any reader opens the file, because readers can't create them.
         schema::ensure(writer.connection(), &config)?;
         Ok(Self {
             counters: Counters::default(),
             projections: ProjectionLimit::new(config.max_concurrent_projections),
-            signal: AppendSignal::default(),
+            signal: Notifier::default(),
             writer: Mutex::new(Some(writer)),
             readers: Readers::default(),
             unindexed_keys: UnindexedKeys::default(),
@@ -50,7 +52,7 @@ impl Log {
 
     /// Whether the log is in memory, and so never waits for a disk or another process.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.config.path.is_none()
+        self.config.location == Location::Memory
     }
 
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
@@ -59,7 +61,7 @@ impl Log {
             None => return Err(CommitError::Failed(Error::Closed)),
         };
         // Announce after the lock is released: readers of a log in memory take the same lock.
-        self.signal.announce();
+        self.signal.notify();
         Ok(verdicts)
     }
 
@@ -69,7 +71,7 @@ impl Log {
             Some(writer) => writer.clear()?,
             None => return Err(Error::Closed),
         }
-        self.signal.announce();
+        self.signal.notify();
         Ok(())
     }
 

@@ -19,7 +19,7 @@
 //!
 //! Two stores work on the same log:
 //!
-//! - [`blocking::SqliteStore`] works on the caller's thread. A caller that finds the writer free
+//! - [`BlockingSqliteStore`] works on the caller's thread. A caller that finds the writer free
 //!   commits right there. Handing the batch to another thread would cost several times as much.
 //! - [`SqliteStore`] is async. It never blocks a runtime thread on the disk or on the lock of another
 //!   process: each batch, each page of a read and each other call is one task on tokio's blocking
@@ -28,7 +28,7 @@
 mod admission;
 mod alternatives;
 mod background;
-pub mod blocking;
+mod blocking;
 mod committer;
 mod config;
 #[cfg(test)]
@@ -59,7 +59,8 @@ mod text_form;
 mod unindexed_keys;
 mod writer;
 
-pub use config::{Config, Synchronous};
+pub use blocking::{BlockingEventStream, BlockingSqliteStore};
+pub use config::{Config, Durability, Location};
 pub use read_model::{Handler, SqliteReadModel};
 pub use rusqlite::Transaction;
 pub use store::SqliteStore;

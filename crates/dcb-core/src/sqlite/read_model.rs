@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 use tokio::task::spawn_blocking;
 
-use super::config::Config;
+use super::config::{Config, Location};
 use super::error::{error, is_busy};
 use super::log::absolute;
 use super::session;
@@ -60,20 +60,20 @@ impl<H: Handler> SqliteReadModel<H> {
     /// Creates the read model `name`, whose tables and checkpoint are in the file of `config`. A
     /// name has 1 to 255 characters.
     ///
-    /// It uses only [`Config::path`], [`Config::synchronous`] and [`Config::query_timeout`], which
+    /// It uses only [`Config::location`], [`Config::durability`] and [`Config::read_timeout`], which
     /// limits the wait for other writers of the file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `path` if there is no file, or with field `name`;
+    /// [`Error::Invalid`] with field `location` if it is not a file, or with field `name`;
     /// [`Error::Unavailable`] if the path is relative and the current directory does not exist.
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
         const MAX_CHARS: usize = 255;
         let name = name.into();
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
-        let Some(path) = config.path.take_if(|path| !path.as_os_str().is_empty()) else {
-            return Err(invalid("path")(Problem::Empty));
-        };
-        config.path = Some(absolute(&path)?);
+        match &mut config.location {
+            Location::File(path) if !path.as_os_str().is_empty() => *path = absolute(path)?,
+            _ => return Err(invalid("location")(Problem::Empty)),
+        }
         let state = State {
             config,
             name,

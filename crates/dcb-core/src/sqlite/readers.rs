@@ -51,7 +51,7 @@ impl Readers {
 
     /// Takes an idle connection. `None` means that the caller may open a new one.
     fn take(&self, config: &Config) -> Result<Option<Connection>, Error> {
-        let deadline = session::deadline(config.query_timeout);
+        let deadline = session::deadline(config.read_timeout);
         let mut state = self.state();
         loop {
             if state.closed {
@@ -62,7 +62,7 @@ impl Readers {
                 return Ok(Some(connection));
             }
             // Allow at least one connection, or reads would wait forever.
-            if state.open < config.read_connections.max(1) {
+            if state.open < config.read_connections.max(1) as usize {
                 state.open += 1;
                 return Ok(None);
             }
@@ -70,7 +70,7 @@ impl Readers {
             if left.is_zero() {
                 return Err(Error::Timeout {
                     operation: "read",
-                    limit: config.query_timeout,
+                    limit: config.read_timeout,
                 });
             }
             let waited = self.returned.wait_timeout(state, left);

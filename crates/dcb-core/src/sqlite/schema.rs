@@ -31,7 +31,7 @@ const OBJECTS: &str = "SELECT type, name, sql FROM sqlite_schema \
 
 /// Installs or upgrades the schema, then verifies it.
 pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Error> {
-    let deadline = deadline(config.query_timeout);
+    let deadline = deadline(config.read_timeout);
     let found =
         retry(deadline, || installed_version(connection)).map_err(|failed| error(&failed))?;
     if found > NEWEST {

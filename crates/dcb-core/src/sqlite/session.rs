@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Result};
 
-use super::config::{Config, Synchronous};
+use super::config::{Config, Durability, Location};
 use super::error::{error, is_busy};
 use super::statements;
 use crate::Error;
@@ -29,10 +29,10 @@ const WAL_BYTES: i64 = 64 << 20;
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     let connection = open(config).map_err(|failed| error(&failed))?;
     // A log in memory has no write-ahead log and nothing to flush.
-    let Some(_) = config.path else {
+    let Location::File(_) = config.location else {
         return Ok(connection);
     };
-    let deadline = deadline(config.query_timeout);
+    let deadline = deadline(config.read_timeout);
     // The busy timeout does not cover this pragma, which can collide with another process that opens
     // the same new file.
     let mode: String = retry(deadline, || {
@@ -46,10 +46,10 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
             source: shared(reason),
         });
     }
-    prepare(&connection, config.synchronous).map_err(|failed| error(&failed))?;
+    prepare(&connection, config.durability).map_err(|failed| error(&failed))?;
     // SQLite ignores unknown values silently, so read the setting back.
     let synchronous = pragma(&connection, "synchronous").map_err(|failed| error(&failed))?;
-    if synchronous != config.synchronous.number() {
+    if synchronous != config.durability.number() {
         return Err(Error::Unavailable {
             source: shared(format!(
                 "SQLite did not apply the flush setting, synchronous is {synchronous}"
@@ -59,10 +59,10 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
+fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
     // No busy timeout: the writer retries by itself, within the append timeout.
     connection.busy_timeout(Duration::ZERO)?;
-    connection.pragma_update(None, "synchronous", synchronous.number())?;
+    connection.pragma_update(None, "synchronous", durability.number())?;
     // Only macOS has this setting: there, a plain fsync does not flush the disk's cache.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
@@ -74,7 +74,7 @@ fn prepare(connection: &Connection, synchronous: Synchronous) -> Result<()> {
 /// Opens a connection for reads.
 pub(super) fn reader(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
-    connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
+    connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
     // As a safeguard, refuse writes: they must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -84,8 +84,8 @@ pub(super) fn reader(config: &Config) -> Result<Connection> {
 /// Opens a connection for the caller's tables, with SQLite's own busy timeout.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
     let connection = open(config)?;
-    connection.busy_timeout(config.query_timeout.min(LONGEST_BUSY))?;
-    connection.pragma_update(None, "synchronous", config.synchronous.number())?;
+    connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
+    connection.pragma_update(None, "synchronous", config.durability.number())?;
     Ok(connection)
 }
 
@@ -99,7 +99,10 @@ fn open(config: &Config) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let path = config.path.as_deref().unwrap_or(Path::new(":memory:"));
+    let path = match &config.location {
+        Location::Memory => Path::new(":memory:"),
+        Location::File(path) => path,
+    };
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(statements::COUNT);
     rusqlite::vtab::array::load_module(&connection)?;

@@ -9,14 +9,14 @@ use tokio::time::sleep;
 use tracing::instrument;
 
 use super::background::{on_blocking_pool, run};
-use super::blocking;
+use super::blocking::BlockingSqliteStore;
 use super::committer::{Committer, queue_limits, submit_error};
 use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Appends, Error, EventStore, EventStream, Events, Extent, Health, Position,
-    ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Notifications,
+    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// An event store in SQLite for async callers. Cheap to clone; clones share connections and the queue.
@@ -25,7 +25,7 @@ use crate::{
 /// [module](super).
 #[derive(Clone)]
 pub struct SqliteStore {
-    blocking: blocking::SqliteStore,
+    blocking: BlockingSqliteStore,
     queue: Arc<Queue<Committer>>,
 }
 
@@ -38,7 +38,7 @@ impl SqliteStore {
     /// database; [`Error::SchemaMismatch`] if schema objects were changed after installation;
     /// [`Error::SchemaTooNew`] if a newer version of this library installed it.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let opened = on_blocking_pool(move || blocking::SqliteStore::open(config)).await;
+        let opened = on_blocking_pool(move || BlockingSqliteStore::open(config)).await;
         let blocking = opened.unwrap_or(Err(Error::Closed))?;
         let log = &blocking.log;
         let queue = Queue::new(Committer(Arc::clone(log)), queue_limits(&log.config));
@@ -49,24 +49,24 @@ impl SqliteStore {
     }
 
     /// The blocking store for the same log. It shares the connections but has its own queue.
-    pub fn blocking(&self) -> &blocking::SqliteStore {
+    pub fn blocking(&self) -> &BlockingSqliteStore {
         &self.blocking
     }
 
     /// Deletes all events, tracked positions and commands, for tests and demonstrations. See
-    /// [`blocking::SqliteStore::clear`].
+    /// [`BlockingSqliteStore::clear`].
     ///
     /// # Errors
     /// [`Error::Timeout`] if another process holds the write lock for too long;
     /// [`Error::OutcomeUnknown`] if the log may or may not be empty; [`Error::Unavailable`],
     /// [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub async fn clear(&self) -> Result<(), Error> {
-        self.call(blocking::SqliteStore::clear).await
+        self.call(BlockingSqliteStore::clear).await
     }
 
     async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&blocking::SqliteStore) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&BlockingSqliteStore) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let store = self.blocking.clone();
         run(&self.blocking.log, move |_| work(&store))
@@ -80,7 +80,7 @@ impl EventStore for SqliteStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.blocking.log.config;
         config.limits.check(&append)?;
-        let deadline = pin!(sleep(config.append_timeout));
+        let deadline = pin!(sleep(config.write_timeout));
         let request = Request::new(append);
         // The queue takes the request, but an unknown outcome has to report the ids.
         let ids = Arc::clone(&request.ids);
@@ -129,7 +129,7 @@ impl EventStore for SqliteStore {
     }
 
     async fn head(&self) -> Result<Option<Position>, Error> {
-        self.call(blocking::SqliteStore::head).await
+        self.call(BlockingSqliteStore::head).await
     }
 
     async fn count(&self, query: &Query) -> Result<u64, Error> {
@@ -169,12 +169,12 @@ impl EventStore for SqliteStore {
         &self.blocking.log.projections
     }
 
-    fn appends(&self) -> Appends {
-        self.blocking.log.signal.appends()
+    fn notifications(&self) -> Notifications {
+        self.blocking.log.signal.notifications()
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        self.call(blocking::SqliteStore::health).await
+        self.call(BlockingSqliteStore::health).await
     }
 
     // Includes the calls of the blocking store.

@@ -27,7 +27,7 @@ use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
     connection: Connection,
-    append_timeout: Duration,
+    write_timeout: Duration,
     keys_in_memory: usize,
     /// The unfinished move of keys into the tag index.
     indexing_run: Option<IndexingRun>,
@@ -53,7 +53,7 @@ impl Writer {
     pub(super) fn open(config: &Config) -> Result<Self, Error> {
         Ok(Self {
             connection: session::writer(config)?,
-            append_timeout: config.append_timeout,
+            write_timeout: config.write_timeout,
             keys_in_memory: config.keys_in_memory,
             indexing_run: None,
         })
@@ -120,12 +120,12 @@ impl Writer {
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
-        let deadline = session::deadline(self.append_timeout / 5 * 4);
+        let deadline = session::deadline(self.write_timeout / 5 * 4);
         retry(deadline, || self.execute(BEGIN_WRITE)).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {
                     operation,
-                    limit: self.append_timeout,
+                    limit: self.write_timeout,
                 }
             } else {
                 error(&failed)

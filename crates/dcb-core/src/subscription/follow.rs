@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_core::Stream;
 
-use super::{Appends, Backoff, EventBatch, Progress, SubscribeOptions};
+use super::{Backoff, EventBatch, Notifications, Progress, SubscribeOptions};
 use crate::{Error, EventStore, Events, Position, Query, ReadOptions};
 
 /// Batches of the events after `after`, without end.
@@ -13,7 +13,7 @@ use crate::{Error, EventStore, Events, Position, Query, ReadOptions};
 /// An announcement is a hint, and correctness does not depend on it. The read position advances only
 /// when a read has succeeded, so a failed read is repeated and no event is skipped or read twice.
 /// The loop marks the signal as seen before it reads: an append that commits after the read's
-/// snapshot is either announced after [`Appends::mark_seen`] or found by the next poll. So a lost or
+/// snapshot is either announced after [`Notifications::mark_seen`] or found by the next poll. So a lost or
 /// duplicate announcement costs time, never an event. The conformance cases in
 /// `src/conformance/subscription.rs` and `tests/it/postgres/subscription/announced.rs` fail without
 /// this.
@@ -29,7 +29,7 @@ where
 {
     let batch_size = options.batch_size.max(1);
     stream! {
-        let mut appends = store.appends();
+        let mut appends = store.notifications();
         let mut waiting = Waiting::new(options.poll_interval);
         let mut backoff = Backoff::default();
         let mut read_to = after;
@@ -99,7 +99,7 @@ impl Waiting {
         self.pause = self.interval;
     }
 
-    async fn wait(&mut self, appends: &mut Appends) {
+    async fn wait(&mut self, appends: &mut Notifications) {
         let announced = appends.announced(self.pause).await;
         self.pause = if announced {
             Self::SHORTEST

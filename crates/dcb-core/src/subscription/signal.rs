@@ -4,17 +4,17 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 /// Wakes subscriptions that wait for new events. Implementations of stores keep one signal per log
-/// and call [`AppendSignal::announce`] after each commit.
+/// and call [`Notifier::notify`] after each commit.
 ///
 /// The signal is a hint. A subscription reads the log after a wake-up, and also polls it. So lost or
 /// redundant signals do no harm.
 #[derive(Clone, Debug)]
-pub struct AppendSignal {
+pub struct Notifier {
     // A watch channel merges announcements that are not seen yet.
     sender: watch::Sender<()>,
 }
 
-impl AppendSignal {
+impl Notifier {
     /// Creates a signal without waiters.
     pub fn new() -> Self {
         Self {
@@ -24,7 +24,7 @@ impl AppendSignal {
 
     /// Wakes all subscriptions that wait. A subscription that has read the log but does not wait
     /// yet wakes as soon as it waits.
-    pub fn announce(&self) {
+    pub fn notify(&self) {
         // No waiter is missed: a subscription that starts after this check has yet to read the log.
         if self.sender.receiver_count() > 0 {
             // Unlike `send`, `send_replace` does not fail if the last receiver was dropped since
@@ -34,14 +34,14 @@ impl AppendSignal {
     }
 
     /// The waiting side.
-    pub fn appends(&self) -> Appends {
-        Appends {
+    pub fn notifications(&self) -> Notifications {
+        Notifications {
             receiver: Some(self.sender.subscribe()),
         }
     }
 }
 
-impl Default for AppendSignal {
+impl Default for Notifier {
     fn default() -> Self {
         Self::new()
     }
@@ -49,14 +49,14 @@ impl Default for AppendSignal {
 
 /// Waits for new events in a log.
 #[derive(Debug)]
-pub struct Appends {
+pub struct Notifications {
     /// `None` if the store announces nothing.
     receiver: Option<watch::Receiver<()>>,
 }
 
-impl Appends {
+impl Notifications {
     /// The waiting side for a store that announces nothing. Its subscriptions only poll.
-    pub fn unannounced() -> Self {
+    pub fn none() -> Self {
         Self { receiver: None }
     }
 

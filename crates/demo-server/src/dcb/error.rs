@@ -16,7 +16,7 @@ impl From<Error> for ApiError {
                 let details = json!({ "after": after.get(), "head": head });
                 conflict("AFTER_BEYOND_HEAD", message, details)
             }
-            Error::DuplicateEventId { id } => {
+            Error::DuplicateId { id } => {
                 conflict("DUPLICATE_EVENT_ID", message, json!({ "id": id }))
             }
             Error::TooManyProjections { .. } => Self::overloaded(message),

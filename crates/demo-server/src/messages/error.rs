@@ -22,7 +22,7 @@ impl From<Error> for ApiError {
             let details = json!({ "expected": expected.number(), "actual": actual });
             conflict("STREAM_VERSION_CONFLICT", message).with_details(details)
         }
-        Error::IdConflict { id } => {
+        Error::DuplicateId { id } => {
             conflict("MESSAGE_ID_CONFLICT", message).with_details(json!({ "id": id }))
         }
         Error::ImportConflict {

@@ -344,7 +344,7 @@ fn message(random: &mut Random, ids: &mut Vec<Uuid>) -> Message {
 
 fn same_error(found: &Error, model: &Error, what: &str) {
     match (found, model) {
-        (Error::IdConflict { id: found }, Error::IdConflict { id: model }) => {
+        (Error::DuplicateId { id: found }, Error::DuplicateId { id: model }) => {
             assert_eq!(found, model, "{what}");
         }
         (Error::WrongExpectedVersion { .. }, Error::WrongExpectedVersion { .. }) => {

@@ -36,7 +36,7 @@ pub(super) async fn id_is_checked_before_expected_version(store: &Subject<impl M
     }
     let other = message(2).with_id(Uuid::from_u128(1));
     let refused = store.write_message(&account, other, NO_STREAM).await;
-    assert_refused!(refused, Error::IdConflict { .. });
+    assert_refused!(refused, Error::DuplicateId { .. });
 }
 
 pub(super) async fn repeated_content_is_compared_as_json(store: &Subject<impl MessageStore>) {
@@ -75,7 +75,7 @@ pub(super) async fn repeated_id_with_other_content_conflicts(store: &Subject<imp
         explained.metadata(&1).build().unwrap(),
     ] {
         let refused = store.write_message(&account, other, ANY).await;
-        assert_refused!(refused, Error::IdConflict { id } if *id == Uuid::from_u128(1));
+        assert_refused!(refused, Error::DuplicateId { id } if *id == Uuid::from_u128(1));
     }
     assert_eq!(all(&**store).await.len(), 1);
 }
@@ -85,7 +85,7 @@ pub(super) async fn repeated_id_in_other_stream_conflicts(store: &Subject<impl M
     let refused = store
         .write_message(&name("account-2"), numbered(1), ANY)
         .await;
-    assert_refused!(refused, Error::IdConflict { .. });
+    assert_refused!(refused, Error::DuplicateId { .. });
     assert_eq!(
         store.stream_version(&name("account-2")).await.unwrap(),
         None
@@ -123,7 +123,7 @@ pub(super) async fn partly_stored_batch_conflicts(store: &Subject<impl MessageSt
         vec![message(9), numbered(2)],
     ] {
         let refused = store.write_batch(&account, batch, ANY).await;
-        assert_refused!(refused, Error::IdConflict { id } if *id == Uuid::from_u128(2));
+        assert_refused!(refused, Error::DuplicateId { id } if *id == Uuid::from_u128(2));
     }
     assert_eq!(all(&**store).await.len(), 1);
     assert_eq!(
@@ -138,12 +138,12 @@ pub(super) async fn partly_stored_batch_conflicts(store: &Subject<impl MessageSt
 pub(super) async fn duplicate_id_in_one_write_conflicts(store: &Subject<impl MessageStore>) {
     let batch = vec![numbered(1), numbered(2), numbered(2)];
     let refused = store.write_batch(&name("account-1"), batch, ANY).await;
-    assert_refused!(refused, Error::IdConflict { id } if *id == Uuid::from_u128(2));
+    assert_refused!(refused, Error::DuplicateId { id } if *id == Uuid::from_u128(2));
     let writes = vec![
         StreamWrite::new(name("a-1"), numbered(1)),
         StreamWrite::new(name("b-1"), numbered(1)),
     ];
-    assert_refused!(store.write_streams(writes).await, Error::IdConflict { .. });
+    assert_refused!(store.write_streams(writes).await, Error::DuplicateId { .. });
     assert!(all(&**store).await.is_empty());
 }
 

@@ -92,13 +92,13 @@ impl State {
         };
         // Only some of the messages are stored, so this is not a repeated write.
         if all().any(|(_, message)| find(message).is_none()) {
-            return Err(Error::IdConflict { id: first.id() });
+            return Err(Error::DuplicateId { id: first.id() });
         }
         for (stream, message) in all() {
             if let Some(found) = find(message)
                 && !found.has_content_of(stream.as_str(), message)
             {
-                return Err(Error::IdConflict { id: found.id() });
+                return Err(Error::DuplicateId { id: found.id() });
             }
         }
         let lists = writes.iter().map(|write| {

@@ -77,7 +77,7 @@ impl PostgresStore {
         let Some(all) = found.iter().copied().collect::<Option<Vec<_>>>() else {
             let first = found.iter().flatten().next();
             let id = first.map_or(request.ids[0], |message| message.id());
-            return Err(Error::IdConflict { id });
+            return Err(Error::DuplicateId { id });
         };
         let messages = request
             .writes
@@ -87,7 +87,7 @@ impl PostgresStore {
             !stored.has_content_of(write.stream.as_str(), message)
         });
         if let Some((other, _)) = differs {
-            return Err(Error::IdConflict { id: other.id() });
+            return Err(Error::DuplicateId { id: other.id() });
         }
         let written = |message: &&RecordedMessage| Written {
             position: message.position(),

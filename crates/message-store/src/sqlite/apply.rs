@@ -58,7 +58,7 @@ pub(super) fn apply(
         }
         // No id is stored, so an id occurs twice within the request. `Limits` has already rejected
         // such requests, so this does not happen.
-        (None, InsertFailure::IdTaken) => Err(Error::IdConflict {
+        (None, InsertFailure::IdTaken) => Err(Error::DuplicateId {
             id: request.ids().as_slice()[0],
         }),
     };
@@ -162,8 +162,8 @@ fn find_stored(
         }
     }
     Ok(any_found.map(|first| match differing {
-        _ if !all_found => Err(Error::IdConflict { id: first }),
-        Some(id) => Err(Error::IdConflict { id }),
+        _ if !all_found => Err(Error::DuplicateId { id: first }),
+        Some(id) => Err(Error::DuplicateId { id }),
         None => Ok(OneOrMany::Many(written)),
     }))
 }

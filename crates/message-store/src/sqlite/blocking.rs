@@ -93,7 +93,7 @@ impl BlockingSqliteStore {
     /// Writes one message. See [`MessageStore::write_message`](crate::MessageStore::write_message).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
     /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
     /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
@@ -114,7 +114,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::write_batch`](crate::MessageStore::write_batch).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
     /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
     /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
@@ -135,7 +135,7 @@ impl BlockingSqliteStore {
     /// [`MessageStore::write_streams`](crate::MessageStore::write_streams).
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::IdConflict`] and [`Error::WrongExpectedVersion`], checked in
+    /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
     /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
     /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again

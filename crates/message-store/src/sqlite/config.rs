@@ -30,8 +30,9 @@ pub struct Config {
     /// How long a read may wait for another process's lock. A read waits only while another process
     /// recovers the file after a crash. Default: 10 s.
     pub read_timeout: Duration,
-    /// Maximum number of idle read connections to keep open. More are opened on demand. Default: 8.
-    pub idle_readers: usize,
+    /// Maximum number of read connections that stay open. More are opened on demand, and closed after
+    /// their read. Default: 8.
+    pub read_connections: u32,
     /// Size of each connection's page cache in bytes. Default: 16 MiB.
     pub cache_bytes: usize,
 }
@@ -80,7 +81,7 @@ impl Config {
             max_queued_bytes: 16 << 20,
             write_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(10),
-            idle_readers: 8,
+            read_connections: 8,
             cache_bytes: 16 << 20,
         }
     }

@@ -42,7 +42,7 @@ impl Readers {
         let result = read(&connection);
         // A connection that is not kept is dropped, which closes it.
         if let Some(idle) = self.lock().as_mut()
-            && idle.len() < self.config.idle_readers
+            && idle.len() < self.config.read_connections as usize
         {
             idle.push(connection);
         }

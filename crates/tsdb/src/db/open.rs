@@ -28,7 +28,7 @@ impl Db {
     /// Opens the database in the folder `path`, or creates it. Keep no other files there.
     ///
     /// # Errors
-    /// [`Error::FolderInUse`], [`Error::Corrupt`], [`Error::NewerFormat`], [`Error::DiskFull`] or
+    /// [`Error::FolderInUse`], [`Error::Corrupt`], [`Error::FormatTooNew`], [`Error::DiskFull`] or
     /// [`Error::Storage`].
     ///
     /// ```
@@ -54,7 +54,7 @@ impl Db {
     /// it reads each file.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::NewerFormat`], [`Error::DiskFull`] or [`Error::Storage`].
+    /// [`Error::Corrupt`], [`Error::FormatTooNew`], [`Error::DiskFull`] or [`Error::Storage`].
     ///
     /// ```
     /// use tsdb::storage::Folder;

@@ -46,7 +46,7 @@ impl Db {
     /// Needs as much memory as an open database.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`] or [`Error::Storage`].
+    /// [`Error::FormatTooNew`] or [`Error::Storage`].
     ///
     /// ```
     /// use tsdb::storage::Folder;
@@ -74,7 +74,7 @@ impl Db {
     /// be repaired again.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`], [`Error::DiskFull`] or [`Error::Storage`].
+    /// [`Error::FormatTooNew`], [`Error::DiskFull`] or [`Error::Storage`].
     ///
     /// ```
     /// use tsdb::storage::Folder;

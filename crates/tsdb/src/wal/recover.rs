@@ -315,7 +315,7 @@ impl<R: Replay> Reader<'_, R> {
 pub(super) fn refuse_header(frames: &Frames<'_>, bad: BadHeader) -> Error {
     match bad {
         BadHeader::Damaged => frames.corrupt(0, "the header is damaged"),
-        BadHeader::Newer(version) => Error::NewerFormat {
+        BadHeader::Newer(version) => Error::FormatTooNew {
             file: frames.name.to_owned(),
             version,
             supported: VERSION,

@@ -36,7 +36,7 @@ pub(crate) trait Salvage: Replay {
 /// files.
 ///
 /// # Errors
-/// [`Error::NewerFormat`], or an error of the storage.
+/// [`Error::FormatTooNew`], or an error of the storage.
 pub(crate) fn salvage(
     storage: &dyn Storage,
     replay: &mut impl Salvage,

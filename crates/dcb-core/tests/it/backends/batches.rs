@@ -26,7 +26,7 @@ type Answer = Result<Appended, Error>;
 /// A log whose append timeout is long enough to build a large batch.
 pub(crate) async fn log_with_long_timeout<S: SharedStore>() -> S::Log {
     let mut log = S::fresh_log().await;
-    S::set_append_timeout(&mut log, Duration::from_secs(60));
+    S::set_write_timeout(&mut log, Duration::from_secs(60));
     log
 }
 
@@ -116,7 +116,7 @@ async fn repeated_ids_within_a_batch_are_recognized<S: SharedStore>() {
     let answers = in_one_batch::<S>(&store, &log, appends).await;
     assert_eq!((first(&answers[0]), first(&answers[1])), (2, 2));
     assert!(
-        matches!(&answers[2], Err(Error::DuplicateEventId { id: taken }) if *taken == id),
+        matches!(&answers[2], Err(Error::DuplicateId { id: taken }) if *taken == id),
         "{answers:?}"
     );
     assert_eq!(head(&store).await, 2);

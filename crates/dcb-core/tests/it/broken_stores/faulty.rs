@@ -227,6 +227,6 @@ impl EventStore for Faulty {
     }
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }
-        count exists tracked commands projection_limit appends health stats close
+        count exists tracked commands projection_limit notifications health stats close
     }
 }

@@ -221,7 +221,7 @@ async fn import_of_an_id_with_other_content_is_refused() {
     store.append(other).await.unwrap();
     let lines = format!("{{\"type\":\"A\"}}\n{{\"type\":\"A\",\"id\":\"{id}\"}}\n");
     let refused = import(&store, lines.as_bytes(), ImportOptions::new(), |_| ()).await;
-    assert!(matches!(refused, Err(Error::DuplicateEventId { id: taken }) if taken == id));
+    assert!(matches!(refused, Err(Error::DuplicateId { id: taken }) if taken == id));
 }
 
 /// Input whose connection breaks.

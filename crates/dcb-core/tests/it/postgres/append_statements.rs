@@ -40,7 +40,7 @@ struct Appends {
     tried: Vec<Event>,
 }
 
-impl Appends {
+impl Notifications {
     fn new(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());

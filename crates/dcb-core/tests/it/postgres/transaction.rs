@@ -115,10 +115,7 @@ async fn repeated_ids_return_the_first_positions() {
         }
         let other = tagged("other").with_id(event.id().unwrap());
         let other = store.submit_in(&mut transaction, Append::new(other)).await;
-        assert!(
-            matches!(other, Err(Error::DuplicateEventId { .. })),
-            "{other:?}"
-        );
+        assert!(matches!(other, Err(Error::DuplicateId { .. })), "{other:?}");
         transaction.commit().await.unwrap();
     }
     assert_eq!(store.append(event).await.unwrap().first(), at(1));

@@ -227,7 +227,7 @@ fn read_model_without_a_file_is_refused() {
         let model = SqliteReadModel::new(config, "seen", Seen { fails_at: None });
         let refused = model.map(drop);
         assert!(
-            matches!(&refused, Err(Error::Invalid { field, .. }) if field == "path"),
+            matches!(&refused, Err(Error::Invalid { field, .. }) if field == "location"),
             "{refused:?}"
         );
     }

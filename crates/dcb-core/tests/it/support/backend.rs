@@ -37,7 +37,7 @@ pub(crate) trait SharedStore: EventStore + Clone + 'static {
 
     fn clear(&self) -> impl Future<Output = Result<(), Error>> + Send;
 
-    fn set_append_timeout(log: &mut Self::Log, timeout: Duration);
+    fn set_write_timeout(log: &mut Self::Log, timeout: Duration);
 
     fn lock(log: &Self::Log) -> impl Future<Output = Self::Lock> + Send;
 
@@ -85,8 +85,8 @@ impl SharedStore for PostgresStore {
         Self::clear(self).await
     }
 
-    fn set_append_timeout(log: &mut Config, timeout: Duration) {
-        log.append_timeout = timeout;
+    fn set_write_timeout(log: &mut Config, timeout: Duration) {
+        log.write_timeout = timeout;
     }
 
     async fn lock(log: &Config) -> Self::Lock {
@@ -135,8 +135,8 @@ impl SharedStore for SqliteStore {
         Self::clear(self).await
     }
 
-    fn set_append_timeout(log: &mut sqlite::Log, timeout: Duration) {
-        log.append_timeout = timeout;
+    fn set_write_timeout(log: &mut sqlite::Log, timeout: Duration) {
+        log.write_timeout = timeout;
     }
 
     async fn lock(log: &sqlite::Log) -> Self::Lock {

@@ -183,7 +183,7 @@ fn first_repeated_id_of_an_append_is_named() {
     ] {
         let answer = Limits::default().check(&Append::new(ids(&numbers)));
         match answer {
-            Err(Error::DuplicateEventId { id }) => assert_eq!(id, Uuid::from_u128(repeated)),
+            Err(Error::DuplicateId { id }) => assert_eq!(id, Uuid::from_u128(repeated)),
             other => panic!("{numbers:?}: {other:?}"),
         }
     }

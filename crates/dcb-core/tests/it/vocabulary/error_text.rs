@@ -55,7 +55,7 @@ fn error_messages_match_the_golden_file() {
             after: at(12),
             head: None,
         },
-        Error::DuplicateEventId { id },
+        Error::DuplicateId { id },
         Error::AlreadyTracked {
             origin: "upstream".to_owned(),
             tracked: 4,

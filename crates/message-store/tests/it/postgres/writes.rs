@@ -102,7 +102,7 @@ async fn message_of_sql_client_is_found_by_id() {
     assert_eq!((again.position.get(), again.global_position.get()), (0, 1));
     let name = stream_name("a-1");
     let other = store.write_message(&name, message("{}"), ExpectedVersion::Any);
-    assert!(matches!(other.await, Err(Error::IdConflict { id: taken }) if taken == id));
+    assert!(matches!(other.await, Err(Error::DuplicateId { id: taken }) if taken == id));
     store.close().await;
 }
 
@@ -141,7 +141,7 @@ async fn concurrent_writes_with_same_id_store_one() {
         );
         let stored = [&writes.0, &writes.1].map(|written| match written {
             Ok(_) => true,
-            Err(Error::IdConflict { .. }) => false,
+            Err(Error::DuplicateId { .. }) => false,
             Err(error) => panic!("{error}"),
         });
         assert!(stored[0] != stored[1], "{writes:?}");

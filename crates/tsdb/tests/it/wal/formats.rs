@@ -27,7 +27,7 @@ fn newer_format_is_refused() -> Result<(), Error> {
         let disk = disk.copy();
         disk.put(&name, with_version(disk.bytes(&name), 2));
         match open(&disk, &options(Durability::Commit)) {
-            Err(Error::NewerFormat {
+            Err(Error::FormatTooNew {
                 file,
                 version: 2,
                 supported: 1,

@@ -52,8 +52,8 @@ async fn reads_after_a_server_restart_succeed() {
 async fn calls_while_the_server_is_down_fail_in_time() {
     let server = private_server(Durability::Durable, &[]).await;
     let mut log = log_on(server.url());
-    log.query_timeout = Duration::from_millis(500);
-    log.append_timeout = Duration::from_millis(500);
+    log.read_timeout = Duration::from_millis(500);
+    log.write_timeout = Duration::from_millis(500);
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     server.kill_hard().unwrap();

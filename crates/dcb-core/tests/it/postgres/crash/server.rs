@@ -21,7 +21,7 @@ async fn acknowledged_appends_survive_a_killed_server() {
     let log = log_on(server.url());
     let patient = connect(&log).await;
     let mut hasty = log.clone();
-    hasty.append_timeout = Duration::from_millis(100);
+    hasty.write_timeout = Duration::from_millis(100);
     let hasty = connect(&hasty).await;
     let loads = [Load::start(&patient, 8), Load::start(&hasty, 4)];
     for round in 0..effort(3) {

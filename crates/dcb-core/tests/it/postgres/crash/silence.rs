@@ -20,8 +20,8 @@ async fn through_a_proxy() -> (Proxy, PostgresStore) {
     let mut log = fresh_log().await;
     let proxy = Proxy::start(&log.url).await;
     log.url = proxy.url().to_owned();
-    log.append_timeout = SHORT;
-    log.query_timeout = SHORT;
+    log.write_timeout = SHORT;
+    log.read_timeout = SHORT;
     let store = connect(&log).await;
     (proxy, store)
 }

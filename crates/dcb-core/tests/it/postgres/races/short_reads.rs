@@ -316,7 +316,7 @@ async fn waiting_reads_of_a_silent_server_time_out() {
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
     hurried.read_connections = 1;
-    hurried.query_timeout = Duration::from_millis(300);
+    hurried.read_timeout = Duration::from_millis(300);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
     let mut locker = locked(&log).await;
@@ -392,7 +392,7 @@ async fn read_without_a_connection_times_out() {
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
     hurried.read_connections = 1;
-    hurried.query_timeout = Duration::from_millis(300);
+    hurried.read_timeout = Duration::from_millis(300);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
     let mut stream = store

@@ -92,8 +92,8 @@ async fn closed_store_opens_no_listener() {
     let mut sql = Sql::connect(database.url()).await;
     let store = connect(&log_on(database.url())).await;
     store.close().await;
-    let _appends = store.appends();
-    let _others = store.appends();
+    let _appends = store.notifications();
+    let _others = store.notifications();
     let sessions = "SELECT count(*) FROM pg_stat_activity \
                      WHERE datname = current_database() AND application_name = 'dcb-core'";
     wait_until("the sessions have ended", async || {

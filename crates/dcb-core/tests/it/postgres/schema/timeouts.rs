@@ -22,7 +22,7 @@ fn append(store: &PostgresStore, name: &str) -> JoinHandle<Result<Appended, Erro
 #[tokio::test(flavor = "multi_thread")]
 async fn queued_append_is_withdrawn_on_timeout() {
     let mut log = fresh_log().await;
-    log.append_timeout = SHORT;
+    log.write_timeout = SHORT;
     log.max_batch_requests = 1;
     let store = connect(&log).await;
     let mut lock = LogLock::take(&log).await;
@@ -84,7 +84,7 @@ async fn dropped_append_is_withdrawn_or_committed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn append_with_unknown_outcome_can_be_repeated() {
     let mut log = fresh_log().await;
-    log.append_timeout = SHORT;
+    log.write_timeout = SHORT;
     let store = connect(&log).await;
     let lock = LogLock::take(&log).await;
     let event = tagged("a").with_id(uuid::Uuid::now_v7());
@@ -107,7 +107,7 @@ async fn append_with_unknown_outcome_can_be_repeated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn blocked_read_times_out() {
     let mut log = fresh_log().await;
-    log.query_timeout = SHORT;
+    log.read_timeout = SHORT;
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     let mut other = Sql::connect(&log.url).await;
@@ -142,7 +142,7 @@ async fn blocked_read_times_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn read_without_a_free_connection_times_out() {
     let mut log = fresh_log().await;
-    log.query_timeout = SHORT;
+    log.read_timeout = SHORT;
     log.read_connections = 1;
     let store = connect(&log).await;
     store.append(vec![tagged("a"); 1000]).await.unwrap();
@@ -173,8 +173,8 @@ async fn read_without_a_free_connection_times_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_work_without_time_limits() {
     let mut log = fresh_log().await;
-    log.append_timeout = Duration::MAX;
-    log.query_timeout = Duration::MAX;
+    log.write_timeout = Duration::MAX;
+    log.read_timeout = Duration::MAX;
     log.read_connections = 1;
     let store = connect(&log).await;
     store.append(vec![tagged("a"); 3]).await.unwrap();

@@ -80,7 +80,7 @@ async fn batch_is_announced_once_and_only_with_listeners() {
     store.append(tagged("unheard")).await.unwrap();
     assert_eq!(count_notifications(&mut listener).await, 0);
 
-    let _appends = store.appends();
+    let _appends = store.notifications();
     wait_for_a_listener(&mut sql, &log.schema).await;
     let commits = store.stats().commits;
     let lock = LogLock::take(&log).await;

@@ -148,7 +148,7 @@ async fn subscription_across_terminated_sessions_misses_no_event() {
 async fn stopped_server_shows_as_an_outage() {
     let server = private_server(Durability::Durable, &[]).await;
     let mut log = log_on(server.url());
-    log.query_timeout = Duration::from_millis(500);
+    log.read_timeout = Duration::from_millis(500);
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());

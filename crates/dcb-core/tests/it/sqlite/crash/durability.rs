@@ -1,7 +1,7 @@
 //! Health reports whether the store flushes commits.
 
 use dcb_core::EventStore as _;
-use dcb_core::sqlite::{Config, SqliteStore, Synchronous};
+use dcb_core::sqlite::{Config, Durability, SqliteStore};
 
 use crate::support::events::tagged;
 use crate::support::sqlite::{Log, connect, fresh_log};
@@ -29,10 +29,10 @@ async fn health_of_a_default_log_is_durable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn health_with_synchronous_normal_is_not_durable() {
     let mut log = fresh_log().await;
-    log.synchronous = Synchronous::Normal;
+    log.durability = Durability::Normal;
     assert_settings(&log, "normal", false).await;
     // The setting belongs to the store, not to the file.
-    log.synchronous = Synchronous::Full;
+    log.durability = Durability::Full;
     assert_settings(&log, "full", true).await;
 }
 

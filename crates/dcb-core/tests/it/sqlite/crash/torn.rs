@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use dcb_core::sqlite::BlockingSqliteStore;
 use dcb_core::sqlite::Config;
-use dcb_core::sqlite::blocking::SqliteStore;
 use dcb_core::{Event, Query, ReadOptions};
 
 use crate::support::events::tagged;
@@ -16,8 +16,8 @@ fn events(number: usize) -> Vec<Event> {
 }
 
 /// A store over a new file whose write-ahead log holds `appends` appends.
-fn write(path: &Path, appends: usize) -> SqliteStore {
-    let store = SqliteStore::open(Config::file(path)).unwrap();
+fn write(path: &Path, appends: usize) -> BlockingSqliteStore {
+    let store = BlockingSqliteStore::open(Config::file(path)).unwrap();
     for number in 0..appends {
         store.append(events(number)).unwrap();
     }
@@ -25,18 +25,18 @@ fn write(path: &Path, appends: usize) -> SqliteStore {
 }
 
 /// Opens a copy of the database with this write-ahead log, as after a crash of the machine.
-fn open_after_crash(path: &Path, wal: &[u8], folder: &Path) -> SqliteStore {
+fn open_after_crash(path: &Path, wal: &[u8], folder: &Path) -> BlockingSqliteStore {
     let copy = folder.join("left.db");
     for old in [copy.clone(), write_ahead_log(&copy)] {
         let _ = fs::remove_file(old);
     }
     fs::copy(path, &copy).unwrap();
     fs::write(write_ahead_log(&copy), wal).unwrap();
-    SqliteStore::open(Config::file(copy)).unwrap()
+    BlockingSqliteStore::open(Config::file(copy)).unwrap()
 }
 
 /// The number of appends in the log. Asserts that they are complete, in order and without a gap.
-fn whole_appends(store: &SqliteStore) -> usize {
+fn whole_appends(store: &BlockingSqliteStore) -> usize {
     let log = store
         .query(&Query::all(), ReadOptions::new())
         .unwrap()

@@ -3,7 +3,7 @@
 use std::thread;
 
 use dcb_core::conformance::{CALLERS, effort};
-use dcb_core::sqlite::blocking::SqliteStore;
+use dcb_core::sqlite::BlockingSqliteStore;
 use dcb_core::{
     AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Projector,
     Query,
@@ -69,7 +69,7 @@ async fn one_thread_or_task_wins_a_condition() {
 }
 
 /// Takes seats until none is left. Each event stores the count that its decision saw.
-fn count_and_append(store: &SqliteStore, seats: u64) -> u64 {
+fn count_and_append(store: &BlockingSqliteStore, seats: u64) -> u64 {
     let model = DecisionModel::new(Projector::counter(tag("seat"))).max_attempts(u32::MAX);
     loop {
         let mut seen = 0;

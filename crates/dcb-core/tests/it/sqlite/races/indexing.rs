@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use dcb_core::conformance::effort;
-use dcb_core::sqlite::{Config, blocking::SqliteStore};
+use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{Error, Position, Query, ReadOptions};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::support::events::{event, positions, tag, tagged, unless};
 
-fn open(folder: &TempDir, keys_in_memory: usize) -> SqliteStore {
+fn open(folder: &TempDir, keys_in_memory: usize) -> BlockingSqliteStore {
     let mut config = Config::file(folder.path().join("log.db"));
     config.keys_in_memory = keys_in_memory;
-    SqliteStore::open(config).unwrap()
+    BlockingSqliteStore::open(config).unwrap()
 }
 
 fn foreign(folder: &TempDir) -> Connection {
@@ -27,7 +27,7 @@ fn number(connection: &Connection, sql: &str) -> i64 {
     connection.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-fn found(store: &SqliteStore, query: &Query) -> Vec<u64> {
+fn found(store: &BlockingSqliteStore, query: &Query) -> Vec<u64> {
     positions(&store.query(query, ReadOptions::new()).unwrap().events)
 }
 
@@ -40,7 +40,7 @@ fn reads_and_conditions_see_every_key_while_keys_move() {
     let stores = [open(&folder, 8), open(&folder, 20)];
     let names = 100 * effort(2);
     let ended = AtomicBool::new(false);
-    let append = |store: &SqliteStore| {
+    let append = |store: &BlockingSqliteStore| {
         let mut won = 0;
         for name in 0..names {
             let name = format!("name:{name}");
@@ -53,7 +53,7 @@ fn reads_and_conditions_see_every_key_while_keys_move() {
         }
         won
     };
-    let read = |store: &SqliteStore| {
+    let read = |store: &BlockingSqliteStore| {
         let typed = Query::builder().event_type("Taken").tag(COMMON);
         let queries = [typed.build().unwrap(), tag(COMMON)];
         let last = ReadOptions::new().backwards().limit(30);

@@ -26,7 +26,7 @@ fn is_timeout(error: &Error) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn append_blocked_by_another_process_times_out() {
     let mut log = fresh_log().await;
-    log.append_timeout = SHORT;
+    log.write_timeout = SHORT;
     let store = connect(&log).await;
     let lock = LogLock::take(&log);
     let given_up = store.append(tagged("async")).await;
@@ -45,7 +45,7 @@ async fn append_blocked_by_another_process_times_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn queued_append_is_withdrawn_on_timeout() {
     let mut log = fresh_log().await;
-    log.append_timeout = SHORT;
+    log.write_timeout = SHORT;
     log.max_batch_requests = 1;
     let store = connect(&log).await;
     let lock = LogLock::take(&log);
@@ -100,8 +100,8 @@ async fn dropped_append_is_withdrawn_or_committed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_work_without_time_limits() {
     let mut log = fresh_log().await;
-    log.append_timeout = Duration::MAX;
-    log.query_timeout = Duration::MAX;
+    log.write_timeout = Duration::MAX;
+    log.read_timeout = Duration::MAX;
     let store = connect(&log).await;
     store.append(tagged("a")).await.unwrap();
     let blocking = store.blocking().clone();

@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dcb_core::sqlite::{Config, SqliteStore};
+use dcb_core::sqlite::{Config, Location, SqliteStore};
 use tempfile::TempDir;
 
 /// Settings for a log. The log's folder is removed with the last clone.
@@ -35,7 +35,10 @@ impl DerefMut for Log {
 impl Log {
     /// The log's file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.path.clone().expect("the log is in a file")
+        match &self.location {
+            Location::File(path) => path.clone(),
+            Location::Memory => panic!("the log is in memory"),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 pub(crate) use backoff::Backoff;
 pub use options::SubscribeOptions;
 pub use progress::Progress;
-pub use signal::{AppendSignal, Appends};
+pub use signal::{Notifications, Notifier};
 
 use crate::{Error, EventStore, Position, Query, SequencedEvent};
 

@@ -52,7 +52,7 @@ const EVENT: &str = "e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata
 /// The text of a file with statements.
 macro_rules! query {
     ($file:literal) => {
-        include_str!(concat!("../../schema/postgres/queries/", $file))
+        include_str!(concat!("../../../schema/postgres/queries/", $file))
     };
 }
 
