@@ -54,6 +54,7 @@ where
         .nest("/api/v1", prometheus())
         .route_layer(opened)
         .route("/series/health", any(health::healthy))
+        .route("/series/metrics", get(metrics))
 }
 
 /// Answers 503 with the cause if the files of the series could not be opened.

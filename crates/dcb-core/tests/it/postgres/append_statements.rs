@@ -34,13 +34,13 @@ const RARE_TAGS: u64 = 12;
 const TYPES: [&str; 3] = ["A", "B", "C"];
 
 /// Random appends to one log.
-struct Appends {
+struct RandomAppends {
     random: TestRng,
     /// Events with an id that were tried before.
     tried: Vec<Event>,
 }
 
-impl Notifications {
+impl RandomAppends {
     fn new(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -258,7 +258,7 @@ fn kept(commands: &[RecordedCommand]) -> Vec<(Vec<Position>, Vec<u8>)> {
 /// Compares the verdicts on one log. Counts the statements, with whether the append had a condition.
 async fn compare(seed: u64, sent: &mut HashMap<(Sent, bool), usize>) {
     let mut log = Log::with_old_events().await;
-    let mut appends = Appends::new(seed);
+    let mut appends = RandomAppends::new(seed);
     for round in 0..ROUNDS {
         // Otherwise the last conflict decides whether the writer is optimistic.
         if !appends.once_in(5) {

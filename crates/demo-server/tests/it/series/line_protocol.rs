@@ -31,9 +31,9 @@ async fn fields_become_points_on_both_paths() {
     let client = Client::start().await;
     for (path, time) in [
         ("/write?db=any", "1700000000000000000"),
-        ("/write?precision=ms", "1700000000000"),
-        ("/api/v2/write?org=o&bucket=b&precision=s", "1700000000"),
-        ("/api/v2/write?precision=us", "1700000000000000"),
+        ("/write?precision=ms", "1700000001000"),
+        ("/api/v2/write?org=o&bucket=b&precision=s", "1700000002"),
+        ("/api/v2/write?precision=us", "1700000003000000"),
     ] {
         let lines = format!("cpu,host=a usage=1.5,cores=4i,up=true {time}\n# a comment\n");
         let answer = client.post_bytes(path, lines).await;
@@ -49,8 +49,8 @@ async fn fields_become_points_on_both_paths() {
         let points = points(&client, metric).await;
         let points = points.as_array().expect("the points are an array");
         assert_eq!(points.len(), 4);
-        for point in points {
-            assert_eq!(point["timestamp"], 1_700_000_000_000_i64);
+        for (second, point) in (0..).zip(points) {
+            assert_eq!(point["timestamp"], 1_700_000_000_000_i64 + second * 1000);
             assert_eq!(point["value"].as_f64(), Some(value));
             assert_eq!(point["tags"], json!({"host": "a"}));
         }
@@ -72,7 +72,7 @@ async fn line_without_a_time_gets_the_current_time() {
 #[tokio::test]
 async fn valid_lines_are_written_and_invalid_ones_named() {
     let client = Client::start().await;
-    let lines = "cpu usage=1 1\nnonsense\ncpu name=\"text\" 2\ncpu usage=3 3";
+    let lines = "cpu usage=1 1000000\nnonsense\ncpu name=\"text\" 2000000\ncpu usage=3 3000000";
     let answer = client.post_bytes("/write", lines).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     let answer = answer.json();
