@@ -627,7 +627,9 @@ macro_rules! forward_message_store {
     };
 }
 
-pub(crate) use {call, forward_async, forward_message_store};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use forward_message_store;
+pub(crate) use {call, forward_async};
 
 impl<S: MessageStore> MessageStore for Arc<S> {
     // `**`, because a call on the `Arc` would call itself.
