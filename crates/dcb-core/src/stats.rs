@@ -2,8 +2,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Batches of appends that the database answered. On PostgreSQL this includes batches of which
-    /// it refused every append.
+    /// Batches of appends that the database answered. On PostgreSQL this includes batches in
+    /// which it refused every append.
     pub commits: u64,
     /// Committed appends. If an append's answer was lost and the store then found the append in the
     /// log, it is not counted.

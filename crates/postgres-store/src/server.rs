@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, SqlSafeStr as _, SqlStr};
 use tokio::time::Instant;
 
 /// Begins a transaction whose statements each see everything that was committed before them,
-/// whatever the default isolation of the database or the role is.
+/// under any default isolation of the database or the role.
 pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// The planner plans each statement once, and uses the indexes that the statement is written for.

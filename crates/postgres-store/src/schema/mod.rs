@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use self::objects::{Object, differences, print};
 
-/// What a store installs, in files that all name the same schema.
+/// The objects of a store, in SQL files that all name the same schema.
 #[derive(Debug)]
 pub struct Design {
     /// The name of the schema in the files. An installation replaces it.

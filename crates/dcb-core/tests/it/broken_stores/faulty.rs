@@ -77,7 +77,7 @@ impl Faulty {
         Ok(appended)
     }
 
-    /// What a reader sees while some appends are not committed.
+    /// The events that a reader sees while some appends are not committed.
     fn read_committed(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
         let uncommitted = self.uncommitted();
         let mut all = options;

@@ -25,8 +25,8 @@ use crate::support::postgres::{connect, fresh_log};
 
 /// More appends than a writer needs to count as uncontended.
 const UNCONTENDED_APPENDS: usize = 20;
-/// The number of compared rounds per log. A round is one append, or three at the same time, of which the
-/// last two share a batch.
+/// The number of compared rounds per log. A round is one append, or three at the same time; the
+/// last two of the three share a batch.
 const ROUNDS: usize = 80;
 /// Two tags that many events have, but few have both.
 const FREQUENT: [&str; 2] = ["often:1", "often:2"];

@@ -1,4 +1,4 @@
-//! Series in files: what a kill, a repeated request and a damaged file leave behind.
+//! Series in files, after a kill, a repeated request and damage to a file.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;

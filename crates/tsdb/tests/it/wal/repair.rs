@@ -208,7 +208,7 @@ fn missing_segment_and_damaged_snapshot_cost_only_themselves() -> Result<(), Err
     Ok(())
 }
 
-/// Any flipped bit: whatever is there afterwards was there before.
+/// After any flipped bit, a repair invents nothing: each sample that is left was written.
 #[test]
 fn any_flipped_bit_of_closed_log_can_be_repaired() -> Result<(), Error> {
     let disk = Disk::new();
