@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run -p message-store --example any_backend
 //! cargo run -p message-store --example any_backend -- messages.db
-//! cargo run -p message-store --features postgres --example any_backend -- \
+//! cargo run -p message-store --example any_backend -- \
 //!     postgres://postgres@localhost/postgres
 //! ```
 

@@ -91,7 +91,8 @@ impl GoLog {
     /// The import locks the table against writers while it runs. Otherwise it could miss an event
     /// that is committed late with a low position.
     ///
-    /// # Errors [`Error::SchemaMismatch`] if the table is not go-crablet's. [`Error::Import`] with
+    /// # Errors
+    /// [`Error::SchemaMismatch`] if the table is not go-crablet's. [`Error::Import`] with
     /// the position of the first event that the store can't hold. [`Error::AlreadyTracked`] if
     /// another import of the same source is running. [`Error::Unavailable`] or [`Error::Database`]
     /// from either database, and any other error of [`EventStore::submit`].

@@ -23,7 +23,8 @@ pub trait Handler: Send {
     /// Applies at least one event, in order. The runner ends the transaction: do not send `COMMIT`
     /// or `ROLLBACK`.
     ///
-    /// # Errors Any error rolls the whole batch back. After a `sqlx::Error` for a lost connection,
+    /// # Errors
+    /// Any error rolls the whole batch back. After a `sqlx::Error` for a lost connection,
     /// a deadlock or a serialization failure the runner tries the batch again. Any other error ends
     /// the run.
     fn handle(

@@ -33,7 +33,8 @@ impl PostgresStore {
     /// A refusal such as [`Error::Conflict`] leaves the transaction intact: roll it back or go on.
     /// The transaction may append several times; each append sees the earlier ones.
     ///
-    /// # Errors [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
+    /// # Errors
+    /// [`Error::Invalid`] for an append beyond the limits. [`Error::Conflict`],
     /// [`Error::AfterBeyondHead`], [`Error::DuplicateId`] and [`Error::AlreadyTracked`] for a
     /// refusal. [`Error::Unavailable`] after a lost connection: only the caller can find out
     /// whether the transaction was committed. [`Error::Database`] with SQLSTATE 25000 if the
