@@ -83,20 +83,24 @@ impl Log {
         }
     }
 
-    fn check(&self, condition: &AppendCondition) -> Result<(), Error> {
-        let seen = Position::number_or_zero(condition.after) as usize;
-        let query = &condition.fail_if_events_match;
-        match self
-            .events
-            .iter()
-            .skip(seen)
-            .find(|event| query.matches(event))
-        {
-            Some(event) => Err(Error::Conflict {
-                position: event.position(),
-            }),
-            None => Ok(()),
+    /// Finds the first event of the log that makes a condition fail.
+    fn check(&self, conditions: &[AppendCondition]) -> Result<(), Error> {
+        let fails = |condition: &AppendCondition, event: &SequencedEvent| {
+            Some(event.position()) > condition.after
+                && condition.fail_if_events_match.matches(event)
+        };
+        for event in &self.events {
+            let failed = conditions
+                .iter()
+                .position(|condition| fails(condition, event));
+            if let Some(condition) = failed {
+                return Err(Error::Conflict {
+                    position: event.position(),
+                    condition,
+                });
+            }
         }
+        Ok(())
     }
 
     fn submit(&mut self, append: Append) -> Result<Appended, Error> {
@@ -104,12 +108,9 @@ impl Log {
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        self.check_after(
-            append
-                .condition
-                .as_ref()
-                .and_then(|condition| condition.after),
-        )?;
+        for condition in &append.conditions {
+            self.check_after(condition.after)?;
+        }
         if let Some(tracking) = &append.tracking {
             let origin = tracking.source().to_owned();
             match self.tracked.get(&origin) {
@@ -119,10 +120,7 @@ impl Log {
                 _ => {}
             }
         }
-        append
-            .condition
-            .as_ref()
-            .map_or(Ok(()), |condition| self.check(condition))?;
+        self.check(&append.conditions)?;
         Ok(self.write(append))
     }
 
@@ -256,7 +254,7 @@ async fn main() -> Result<(), Error> {
             .build()?;
         match store.append_if(registered, free.clone()).await {
             Ok(appended) => println!("attempt {attempt}: stored at position {}", appended.first()),
-            Err(Error::Conflict { position }) => {
+            Err(Error::Conflict { position, .. }) => {
                 println!("attempt {attempt}: taken at position {position}");
             }
             Err(error) => return Err(error),

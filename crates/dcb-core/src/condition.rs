@@ -9,6 +9,9 @@ use crate::{Error, Position, Query};
 /// the head that the decision's read returned. The head of a lagging replica is fine, because
 /// `after` may be any position up to the head of the log. The store refuses a position beyond the
 /// head with [`Error::AfterBeyondHead`].
+///
+/// An append can have several conditions, each with its own query and `after`, and all must hold.
+/// See [`Append::conditions`](crate::Append::conditions).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -63,5 +66,12 @@ impl AppendCondition {
     pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
         self.after = after.into();
         self
+    }
+}
+
+/// One condition where several can be given.
+impl From<AppendCondition> for Vec<AppendCondition> {
+    fn from(condition: AppendCondition) -> Self {
+        vec![condition]
     }
 }

@@ -122,7 +122,7 @@ impl Attempts {
         let attempts = self.made;
         match appended {
             Ok(appended) => Ok(Some(Decided { appended, attempts })),
-            Err(Error::Conflict { position }) if attempts >= self.max => {
+            Err(Error::Conflict { position, .. }) if attempts >= self.max => {
                 Err(Error::RetriesExhausted { attempts, position })
             }
             Err(Error::Conflict { .. }) => Ok(None),

@@ -18,12 +18,15 @@ pub enum Error {
         /// The problem.
         problem: Problem,
     },
-    /// An event that the decision did not see matches its condition; nothing was written. Read
-    /// again, then decide again.
-    #[error("the event at position {position} matches the append condition")]
+    /// An event that the decision did not see matches one of its conditions; nothing was written.
+    /// Read again, then decide again. Only the state behind this condition has changed for certain.
+    #[error("the event at position {position} matches conditions[{condition}] of the append")]
     Conflict {
-        /// The first event after the condition's `after` that matches it.
+        /// The first event that is after the `after` of a condition and matches it.
         position: Position,
+        /// The index in [`Append::conditions`](crate::Append::conditions) of the first condition
+        /// that this event makes fail; 0 if there is only one.
+        condition: usize,
     },
     /// The position is greater than the head, so a failover or a clean-up has shortened the log
     /// since the caller read it. Nothing was written. Read again from the start.

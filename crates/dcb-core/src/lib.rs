@@ -4,6 +4,7 @@ mod any_store;
 mod append_missing;
 mod command;
 mod condition;
+mod decide_from;
 mod decision;
 mod error;
 mod event;

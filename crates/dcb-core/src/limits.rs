@@ -1,7 +1,7 @@
 use uuid::Uuid;
 
 use crate::text::invalid;
-use crate::{Append, Command, Error, Problem};
+use crate::{Append, AppendCondition, Command, Error, Problem};
 
 /// The size limits of an append. A store checks them before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,15 +13,23 @@ pub struct Limits {
     pub max_event_bytes: usize,
     /// The maximum total size of the events of an append, in bytes.
     pub max_append_bytes: usize,
+    /// The maximum number of conditions per append.
+    pub max_conditions_per_append: usize,
+    /// The maximum number of query items in all the conditions of an append together. An item with
+    /// several types counts once for each type, because each is a lookup.
+    pub max_condition_items: usize,
 }
 
 impl Default for Limits {
-    /// 1,000 events per append, 1 MiB per event, 64 MiB per append.
+    /// 1,000 events per append, 1 MiB per event, 64 MiB per append, 100 conditions per append, and
+    /// 10,000 items in them.
     fn default() -> Self {
         Self {
             max_events_per_append: 1000,
             max_event_bytes: 1 << 20,
             max_append_bytes: 64 << 20,
+            max_conditions_per_append: 100,
+            max_condition_items: 10_000,
         }
     }
 }
@@ -36,7 +44,10 @@ impl Limits {
     /// 2. [`Error::Invalid`] with field `events[i]` for the first event that is too large;
     /// 3. [`Error::Invalid`] with field `events` if the events together are too large;
     /// 4. [`Error::Invalid`] with field `command` if the command is larger than an event may be;
-    /// 5. [`Error::DuplicateId`] with the first id that occurs twice.
+    /// 5. [`Error::Invalid`] with field `conditions` if there are too many conditions;
+    /// 6. [`Error::Invalid`] with field `conditions.items` if their queries together have too many
+    ///    items;
+    /// 7. [`Error::DuplicateId`] with the first id that occurs twice.
     pub fn check(&self, append: &Append) -> Result<(), Error> {
         self.check_count(append.events.len())
             .map_err(invalid("events"))?;
@@ -51,6 +62,7 @@ impl Limits {
         check_size(append_bytes, self.max_append_bytes).map_err(invalid("events"))?;
         let command_bytes = append.command.as_ref().map_or(0, Command::size_bytes);
         check_size(command_bytes, self.max_event_bytes).map_err(invalid("command"))?;
+        self.check_conditions(&append.conditions)?;
         match repeated_id(append) {
             Some(id) => Err(Error::DuplicateId { id }),
             None => Ok(()),
@@ -58,13 +70,29 @@ impl Limits {
     }
 
     fn check_count(&self, actual: usize) -> Result<(), Problem> {
-        let max = self.max_events_per_append;
         match actual {
             0 => Err(Problem::Empty),
-            _ if actual > max => Err(Problem::TooMany { max, actual }),
-            _ => Ok(()),
+            _ => check_number(actual, self.max_events_per_append),
         }
     }
+
+    fn check_conditions(&self, conditions: &[AppendCondition]) -> Result<(), Error> {
+        check_number(conditions.len(), self.max_conditions_per_append)
+            .map_err(invalid("conditions"))?;
+        let items = conditions
+            .iter()
+            .flat_map(|condition| condition.fail_if_events_match.items())
+            .map(|item| item.types().len().max(1))
+            .sum();
+        check_number(items, self.max_condition_items).map_err(invalid("conditions.items"))
+    }
+}
+
+fn check_number(actual: usize, max: usize) -> Result<(), Problem> {
+    if actual > max {
+        return Err(Problem::TooMany { max, actual });
+    }
+    Ok(())
 }
 
 fn check_size(actual: usize, max: usize) -> Result<(), Problem> {

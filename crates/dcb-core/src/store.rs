@@ -15,8 +15,8 @@ use crate::{
 pub struct Append {
     /// The events, at least one, in order.
     pub events: Vec<Event>,
-    /// The append fails if this condition does not hold. `None` for an unconditional append.
-    pub condition: Option<AppendCondition>,
+    /// The append fails unless all of these conditions hold. Empty for an unconditional append.
+    pub conditions: Vec<AppendCondition>,
     /// The upstream position that caused the events.
     pub tracking: Option<Tracking>,
     /// The command that caused the events, stored with them.
@@ -28,16 +28,41 @@ impl Append {
     pub fn new(events: impl Into<Vec<Event>>) -> Self {
         Self {
             events: events.into(),
-            condition: None,
+            conditions: Vec::new(),
             tracking: None,
             command: None,
         }
     }
 
-    /// Appends only if this condition holds.
+    /// Appends only if this condition holds too. All conditions of an append must hold, each with
+    /// its own query and `after`.
     #[must_use]
     pub fn condition(mut self, condition: AppendCondition) -> Self {
-        self.condition = Some(condition);
+        self.conditions.push(condition);
+        self
+    }
+
+    /// Appends only if these conditions hold too.
+    ///
+    /// ```
+    /// # use dcb_core::{Append, Error, Event, EventStore, MemoryStore, Projector, Query};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = MemoryStore::new();
+    /// # let count = |tag: &str| -> Result<_, Error> {
+    /// #     Ok(Projector::counter(Query::builder().tag(tag).build()?))
+    /// # };
+    /// // Two states, read at different times. Each has a condition with its own `after`.
+    /// let course = store.project(&count("course_id:c1")?).await?;
+    /// let student = store.project(&count("student_id:s1")?).await?;
+    /// let enrolled = Event::builder("EnrollmentCompleted").build()?;
+    /// let append = Append::new(enrolled).conditions([course.condition, student.condition]);
+    /// store.submit(append).await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn conditions(mut self, conditions: impl IntoIterator<Item = AppendCondition>) -> Self {
+        self.conditions.extend(conditions);
         self
     }
 
@@ -156,10 +181,12 @@ pub trait EventStore: Send + Sync {
     /// 2. [`Error::DuplicateId`] if ids are already in the log. If the log has only some of
     ///    the events, the error names the first that it has. If it has all of them, the error names
     ///    the first whose content differs.
-    /// 3. [`Error::AfterBeyondHead`] if `after` of the condition is greater than the head.
+    /// 3. [`Error::AfterBeyondHead`] if `after` of a condition is greater than the head. The error
+    ///    has the `after` of the first such condition.
     /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one
     ///    tracked for its source.
-    /// 5. [`Error::Conflict`] if the condition does not hold.
+    /// 5. [`Error::Conflict`] if a condition does not hold. If several don't, the error has the first
+    ///    event of the log that makes any of them fail, and the first condition that fails by it.
     ///
     /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
     /// [`Error::Unavailable`], [`Error::Closed`] and [`Error::Database`] come from the backend.
@@ -465,7 +492,8 @@ pub trait EventStore: Send + Sync {
         self.submit(Append::new(events))
     }
 
-    /// Appends under a condition. Shorthand for [`EventStore::submit`].
+    /// Appends under one condition or several, all of which must hold. Shorthand for
+    /// [`EventStore::submit`].
     ///
     /// ```
     /// # use dcb_core::{AppendCondition, Error, Event, EventStore, MemoryStore};
@@ -488,9 +516,12 @@ pub trait EventStore: Send + Sync {
     fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
-        condition: AppendCondition,
+        conditions: impl Into<Vec<AppendCondition>>,
     ) -> impl Future<Output = Result<Appended, Error>> + Send {
-        self.submit(Append::new(events).condition(condition))
+        self.submit(Append {
+            conditions: conditions.into(),
+            ..Append::new(events)
+        })
     }
 
     /// Reads the matching events of one snapshot into memory, together with its head.

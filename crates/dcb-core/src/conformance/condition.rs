@@ -7,7 +7,10 @@ use crate::{AppendCondition, Error, EventStore, Position, Query, QueryItem, Tag}
 async fn assert_conflict(store: &impl EventStore, condition: AppendCondition, position: u64) {
     let before = head(store).await;
     let answer = store.append_if(tagged(&[]), condition).await;
-    assert_refused!(answer, Error::Conflict { position: found } if *found == at(position));
+    assert_refused!(
+        answer,
+        Error::Conflict { position: found, condition: 0 } if *found == at(position)
+    );
     assert_eq!(head(store).await, before, "nothing is written");
 }
 

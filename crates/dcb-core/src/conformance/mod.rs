@@ -21,6 +21,7 @@ pub mod checker;
 mod closing;
 mod command;
 mod condition;
+mod conditions;
 mod content;
 mod decision;
 mod fixture;
@@ -95,6 +96,22 @@ macro_rules! for_each_conformance_case {
                 item_matches_type_and_tags_in_one_event
                 condition_ignores_events_of_its_append
                 fail_if_exists_builders_match_type_and_tag
+            }
+            conditions {
+                all_conditions_must_hold
+                each_condition_has_its_own_after
+                states_read_at_different_times_are_protected
+                condition_without_after_stands_beside_others
+                conditions_on_same_query_may_differ_in_after
+                first_event_of_the_log_decides_which_condition_failed
+                every_item_of_every_condition_is_enforced
+                after_beyond_head_is_refused_in_any_condition
+                repeated_append_ignores_all_conditions
+                tracking_is_checked_before_all_conditions
+                conditions_ignore_events_of_their_append
+                number_and_items_of_conditions_are_limited
+                decision_from_two_reads_reads_what_changed
+                refusal_from_old_states_is_decided_again
             }
             content {
                 tags_with_special_characters_round_trip

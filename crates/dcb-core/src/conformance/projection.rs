@@ -17,7 +17,7 @@ pub(super) async fn empty_log_gives_initial_state(store: &impl EventStore) {
         .await
         .unwrap();
     let again = store.append_if(tagged(&["a"]), projected.condition).await;
-    assert_refused!(again, Error::Conflict { position } if *position == at(1));
+    assert_refused!(again, Error::Conflict { position, .. } if *position == at(1));
 }
 
 pub(super) async fn log_without_match_gives_initial_state(store: &impl EventStore) {
@@ -69,7 +69,7 @@ pub(super) async fn vector_of_projectors_is_one_projection(store: &impl EventSto
     answer.unwrap();
     assert_refused!(
         store.append_if(tagged(&["a"]), projected.condition).await,
-        Error::Conflict { position } if *position == at(4)
+        Error::Conflict { position, .. } if *position == at(4)
     );
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn condition_conflicts_with_events_of_the_projection(store: &im
         let changed = store.append(tagged(&[name, "further"])).await.unwrap();
         assert_refused!(
             store.append_if(tagged(&[]), projected.condition).await,
-            Error::Conflict { position } if *position == changed.first()
+            Error::Conflict { position, .. } if *position == changed.first()
         );
     }
 }

@@ -26,7 +26,7 @@ fn assert_one_winner(answers: &[Result<Appended, Error>]) {
     for answer in answers.iter().filter(|answer| answer.is_err()) {
         assert_refused!(
             answer,
-            Error::Conflict { position } if *position == winners[0].first()
+            Error::Conflict { position, .. } if *position == winners[0].first()
         );
     }
 }
@@ -68,7 +68,7 @@ pub(super) async fn open_stream_hides_no_conflict(store: &Arc<impl EventStore + 
             async move { store.append_if(tagged(&[]), condition).await }
         });
         for answer in answers.await {
-            assert_refused!(answer, Error::Conflict { position } if *position == conflict);
+            assert_refused!(answer, Error::Conflict { position, .. } if *position == conflict);
         }
         assert_eq!(positions(&read(store, &tag(&name)).await), [conflict.get()]);
         let mut seen = 1;

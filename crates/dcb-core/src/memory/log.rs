@@ -42,18 +42,15 @@ impl Log {
 
     /// Runs the checks that need the log, in the order that all backends share, then appends.
     pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
-        // Check the ids before the condition: a repeated append would conflict with its own events.
+        // Check the ids before the conditions: a repeated append would conflict with its own events.
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        self.check_after(
-            append
-                .condition
-                .as_ref()
-                .and_then(|condition| condition.after),
-        )?;
+        for condition in &append.conditions {
+            self.check_after(condition.after)?;
+        }
         self.check_tracking(append.tracking.as_ref())?;
-        let allowed = self.check_condition(append.condition.as_ref());
+        let allowed = self.check_conditions(&append.conditions);
         self.stats.conflicts += u64::from(allowed.is_err());
         allowed?;
         Ok(self.push(append))
@@ -110,20 +107,19 @@ impl Log {
         }
     }
 
-    fn check_condition(&self, condition: Option<&AppendCondition>) -> Result<(), Error> {
-        let Some(condition) = condition else {
-            return Ok(());
-        };
-        let conflict = self
-            .matching(&condition.fail_if_events_match)
-            // `None` is less than every `Some`, so without `after` all events count.
-            .find(|event| Some(event.position()) > condition.after);
-        match conflict {
-            Some(event) => Err(Error::Conflict {
-                position: event.position(),
-            }),
-            None => Ok(()),
-        }
+    fn check_conditions(&self, conditions: &[AppendCondition]) -> Result<(), Error> {
+        let conflict = self.events.iter().find_map(|event| {
+            let position = event.position();
+            let condition = conditions.iter().position(|condition| {
+                // `None` is less than every `Some`, so without `after` all events count.
+                Some(position) > condition.after && matches(&condition.fail_if_events_match, event)
+            })?;
+            Some(Error::Conflict {
+                position,
+                condition,
+            })
+        });
+        conflict.map_or(Ok(()), Err)
     }
 
     fn push(&mut self, append: Append) -> Appended {

@@ -77,6 +77,8 @@ pub(super) struct Parameters {
     columns: Columns,
     /// (key, number of the event) for each tag, collected here to be sorted by key.
     tags: Vec<(i64, i32)>,
+    /// For each probe, the index of its condition in its request.
+    probe_conditions: Vec<usize>,
     /// Whether an open probe has several tags.
     opens_several_keys: bool,
 }
@@ -86,6 +88,7 @@ impl Default for Parameters {
         Self {
             columns: Columns::NEW,
             tags: Vec::new(),
+            probe_conditions: Vec::new(),
             opens_several_keys: false,
         }
     }
@@ -96,6 +99,7 @@ impl Parameters {
     pub(super) fn fill(&mut self, requests: &[Arc<Request>], plan: &Plan, recent: &mut RecentTags) {
         self.columns.clear();
         self.tags.clear();
+        self.probe_conditions.clear();
         self.opens_several_keys = false;
         if let Some(last) = recent.last() {
             self.add_last(last);
@@ -115,14 +119,23 @@ impl Parameters {
             for id in request.known_ids() {
                 self.add_known_id(number, id);
             }
-            for (condition, tag_keys) in request.conditions() {
+            for (index, (condition, tag_keys)) in request.conditions().enumerate() {
                 self.add_condition(condition, tag_keys, recent);
+                let probes = self.columns.probe_after.count().unsigned_abs() as usize;
+                self.probe_conditions.resize(probes, index);
             }
             if let Some(tracking) = &request.append.tracking {
                 self.add_tracking(number, tracking);
             }
         }
         self.add_tags();
+    }
+
+    /// The index of the condition that a probe belongs to, in the probe's request. Probes count from
+    /// 1, over the whole batch.
+    pub(super) fn condition_of_probe(&self, probe: i32) -> Option<usize> {
+        let index = usize::try_from(probe).ok()?.checked_sub(1)?;
+        self.probe_conditions.get(index).copied()
     }
 
     /// Adds the columns that only `dcb.append` takes: the request, type and tags of each probe.

@@ -18,7 +18,8 @@ pub(super) struct Request {
     /// The keys of the events' tags: event after event, each event's keys sorted. Hashed in the
     /// caller's task, not in the task that commits for all callers.
     pub(super) tag_keys: SmallVec<[i64; 4]>,
-    /// The tag bits of the key of each tag in the condition, item after item.
+    /// The tag bits of the key of each tag in the conditions, condition after condition, item after
+    /// item.
     condition_keys: SmallVec<[i64; 4]>,
 }
 
@@ -32,7 +33,7 @@ impl Request {
         Arc::new(Self {
             ids: ids.collect(),
             tag_keys: tag_keys(&append.events),
-            condition_keys: append.condition.iter().flat_map(condition_keys).collect(),
+            condition_keys: append.conditions.iter().flat_map(condition_keys).collect(),
             append,
         })
     }
@@ -56,8 +57,22 @@ impl Request {
 
     /// Each condition, with the tag bits of the key of each tag in its query, item after item.
     pub(super) fn conditions(&self) -> impl Iterator<Item = (&AppendCondition, &[i64])> {
-        let condition = self.append.condition.iter();
-        condition.map(|condition| (condition, &*self.condition_keys))
+        let mut rest = &*self.condition_keys;
+        let conditions = &self.append.conditions;
+        conditions
+            .iter()
+            .enumerate()
+            .map(move |(index, condition)| {
+                // The last condition has all the remaining keys. So a lone condition needs no counting.
+                let count = if index + 1 == conditions.len() {
+                    rest.len()
+                } else {
+                    tag_count(condition)
+                };
+                let (condition_keys, remaining) = rest.split_at(count);
+                rest = remaining;
+                (condition, condition_keys)
+            })
     }
 
     /// The ids that the caller chose. Unlike generated ids, they may be stored already.
@@ -90,6 +105,11 @@ fn condition_keys(condition: &AppendCondition) -> impl Iterator<Item = i64> {
     let items = condition.fail_if_events_match.items().iter();
     let tags = items.flat_map(|item| item.tags());
     tags.map(|tag| tag_key::tag_bits(tag.as_str()))
+}
+
+fn tag_count(condition: &AppendCondition) -> usize {
+    let items = condition.fail_if_events_match.items().iter();
+    items.map(|item| item.tags().len()).sum()
 }
 
 /// The result of a request in a batch.

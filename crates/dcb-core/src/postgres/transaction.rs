@@ -55,7 +55,7 @@ impl PostgresStore {
         let rows = self.rows_in(transaction, statement).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound);
         let (head, refusals) = row
-            .and_then(|row| decode(row, &requests))
+            .and_then(|row| decode(row, &requests, &parameters))
             .map_err(|failed| error(&failed))?;
         match plan.verdicts(&requests, head, refusals).pop() {
             Some(Verdict::Done(result)) => result,

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::counters::Counters;
 use super::error::{error, is_position_taken};
 use super::parameters::Parameters;
-use super::plan::{Plan, Refusals, refusal};
+use super::plan::{Plan, Reason, Refusals, refusal};
 use super::recent_tags::RecentTags;
 use super::request::{Request, Verdict};
 use super::statements::Statements;
@@ -125,7 +125,7 @@ impl Writer {
         session.parameters.complete(requests);
         let append = session.parameters.append(&self.statements);
         let row = session.connection.write(append).await?;
-        let (head, refusals) = decode(&row, requests)?;
+        let (head, refusals) = decode(&row, requests, &session.parameters)?;
         let is_as_expected = expected_head == Some(head) && refusals.is_empty();
         let verdicts = plan.verdicts(requests, head, refusals);
         session.recent.note_appended(head, requests, &verdicts);
@@ -245,10 +245,12 @@ fn found(request: &Request, stored: &HashMap<Uuid, Position>) -> Verdict {
     }
 }
 
-/// Decodes the row that `dcb.append` returns: the head before the batch, and the refusals.
+/// Decodes the row that `dcb.append` returned for these parameters: the head before the batch, and
+/// the refusals.
 pub(super) fn decode(
     row: &PgRow,
     requests: &[Arc<Request>],
+    parameters: &Parameters,
 ) -> Result<(u64, Refusals), sqlx::Error> {
     let head = row.try_get::<i64, _>(0)?.unsigned_abs();
     let Some(refused): Option<Vec<i32>> = row.try_get(1)? else {
@@ -257,10 +259,15 @@ pub(super) fn decode(
     let reasons: Vec<i32> = row.try_get(2)?;
     let positions: Vec<Option<i64>> = row.try_get(3)?;
     let refusals = refused.iter().zip(reasons).zip(positions);
-    let refusals = refusals.map(|((number, reason), position)| {
+    let refusals = refusals.map(|((number, code), position)| {
         let index = number.unsigned_abs() as usize - 1;
-        let position = position.unwrap_or_default().unsigned_abs();
-        (index, refusal(reason, position, &requests[index], head))
+        let reason = Reason {
+            code,
+            position: position.unwrap_or_default().unsigned_abs(),
+            // From 4 on, a code is 3 plus the number of the probe that found the conflict.
+            condition: parameters.condition_of_probe(code - 3).unwrap_or_default(),
+        };
+        (index, refusal(reason, &requests[index], head))
     });
     Ok((head, refusals.collect()))
 }

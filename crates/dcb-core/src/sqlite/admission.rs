@@ -13,12 +13,12 @@ use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking
 /// Returns the verdict on a request that must not be written, or `None` if it has to be written.
 pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Option<Verdict>> {
     let connection = snapshot.connection;
-    // Check the ids before the condition: a repeated append would conflict with its own events.
+    // Check the ids before the conditions: a repeated append would conflict with its own events.
     if let Some(verdict) = stored(connection, request)? {
         return Ok(Some(verdict));
     }
-    let condition = request.append.condition.as_ref();
-    if let Some(error) = condition.and_then(|condition| beyond(condition, snapshot.head)) {
+    let conditions = &request.append.conditions;
+    if let Some(error) = beyond(conditions, snapshot.head) {
         return Ok(Some(Err(error)));
     }
     if let Some(tracking) = &request.append.tracking
@@ -26,10 +26,7 @@ pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Opti
     {
         return Ok(Some(Err(error)));
     }
-    match condition {
-        Some(condition) => conflict(snapshot, condition),
-        None => Ok(None),
-    }
+    conflict(snapshot, conditions)
 }
 
 /// The verdict on an append if at least one of its ids is already in the log.
@@ -71,10 +68,11 @@ fn by_id(connection: &Connection, id: Uuid) -> Result<Option<SequencedEvent>> {
         .optional()
 }
 
-fn beyond(condition: &AppendCondition, head: i64) -> Option<Error> {
+fn beyond(conditions: &[AppendCondition], head: i64) -> Option<Error> {
     let head = Position::new(head.unsigned_abs());
-    let after = condition.after?;
-    (head < Some(after)).then_some(Error::AfterBeyondHead { after, head })
+    let mut afters = conditions.iter().filter_map(|condition| condition.after);
+    let after = afters.find(|after| head < Some(*after))?;
+    Some(Error::AfterBeyondHead { after, head })
 }
 
 fn tracked_before(connection: &Connection, tracking: &Tracking) -> Result<Option<Error>> {
@@ -96,9 +94,24 @@ pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u6
     Ok(tracked.map(i64::unsigned_abs))
 }
 
-fn conflict(snapshot: &Snapshot<'_>, condition: &AppendCondition) -> Result<Option<Verdict>> {
-    let after = Position::number_or_zero(condition.after).cast_signed();
-    let first = first_match(snapshot, &condition.fail_if_events_match, after)?;
-    let position = first.and_then(|first| Position::new(first.unsigned_abs()));
-    Ok(position.map(|position| Err(Error::Conflict { position })))
+/// The conflict with the first event of the log that makes a condition fail.
+fn conflict(snapshot: &Snapshot<'_>, conditions: &[AppendCondition]) -> Result<Option<Verdict>> {
+    let mut first: Option<(i64, usize)> = None;
+    for (index, condition) in conditions.iter().enumerate() {
+        let after = Position::number_or_zero(condition.after).cast_signed();
+        let found = first_match(snapshot, &condition.fail_if_events_match, after)?;
+        // If an event makes several conditions fail, the first of them counts.
+        if let Some(position) = found
+            && first.is_none_or(|(earlier, _)| position < earlier)
+        {
+            first = Some((position, index));
+        }
+    }
+    Ok(first.and_then(|(position, condition)| {
+        let position = Position::new(position.unsigned_abs())?;
+        Some(Err(Error::Conflict {
+            position,
+            condition,
+        }))
+    }))
 }

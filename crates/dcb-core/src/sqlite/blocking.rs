@@ -98,7 +98,8 @@ impl BlockingSqliteStore {
         self.submit(Append::new(events))
     }
 
-    /// Appends under a condition. Shorthand for [`BlockingSqliteStore::submit`].
+    /// Appends under one condition or several, all of which must hold. Shorthand for
+    /// [`BlockingSqliteStore::submit`].
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`], [`Error::AfterBeyondHead`] or
@@ -107,9 +108,12 @@ impl BlockingSqliteStore {
     pub fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
-        condition: AppendCondition,
+        conditions: impl Into<Vec<AppendCondition>>,
     ) -> Result<Appended, Error> {
-        self.submit(Append::new(events).condition(condition))
+        self.submit(Append {
+            conditions: conditions.into(),
+            ..Append::new(events)
+        })
     }
 
     /// Reads the matching events of one snapshot into memory, together with its head.

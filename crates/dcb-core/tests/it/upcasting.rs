@@ -152,7 +152,7 @@ async fn stored_events_and_conditions_are_not_upcast() {
     let refused = store
         .append_if(given[3].clone(), AppendCondition::fail_if(priced()))
         .await;
-    assert!(matches!(refused, Err(Error::Conflict { position }) if position.get() == 1));
+    assert!(matches!(refused, Err(Error::Conflict { position, .. }) if position.get() == 1));
     assert_eq!(store.count(&priced()).await.unwrap(), 3);
 }
 

@@ -14,7 +14,7 @@
 --
 -- Returns the head before the batch; the accepted events follow it in order. For each refused
 -- request it returns the number, the reason (1 an id is stored, 2 after is beyond the head,
--- 3 tracked already, 4 conflict) and, with reasons 3 and 4, a position.
+-- 3 tracked already, 3 + n conflict with probe n) and, from reason 3 on, a position.
 --
 -- An array without elements is passed as NULL, because plpgsql expands every other array at entry.
 -- Tags are array literals, because an array of arrays can't be ragged. Their keys are a flat array,

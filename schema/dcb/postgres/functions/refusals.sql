@@ -1,5 +1,6 @@
 -- The requests of a batch that can't be appended to a log with this head, each with its first
--- reason (see dcb.append). Checks conditions only by the unsettled probes.
+-- reason (see dcb.append). Checks conditions only by the unsettled probes. Of several conflicts the
+-- one with the lowest position counts, then the one of the first probe.
 CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
     probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
@@ -23,13 +24,13 @@ LANGUAGE sql STABLE AS $$
             SELECT r.position FROM dcb.tracking r
              WHERE r.source = u.source AND r.position >= u.position LIMIT 1) t
         UNION ALL
-        SELECT p.request, 4, m.position
-          FROM (SELECT probe_request[s] AS request, probe_type[s] AS type,
+        SELECT p.request, 3 + p.probe, m.position
+          FROM (SELECT s AS probe, probe_request[s] AS request, probe_type[s] AS type,
                        probe_tags[s]::text[] AS tags, probe_after[s] AS after
                   FROM unnest(unsettled) s
                  WHERE probe_after[s] < head OFFSET 0) p
          CROSS JOIN LATERAL dcb.first_match(p.type, p.tags, p.after) m(position)
          WHERE m.position IS NOT NULL
       ) f
-     ORDER BY f.request, f.reason, f.position
+     ORDER BY f.request, least(f.reason, 4), f.position, f.reason
 $$;

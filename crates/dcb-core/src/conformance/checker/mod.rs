@@ -2,11 +2,11 @@
 //! would have refused.
 //!
 //! Any number of workers, in one process or several, run [`work`] on the same log. Each decision
-//! counts the events that match a random query, its boundary. The decision then appends events that
-//! record the count, on condition that the count still holds. Afterwards [`check`] replays the log
-//! and compares every recorded count with the events before it. The check needs the events of the
-//! log and the workers' ledgers, but not the store. It also finds lost, torn, repeated and
-//! resurrected appends.
+//! counts the events that match up to three random queries, its boundaries, one after the other. The
+//! decision then appends events that record the counts, on condition that each count still holds.
+//! Afterwards [`check`] replays the log and compares every recorded count with the events before it.
+//! The check needs the events of the log and the workers' ledgers, but not the store. It also finds
+//! lost, torn, repeated and resurrected appends.
 
 mod replay;
 mod worker;
@@ -58,15 +58,21 @@ pub struct Failed {
 /// The data of a decision's event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
-    /// The number of events in the boundary before this append.
-    counted: u64,
-    boundary: Boundary,
+    /// What the decision depends on. Empty for an unconditional append.
+    counts: Vec<Count>,
     /// The index of this event in its append, from 0.
     index: usize,
     /// The number of events in the append.
     len: usize,
     /// The id of the first event of the append.
     first_id: Uuid,
+}
+
+/// The number of events in a boundary before the append.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Count {
+    boundary: Boundary,
+    events: u64,
 }
 
 /// A query in a form that can be stored: the types and tags of each item.

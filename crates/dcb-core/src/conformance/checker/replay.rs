@@ -50,7 +50,7 @@ pub enum Violation {
         /// The first position that does not hold the expected event.
         position: u64,
     },
-    /// The count of a decision disagrees with the log before the decision.
+    /// A count of a decision disagrees with the log before the decision.
     #[error(
         "the decision at position {position} counted {counted} events of {query:?}, the log has {present}"
     )]
@@ -103,7 +103,7 @@ pub fn check(log: &[SequencedEvent], ledgers: &[Ledger]) -> Result<Summary, Viol
     check_whole(&decisions)?;
     for (index, decision) in decisions.iter().enumerate() {
         if let Some(decision) = decision {
-            check_count(log, index, decision)?;
+            check_counts(log, index, decision)?;
         }
     }
     for ledger in ledgers {
@@ -176,25 +176,31 @@ fn check_whole(decisions: &[Option<Decision>]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Checks the count of the decision behind the event at `index`.
-fn check_count(log: &[SequencedEvent], index: usize, decision: &Decision) -> Result<(), Violation> {
+/// Checks the counts of the decision behind the event at `index`.
+fn check_counts(
+    log: &[SequencedEvent],
+    index: usize,
+    decision: &Decision,
+) -> Result<(), Violation> {
     let position = log[index].position().get();
-    let query = decision
-        .boundary
-        .query()
-        .map_err(|_| Violation::Corrupt { position })?;
     // Excludes the earlier events of the same append, which the decision could not see.
     let before = &log[..index - decision.index];
-    let present = before.iter().filter(|event| query.matches(event)).count() as u64;
-    match decision.counted {
-        counted if counted == present => Ok(()),
-        counted => Err(Violation::WrongCount {
-            position,
-            counted,
-            present,
-            query,
-        }),
+    for count in &decision.counts {
+        let query = count
+            .boundary
+            .query()
+            .map_err(|_| Violation::Corrupt { position })?;
+        let present = before.iter().filter(|event| query.matches(event)).count() as u64;
+        if count.events != present {
+            return Err(Violation::WrongCount {
+                position,
+                counted: count.events,
+                present,
+                query,
+            });
+        }
     }
+    Ok(())
 }
 
 fn check_ledger(ledger: &Ledger, positions: &HashMap<Uuid, u64>) -> Result<(), Violation> {

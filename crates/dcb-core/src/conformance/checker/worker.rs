@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Acknowledged, Boundary, Decision, Failed, Ledger, MARK};
+use super::{Acknowledged, Boundary, Count, Decision, Failed, Ledger, MARK};
 use crate::conformance::random::Random;
 use crate::{AppendCondition, Appended, Error, Event, EventStore, Projector};
 
@@ -41,27 +41,31 @@ pub async fn work(store: &impl EventStore, workload: Workload, number: u64) -> L
 }
 
 async fn decide(store: &impl EventStore, random: &mut Random, ledger: &mut Ledger) {
-    let boundary = boundary(random);
-    let query = boundary.query().expect("the boundary is valid");
-    match store.project(&Projector::counter(query)).await {
-        Ok(projected) => {
-            let events = events(random, &boundary, projected.state);
-            // Give other workers a chance to interfere, even if the store is fast.
-            tokio::task::yield_now().await;
-            append(store, events, projected.condition, ledger).await;
+    let (mut counts, mut conditions) = (Vec::new(), Vec::new());
+    for boundary in boundaries(random) {
+        let query = boundary.query().expect("the boundary is valid");
+        match store.project(&Projector::counter(query)).await {
+            Ok(projected) => {
+                let events = projected.state;
+                counts.push(Count { boundary, events });
+                conditions.push(projected.condition);
+            }
+            Err(error) => return ledger.unread.push(error.to_string()),
         }
-        Err(error) => ledger.unread.push(error.to_string()),
+        // Give other workers a chance to interfere, even if the store is fast.
+        tokio::task::yield_now().await;
     }
+    append(store, events(random, &counts), conditions, ledger).await;
 }
 
 async fn append(
     store: &impl EventStore,
     events: Vec<Event>,
-    condition: AppendCondition,
+    conditions: Vec<AppendCondition>,
     ledger: &mut Ledger,
 ) {
     let ids = events.iter().filter_map(Event::id).collect();
-    let answer: Result<Appended, Error> = store.append_if(events, condition).await;
+    let answer: Result<Appended, Error> = store.append_if(events, conditions).await;
     match answer {
         Ok(appended) => {
             ledger.acknowledged.push(Acknowledged {
@@ -76,6 +80,12 @@ async fn append(
             error: error.to_string(),
         }),
     }
+}
+
+/// Up to three boundaries, each to be read at its own time; mostly one.
+fn boundaries(random: &mut Random) -> Vec<Boundary> {
+    let count = random.pick(&[0, 1, 1, 1, 1, 2, 2, 3]);
+    (0..count).map(|_| boundary(random)).collect()
 }
 
 /// One to three items. Most tags are cold; about one in three is hot.
@@ -107,28 +117,31 @@ fn tag(random: &mut Random) -> String {
     }
 }
 
-/// Events that each match an item of the decision's own boundary, so that decisions conflict. Some
-/// have a further tag, which may put them into other boundaries.
-fn events(random: &mut Random, boundary: &Boundary, counted: u64) -> Vec<Event> {
+/// Events that each match an item of one of the decision's own boundaries, so that decisions
+/// conflict. Some have a further tag, which may put them into other boundaries.
+fn events(random: &mut Random, counts: &[Count]) -> Vec<Event> {
     // The ids can't come from the seed, because a worker that runs again must not repeat them.
     let ids: Vec<Uuid> = (0..=random.below(MAX_EVENTS))
         .map(|_| Uuid::now_v7())
         .collect();
     let event = |(index, id): (usize, &Uuid)| {
-        let (types, mut tags) = random.pick(&boundary.items);
+        let (types, mut tags) = if counts.is_empty() {
+            item(random)
+        } else {
+            let count = random.pick(counts);
+            random.pick(&count.boundary.items)
+        };
         if random.once_in(4) {
             tags.push(tag(random));
         }
         let event_type = types
             .first()
             .map_or_else(|| random.pick(&TYPES), String::as_str);
-        let (boundary, len, first_id) = (boundary.clone(), ids.len(), ids[0]);
         let decision = Decision {
-            counted,
-            boundary,
+            counts: counts.to_vec(),
             index,
-            len,
-            first_id,
+            len: ids.len(),
+            first_id: ids[0],
         };
         let event = Event::builder(event_type)
             .id(*id)

@@ -55,7 +55,8 @@ impl Steps {
 
     fn append(&mut self, head: Option<Position>) -> Append {
         let mut append = Append::new(self.events());
-        if !self.random.once_in(3) {
+        // Two thirds have at least one condition.
+        for _ in 0..self.random.pick(&[0, 0, 1, 1, 2, 3]) {
             let condition = AppendCondition::fail_if(self.query());
             append = append.condition(condition.after(self.after(head)));
         }

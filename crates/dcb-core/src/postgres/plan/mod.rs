@@ -29,10 +29,22 @@ pub(super) struct Plan {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Deferral {
-    /// Its condition matches these events of earlier requests: (request, index of the event).
-    Conflicting(Vec<(usize, usize)>),
+    /// Its conditions match these events of earlier requests, in order of the log.
+    Conflicting(Vec<Match>),
     /// An earlier request has one of its ids, or tracks the same source.
     SharesIdOrSource,
+}
+
+/// An event of an earlier request that makes a condition fail. The order is that of the log, then
+/// that of the conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Match {
+    /// The earlier request, by its index in the batch.
+    request: usize,
+    /// The event, by its index in that request.
+    event: usize,
+    /// The condition, by its index in the deferred request.
+    condition: usize,
 }
 
 impl Plan {
@@ -87,28 +99,44 @@ impl Plan {
 impl Deferral {
     /// The verdict on the deferred request, given those on the requests before it.
     fn verdict(&self, earlier: &[Verdict]) -> Verdict {
-        let Self::Conflicting(events) = self else {
+        let Self::Conflicting(matches) = self else {
             // In the next batch the server compares the id or the source with what is committed now.
             return Verdict::Again;
         };
-        let committed = events.iter().find_map(|&(request, event)| {
-            let Verdict::Done(Ok(appended)) = &earlier[request] else {
+        let conflict = matches.iter().find_map(|found| {
+            let Verdict::Done(Ok(appended)) = &earlier[found.request] else {
                 return None;
             };
-            Position::new(appended.first().get() + event as u64)
+            let position = Position::new(appended.first().get() + found.event as u64)?;
+            Some(Error::Conflict {
+                position,
+                condition: found.condition,
+            })
         });
-        match committed {
-            Some(position) => Verdict::Done(Err(Error::Conflict { position })),
-            None => Verdict::Again,
-        }
+        conflict.map_or(Verdict::Again, |conflict| Verdict::Done(Err(conflict)))
     }
 }
 
-/// The verdict on a request that the server refused, from the reason and the position that
-/// `dcb.append` returned. The log had this head.
-pub(super) fn refusal(reason: i32, position: u64, request: &Request, head: u64) -> Verdict {
+/// Why the server refused a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reason {
+    /// The number that `dcb.append` returned.
+    pub(super) code: i32,
+    /// The position that it returned with it, 0 if none.
+    pub(super) position: u64,
+    /// The index of the condition that failed, if one did.
+    pub(super) condition: usize,
+}
+
+/// The verdict on a request that the server refused for this reason. The log had this head.
+pub(super) fn refusal(reason: Reason, request: &Request, head: u64) -> Verdict {
+    let Reason {
+        code,
+        position,
+        condition,
+    } = reason;
     let append = &request.append;
-    let error = match reason {
+    let error = match code {
         1 => return Verdict::Stored,
         2 => Error::AfterBeyondHead {
             after: request
@@ -128,6 +156,7 @@ pub(super) fn refusal(reason: i32, position: u64, request: &Request, head: u64) 
         },
         _ => Error::Conflict {
             position: Position::new(position).unwrap_or(Position::FIRST),
+            condition,
         },
     };
     Verdict::Done(Err(error))
@@ -223,13 +252,18 @@ impl<'a> EarlierRequests<'a> {
         {
             return Some(Deferral::SharesIdOrSource);
         }
-        let mut matching = Vec::new();
-        for (condition, keys) in request.conditions() {
-            self.add_matching(&condition.fail_if_events_match, keys, &mut matching);
+        let (mut matches, mut events) = (Vec::new(), Vec::new());
+        for (index, (condition, keys)) in request.conditions().enumerate() {
+            self.add_matching(&condition.fail_if_events_match, keys, &mut events);
+            matches.extend(events.drain(..).map(|(request, event)| Match {
+                request,
+                event,
+                condition: index,
+            }));
         }
-        matching.sort_unstable();
-        matching.dedup();
-        (!matching.is_empty()).then_some(Deferral::Conflicting(matching))
+        matches.sort_unstable();
+        matches.dedup();
+        (!matches.is_empty()).then_some(Deferral::Conflicting(matches))
     }
 
     /// Adds the events that match the query. `keys` are the keys of its tags, item after item.

@@ -26,6 +26,7 @@ fn at(number: u64) -> Position {
 fn conflict(position: u64) -> Verdict {
     Verdict::Done(Err(Error::Conflict {
         position: at(position),
+        condition: 0,
     }))
 }
 
@@ -38,7 +39,14 @@ fn verdicts(
     let verdicts = Plan::new(batch).verdicts(batch, head, refusals.into_iter().collect());
     let words = verdicts.into_iter().map(|verdict| match verdict {
         Verdict::Done(Ok(appended)) => format!("{}-{}", appended.first(), appended.last()),
-        Verdict::Done(Err(Error::Conflict { position })) => format!("conflict {position}"),
+        Verdict::Done(Err(Error::Conflict {
+            position,
+            condition: 0,
+        })) => format!("conflict {position}"),
+        Verdict::Done(Err(Error::Conflict {
+            position,
+            condition,
+        })) => format!("conflict {position} of condition {condition}"),
         Verdict::Done(Err(error)) => error.to_string(),
         Verdict::Stored => "stored".to_owned(),
         Verdict::Again => "again".to_owned(),
@@ -148,6 +156,40 @@ fn condition_on_all_events_is_deferred_by_any_earlier_event() {
 }
 
 #[test]
+fn deferred_request_names_first_condition_of_first_committed_event() {
+    let batch = batch([
+        Append::new([event("b"), event("a")]).condition(unless("x")),
+        Append::new([event("c"), event("a")]),
+        Append::new(event("d")).conditions([unless("a"), unless("b"), unless("c")]),
+    ]);
+    assert_eq!(sent(&batch), [true, true, false]);
+    assert_eq!(
+        verdicts(&batch, 0, []),
+        ["1-2", "3-4", "conflict 1 of condition 1"]
+    );
+    assert_eq!(
+        verdicts(&batch, 5, [(0, conflict(2))]),
+        ["conflict 2", "6-7", "conflict 6 of condition 2"]
+    );
+}
+
+#[test]
+fn after_beyond_head_names_first_such_condition() {
+    let after = |position| unless("a").after(at(position));
+    let batch = batch([Append::new(event("a")).conditions([after(3), after(9), after(8)])]);
+    let reason = Reason {
+        code: 2,
+        position: 0,
+        condition: 0,
+    };
+    let refused = (0, refusal(reason, &batch[0], 3));
+    assert_eq!(
+        verdicts(&batch, 3, [refused]),
+        ["position 9 is beyond the head 3"]
+    );
+}
+
+#[test]
 fn requests_with_same_id_or_source_take_two_batches() {
     let id = Uuid::from_u128(1);
     let tracking = || Tracking::new("source", 1).expect("the tracking is valid");
@@ -170,8 +212,14 @@ fn each_refusal_becomes_its_error() {
     ]);
     let refusals = [(1, 0), (2, 0), (3, 5)];
     let refusals = refusals.into_iter().enumerate();
-    let refusals =
-        refusals.map(|(index, (reason, at))| (index, refusal(reason, at, &batch[index], 3)));
+    let refusals = refusals.map(|(index, (code, position))| {
+        let reason = Reason {
+            code,
+            position,
+            condition: 0,
+        };
+        (index, refusal(reason, &batch[index], 3))
+    });
     assert_eq!(
         verdicts(&batch, 3, refusals),
         [
@@ -182,7 +230,8 @@ fn each_refusal_becomes_its_error() {
     );
 }
 
-/// Appends with events of up to three tags, and conditions on one or two of them or on everything.
+/// Appends with events of up to three tags, and up to three conditions on one or two of them or on
+/// everything.
 fn appends() -> impl Strategy<Value = Vec<Append>> {
     let tag = || prop::sample::select(vec!["a", "b", "c"]);
     let condition = (
@@ -199,10 +248,10 @@ fn appends() -> impl Strategy<Value = Vec<Append>> {
     });
     let append = (
         prop::collection::vec(tag(), 1..4),
-        prop::option::of(condition),
+        prop::collection::vec(condition, 0..4),
     );
-    let append = append.prop_map(|(tags, condition)| Append {
-        condition,
+    let append = append.prop_map(|(tags, conditions)| Append {
+        conditions,
         ..Append::new(tags.into_iter().map(event).collect::<Vec<_>>())
     });
     prop::collection::vec(append, 1..10)

@@ -66,7 +66,7 @@ async fn first_request_of_a_batch_wins_a_condition<S: SharedStore>() {
     let winner = first(&answers[0]);
     for loser in &answers[1..] {
         assert!(
-            matches!(loser, Err(Error::Conflict { position }) if position.get() == winner),
+            matches!(loser, Err(Error::Conflict { position, .. }) if position.get() == winner),
             "{loser:?}"
         );
     }
@@ -85,7 +85,7 @@ async fn deferred_request_succeeds_if_the_earlier_one_is_refused<S: SharedStore>
     let refused = Append::new(tagged("seat")).condition(unless("taken"));
     let deferred = Append::new(tagged("seat")).condition(unless("seat"));
     let answers = in_one_batch::<S>(&store, &log, [refused, deferred]).await;
-    assert!(matches!(&answers[0], Err(Error::Conflict { position }) if position.get() == 1));
+    assert!(matches!(&answers[0], Err(Error::Conflict { position, .. }) if position.get() == 1));
     assert_eq!(first(&answers[1]), 3, "{answers:?}");
     store.close().await;
 }
@@ -102,7 +102,7 @@ async fn deferred_request_gets_the_first_conflict<S: SharedStore>() {
     ];
     let answers = in_one_batch::<S>(&store, &log, appends).await;
     assert_eq!(first(&answers[0]), 3);
-    assert!(matches!(&answers[1], Err(Error::Conflict { position }) if position.get() == 1));
+    assert!(matches!(&answers[1], Err(Error::Conflict { position, .. }) if position.get() == 1));
     store.close().await;
 }
 
@@ -177,7 +177,7 @@ async fn refused_request_of_a_batch_tracks_nothing<S: SharedStore>() {
         matches!(&answers[1], Err(Error::AlreadyTracked { tracked: 1, .. })),
         "{answers:?}"
     );
-    assert!(matches!(&answers[2], Err(Error::Conflict { position }) if position.get() == 2));
+    assert!(matches!(&answers[2], Err(Error::Conflict { position, .. }) if position.get() == 2));
     assert_eq!(store.tracked("one").await.unwrap(), Some(1));
     assert_eq!(store.tracked("two").await.unwrap(), None);
     store.close().await;

@@ -74,7 +74,7 @@ async fn condition_after_clear_ignores_earlier_appends<S: SharedStore>() {
     store.append_if(tagged("c"), unless("a")).await.unwrap();
     let conflict = store.append_if(tagged("d"), unless("b")).await;
     assert!(
-        matches!(conflict, Err(Error::Conflict { position }) if position == at(1)),
+        matches!(conflict, Err(Error::Conflict { position, .. }) if position == at(1)),
         "{conflict:?}"
     );
     store.close().await;

@@ -26,7 +26,7 @@ async fn assert_conflict(store: &impl SharedStore, callers: usize, name: &str, b
     for task in tasks {
         let answer = task.await.unwrap();
         assert!(
-            matches!(&answer, Err(Error::Conflict { position }) if position.get() == conflict),
+            matches!(&answer, Err(Error::Conflict { position, .. }) if position.get() == conflict),
             "expected a conflict at {conflict}: {answer:?}"
         );
     }

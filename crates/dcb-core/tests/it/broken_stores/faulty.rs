@@ -16,6 +16,9 @@ pub(crate) enum Fault {
     None,
     IgnoresAfter,
     ChecksOnlyTheFirstItem,
+    ChecksOnlyTheFirstCondition,
+    TakesTheLastAfterForAll,
+    NamesTheWrongCondition,
     UsesAPositionOnConflict,
     ChecksBeforeLocking,
     ForgetsIds,
@@ -101,17 +104,26 @@ impl Faulty {
     async fn spoil(&self, mut append: Append) -> Append {
         match self.fault {
             Fault::IgnoresAfter => {
-                append.condition = append.condition.map(|condition| condition.after(None));
+                for condition in &mut append.conditions {
+                    condition.after = None;
+                }
             }
             Fault::DropsCommands => append.command = None,
             Fault::ChecksOnlyTheFirstItem => {
-                if let Some(condition) = &mut append.condition {
+                for condition in &mut append.conditions {
                     condition.fail_if_events_match = first_item(&condition.fail_if_events_match);
+                }
+            }
+            Fault::ChecksOnlyTheFirstCondition => append.conditions.truncate(1),
+            Fault::TakesTheLastAfterForAll => {
+                let last = append.conditions.last().and_then(|last| last.after);
+                for condition in &mut append.conditions {
+                    condition.after = last;
                 }
             }
             Fault::AcceptsAfterBeyondTheHead => {
                 let head = self.store.head().await.ok().flatten();
-                if let Some(condition) = &mut append.condition {
+                for condition in &mut append.conditions {
                     condition.after = condition.after.min(head);
                 }
             }
@@ -150,21 +162,23 @@ impl Faulty {
         .expect("the parts of a valid event are valid")
     }
 
-    /// Checks the condition by a separate read, outside the append.
+    /// Checks the conditions by separate reads, outside the append.
     async fn check(&self, append: &Append) -> Result<(), Error> {
-        let Some(condition) = &append.condition else {
-            return Ok(());
-        };
-        let options = ReadOptions::new().after(condition.after).limit(1);
-        let found = self
-            .store
-            .query(&condition.fail_if_events_match, options)
-            .await?;
-        // About as long as a round trip to a database.
-        tokio::time::sleep(Duration::from_micros(50)).await;
-        match found.events.first() {
-            Some(event) => Err(Error::Conflict {
-                position: event.position(),
+        let mut conflicts = Vec::new();
+        for (index, condition) in append.conditions.iter().enumerate() {
+            let options = ReadOptions::new().after(condition.after).limit(1);
+            let query = &condition.fail_if_events_match;
+            let found = self.store.query(query, options).await?;
+            conflicts.extend(found.events.first().map(|event| (event.position(), index)));
+        }
+        if !append.conditions.is_empty() {
+            // About as long as a round trip to a database.
+            tokio::time::sleep(Duration::from_micros(50)).await;
+        }
+        match conflicts.into_iter().min() {
+            Some((position, condition)) => Err(Error::Conflict {
+                position,
+                condition,
             }),
             None => Ok(()),
         }
@@ -183,7 +197,7 @@ impl EventStore for Faulty {
         let mut append = self.spoil(append).await;
         if self.fault == Fault::ChecksBeforeLocking {
             self.check(&append).await?;
-            append.condition = None;
+            append.conditions.clear();
         }
         if self.fault == Fault::AssignsPositionsBeforeTheCommit {
             return self.submit_late(append).await;
@@ -194,7 +208,17 @@ impl EventStore for Faulty {
         {
             self.store.append(Event::builder(WASTED).build()?).await?;
         }
-        answer
+        match answer {
+            Err(Error::Conflict { position, .. })
+                if self.fault == Fault::NamesTheWrongCondition =>
+            {
+                Err(Error::Conflict {
+                    position,
+                    condition: 0,
+                })
+            }
+            answer => answer,
+        }
     }
 
     async fn query_stream(

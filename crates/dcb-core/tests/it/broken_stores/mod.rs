@@ -71,6 +71,35 @@ fn suite_finds_a_store_that_checks_only_the_first_item() {
 }
 
 #[test]
+fn suite_finds_a_store_that_checks_only_the_first_condition() {
+    let by = [
+        "conditions::all_conditions_must_hold",
+        "conditions::states_read_at_different_times_are_protected",
+        "races::decisions_agree_with_replayed_log",
+    ];
+    assert_found(Fault::ChecksOnlyTheFirstCondition, &by);
+}
+
+#[test]
+fn suite_finds_a_store_that_takes_the_last_after_for_all_conditions() {
+    let by = [
+        "conditions::each_condition_has_its_own_after",
+        "conditions::states_read_at_different_times_are_protected",
+        "races::decisions_agree_with_replayed_log",
+    ];
+    assert_found(Fault::TakesTheLastAfterForAll, &by);
+}
+
+#[test]
+fn suite_finds_a_store_that_names_the_wrong_condition() {
+    let by = [
+        "conditions::all_conditions_must_hold",
+        "conditions::decision_from_two_reads_reads_what_changed",
+    ];
+    assert_found(Fault::NamesTheWrongCondition, &by);
+}
+
+#[test]
 fn suite_finds_a_store_that_uses_a_position_on_conflict() {
     let by = [
         "append::refused_append_writes_nothing_and_uses_no_position",
@@ -158,6 +187,9 @@ fn random_histories_find_single_caller_faults() {
     for fault in [
         Fault::IgnoresAfter,
         Fault::ChecksOnlyTheFirstItem,
+        Fault::ChecksOnlyTheFirstCondition,
+        Fault::TakesTheLastAfterForAll,
+        Fault::NamesTheWrongCondition,
         Fault::UsesAPositionOnConflict,
         Fault::ForgetsIds,
         Fault::SplitsTagsAtCommas,

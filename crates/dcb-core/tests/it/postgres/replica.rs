@@ -122,7 +122,7 @@ async fn decision_on_stale_replica_state_conflicts() {
     let condition = AppendCondition::fail_if(tag("a")).after(old.head);
     let refused = store.append_if(tagged("a"), condition).await.unwrap_err();
     assert!(
-        matches!(refused, Error::Conflict { position } if position == unseen),
+        matches!(refused, Error::Conflict { position, .. } if position == unseen),
         "{refused:?}"
     );
     pair.pause(false).await;

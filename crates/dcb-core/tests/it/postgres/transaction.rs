@@ -69,7 +69,7 @@ async fn refused_append_leaves_the_transaction_usable() {
     let refused = Append::new(tagged("a")).condition(unless("a"));
     let refused = store.submit_in(&mut transaction, refused).await;
     assert!(
-        matches!(refused, Err(Error::Conflict { position }) if position == at(1)),
+        matches!(refused, Err(Error::Conflict { position, .. }) if position == at(1)),
         "{refused:?}"
     );
     let beyond = AppendCondition::fail_if(tag("a")).after(at(9));
@@ -93,7 +93,7 @@ async fn refused_append_leaves_the_transaction_usable() {
     let again = Append::new(tagged("b")).condition(unless("b"));
     let again = store.submit_in(&mut transaction, again).await;
     assert!(
-        matches!(again, Err(Error::Conflict { position }) if position == at(2)),
+        matches!(again, Err(Error::Conflict { position, .. }) if position == at(2)),
         "{again:?}"
     );
     transaction.commit().await.unwrap();
@@ -141,7 +141,7 @@ async fn other_appends_wait_for_the_transaction() {
     transaction.commit().await.unwrap();
     let refused = waiting.await.unwrap();
     assert!(
-        matches!(refused, Err(Error::Conflict { position }) if position == at(1)),
+        matches!(refused, Err(Error::Conflict { position, .. }) if position == at(1)),
         "{refused:?}"
     );
     store.close().await;

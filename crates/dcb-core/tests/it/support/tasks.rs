@@ -115,7 +115,7 @@ fn answer(result: Result<Appended, Error>) -> Answer {
         Ok(appended) => Answer::Appended {
             first: appended.first().get(),
         },
-        Err(Error::Conflict { position }) => Answer::Conflict {
+        Err(Error::Conflict { position, .. }) => Answer::Conflict {
             position: position.get(),
         },
         Err(error) => panic!("an append failed: {error}"),

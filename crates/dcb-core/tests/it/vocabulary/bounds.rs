@@ -1,8 +1,8 @@
 //! Every field has bounds, and an error names the field that exceeds them.
 
 use dcb_core::{
-    Append, Error, Event, EventBuilder, EventType, Limits, Position, Problem, Query, QueryItem,
-    Tag, Tracking,
+    Append, AppendCondition, Error, Event, EventBuilder, EventType, Limits, Position, Problem,
+    Query, QueryItem, Tag, Tracking,
 };
 use uuid::Uuid;
 
@@ -147,6 +147,7 @@ fn append_is_checked_against_the_limits() {
         max_events_per_append: 2,
         max_event_bytes: 20,
         max_append_bytes: 30,
+        ..Limits::default()
     };
     let event_of = |bytes: usize| event().data(vec![0; bytes - 8]).build().unwrap();
     let check = |events: Vec<Event>| limits.check(&Append::new(events));
@@ -168,6 +169,35 @@ fn append_is_checked_against_the_limits() {
         actual: 31,
     };
     assert_invalid(check(vec![event_of(20), event_of(11)]), "events", problem);
+}
+
+#[test]
+fn conditions_are_checked_against_the_limits() {
+    let limits = Limits {
+        max_conditions_per_append: 2,
+        max_condition_items: 5,
+        ..Limits::default()
+    };
+    let on = |items: Vec<QueryItem>| AppendCondition::fail_if(Query::new(items).unwrap());
+    let by_tag = |name: &str| QueryItem::new([], [Tag::new(name).unwrap()]);
+    let by_types = |names: &[&str]| {
+        let types = names.iter().map(|name| EventType::new(*name).unwrap());
+        QueryItem::new(types.collect::<Vec<_>>(), [])
+    };
+    let check = |conditions: Vec<AppendCondition>| {
+        let event = event().build().unwrap();
+        limits.check(&Append::new(event).conditions(conditions))
+    };
+    let all = || AppendCondition::fail_if(Query::all());
+    check(vec![]).unwrap();
+    check(vec![all(), all()]).unwrap();
+    let problem = Problem::TooMany { max: 2, actual: 3 };
+    assert_invalid(check(vec![all(), all(), all()]), "conditions", problem);
+    let three = || on(vec![by_tag("a"), by_types(&["A", "B"])]);
+    let two = || on(vec![by_tag("a"), by_tag("b")]);
+    check(vec![three(), two()]).unwrap();
+    let problem = Problem::TooMany { max: 5, actual: 6 };
+    assert_invalid(check(vec![three(), three()]), "conditions.items", problem);
 }
 
 #[test]

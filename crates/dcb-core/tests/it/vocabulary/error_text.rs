@@ -46,7 +46,10 @@ fn error_messages_match_the_golden_file() {
         invalid(Problem::Malformed {
             reason: "no colon".to_owned(),
         }),
-        Error::Conflict { position: at(12) },
+        Error::Conflict {
+            position: at(12),
+            condition: 1,
+        },
         Error::AfterBeyondHead {
             after: at(12),
             head: Some(at(11)),

@@ -191,10 +191,7 @@ fn cases() -> Vec<Case> {
 async fn cost(log: &LargeLog, condition: Option<AppendCondition>, conflicts: bool) -> Cost {
     log.cost(async |store| {
         for _ in 0..REPEATS {
-            let append = Append {
-                condition: condition.clone(),
-                ..Append::new(tagged("appended"))
-            };
+            let append = Append::new(tagged("appended")).conditions(condition.clone());
             match store.submit(append).await {
                 Ok(_) => assert!(!conflicts, "{condition:?} must conflict"),
                 Err(Error::Conflict { .. }) => {

@@ -69,7 +69,7 @@ async fn appends_return_during_an_open_transaction() {
             .append_if(tagged("late"), unless(&name).after(at(before)))
             .await;
         assert!(
-            matches!(&answer, Err(Error::Conflict { position }) if position.get() == conflict),
+            matches!(&answer, Err(Error::Conflict { position, .. }) if position.get() == conflict),
             "{answer:?}"
         );
         assert_eq!(positions(&read(&other, &tag(&name)).await), [conflict]);

@@ -41,7 +41,7 @@ async fn conflict(store: &PostgresStore, tag: &str, after: u64) -> Option<u64> {
 async fn refused(store: &PostgresStore, condition: AppendCondition) -> Option<u64> {
     match store.append_if(tagged("decided"), condition).await {
         Ok(_) => None,
-        Err(Error::Conflict { position }) => Some(position.get()),
+        Err(Error::Conflict { position, .. }) => Some(position.get()),
         Err(error) => panic!("{error}"),
     }
 }
@@ -284,7 +284,7 @@ async fn optimistic_append_waits_for_an_open_transaction() {
             let refused = late.await.unwrap();
             let expected = at(before + 1);
             assert!(
-                matches!(refused, Err(Error::Conflict { position }) if position == expected),
+                matches!(refused, Err(Error::Conflict { position, .. }) if position == expected),
                 "{refused:?}"
             );
         } else {

@@ -13,7 +13,7 @@ async fn conflict(store: &PostgresStore, tag: &str, after: u64) -> Option<u64> {
     let condition = unless(tag).after(at(after));
     match store.append_if(tagged("decided"), condition).await {
         Ok(_) => None,
-        Err(Error::Conflict { position }) => Some(position.get()),
+        Err(Error::Conflict { position, .. }) => Some(position.get()),
         Err(error) => panic!("{error}"),
     }
 }

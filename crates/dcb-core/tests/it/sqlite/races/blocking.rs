@@ -59,7 +59,7 @@ async fn one_thread_or_task_wins_a_condition() {
             assert_eq!(winners.len(), 1, "{answers:?}");
             for answer in answers.iter().filter_map(|answer| answer.as_ref().err()) {
                 assert!(
-                    matches!(answer, Error::Conflict { position } if *position == winners[0]),
+                    matches!(answer, Error::Conflict { position, .. } if *position == winners[0]),
                     "{answer:?}"
                 );
             }

@@ -50,7 +50,7 @@ async fn appends_wait_for_an_open_write_transaction() {
         let (winner, late) = (winner.await.unwrap(), late.await.unwrap());
         let stored = positions(&read(&store, &tag(&name)).await);
         match (&winner, &late) {
-            (Ok(first), Err(Error::Conflict { position })) => {
+            (Ok(first), Err(Error::Conflict { position, .. })) => {
                 assert_eq!(first.first(), *position);
                 assert_eq!(stored, [position.get()]);
             }
