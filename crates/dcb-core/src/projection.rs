@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{AppendCondition, Error, EventStream, Query, SequencedEvent};
+use crate::text::invalid;
+use crate::{AppendCondition, Error, EventStream, Problem, Query, SequencedEvent};
 
 /// A fold over the events of a query.
 ///
@@ -13,6 +14,16 @@ pub trait Projection: Send + Sync {
 
     /// The events that the state depends on.
     fn query(&self) -> Query;
+
+    /// Checks that the projection depends on certain events. Every read of a projection checks this
+    /// first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `projections` if a list of projections is empty. It depends on
+    /// no event, and no query selects none.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The state before the first event, and the result if no event matches.
     fn initial(&self) -> Self::State;
@@ -92,12 +103,20 @@ impl<S: Clone + Send + Sync> Projection for Projector<S> {
 impl<P: Projection> Projection for Vec<P> {
     type State = Vec<P::State>;
 
-    /// The union of the queries; [`Query::all`] for an empty vector.
+    /// The union of the queries. [`Query::all`] for an empty vector, which
+    /// [`check`](Projection::check) refuses.
     fn query(&self) -> Query {
         self.iter()
             .map(Projection::query)
             .reduce(Query::or)
             .unwrap_or_else(Query::all)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.is_empty() {
+            return Err(invalid("projections")(Problem::Empty));
+        }
+        self.iter().try_for_each(Projection::check)
     }
 
     fn initial(&self) -> Self::State {
@@ -118,6 +137,11 @@ macro_rules! tuple_projection {
 
             fn query(&self) -> Query {
                 [$(self.$index.query()),+].into_iter().reduce(Query::or).unwrap_or_else(Query::all)
+            }
+
+            fn check(&self) -> Result<(), Error> {
+                $(self.$index.check()?;)+
+                Ok(())
             }
 
             fn initial(&self) -> Self::State {

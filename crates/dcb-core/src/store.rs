@@ -624,8 +624,9 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::Timeout`],
-    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the backend.
+    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
+    /// if the limit is reached; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
+    /// [`Error::Database`] from the backend.
     fn project<P: Projection>(
         &self,
         projection: &P,
@@ -655,15 +656,17 @@ pub trait EventStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::AfterBeyondHead`]
-    /// if `after` is greater than the head; [`Error::Timeout`], [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] from the backend.
+    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
+    /// if the limit is reached; [`Error::AfterBeyondHead`] if `after` is greater than the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the
+    /// backend.
     fn project_stream<'p, P: Projection>(
         &self,
         projection: &'p P,
         after: Option<Position>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
         async move {
+            projection.check()?;
             // Take the permit before the query, so that a refused projection costs the database
             // nothing.
             let permit = self.projection_limit().acquire()?;

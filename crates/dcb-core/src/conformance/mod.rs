@@ -192,6 +192,7 @@ macro_rules! for_each_conformance_case {
                 log_without_match_gives_initial_state
                 tuple_of_projectors_is_one_projection
                 vector_of_projectors_is_one_projection
+                empty_list_of_projections_is_refused
                 condition_conflicts_with_events_of_the_projection
                 condition_ignores_unrelated_events
                 project_stream_yields_each_state

@@ -1,10 +1,13 @@
 //! A projection folds the events of one snapshot, and its condition guards the events it depends
 //! on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::fixture::{assert_refused, at, event, many, query, tag, tagged};
-use crate::{Error, EventStore, Projector, Query};
+use super::fixture::{assert_refused, at, event, head, many, query, tag, tagged};
+use crate::{
+    Append, Command, CommandExecutor, DecisionModel, Error, EventStore, Problem, Projector, Query,
+};
 
 pub(super) async fn empty_log_gives_initial_state(store: &impl EventStore) {
     let projected = store
@@ -70,6 +73,38 @@ pub(super) async fn vector_of_projectors_is_one_projection(store: &impl EventSto
     assert_refused!(
         store.append_if(tagged(&["a"]), projected.condition).await,
         Error::Conflict { position, .. } if *position == at(4)
+    );
+}
+
+/// A list without projections depends on no event. It must not stand for the whole log, whose
+/// condition conflicts with every append.
+pub(super) async fn empty_list_of_projections_is_refused(store: &Arc<impl EventStore + 'static>) {
+    store.append(many(3, "a")).await.unwrap();
+    let none = || Vec::<Projector<u64>>::new();
+    let one = || Projector::counter(tag("a"));
+    assert_no_projections(store.project(&none()).await);
+    assert_no_projections(store.project(&(one(), none())).await);
+    assert_no_projections(store.project(&vec![vec![one()], none()]).await);
+    let empty = none();
+    let stream = store.project_stream(&empty, None).await;
+    assert_no_projections(stream.map(|_stream| ()));
+    let decide = DecisionModel::new(none());
+    let decided = decide.decide(store, |_| Ok::<_, Error>(tagged(&["decided"])));
+    assert_no_projections(decided.await);
+    let executor = CommandExecutor::new(Arc::clone(store));
+    let command = Command::builder("Count").build().unwrap();
+    let handle = |_| async {
+        let projected = store.project(&none()).await?;
+        Ok::<_, Error>(Append::new(tagged(&["decided"])).condition(projected.condition))
+    };
+    assert_no_projections(executor.execute(command, handle).await);
+    assert_eq!(head(store).await, 3, "nothing is written");
+}
+
+fn assert_no_projections<T: std::fmt::Debug>(answer: Result<T, Error>) {
+    assert_refused!(
+        answer,
+        Error::Invalid { field, problem: Problem::Empty } if field == "projections"
     );
 }
 

@@ -225,8 +225,9 @@ impl BlockingSqliteStore {
     /// includes the append condition that protects exactly the events that were read.
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::Timeout`],
-    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately if
+    /// the limit is reached; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
+    /// [`Error::Database`] from SQLite.
     pub fn project<P: Projection>(&self, projection: &P) -> Result<Projected<P::State>, Error> {
         self.project_after(projection, None)
     }
@@ -234,15 +235,17 @@ impl BlockingSqliteStore {
     /// Like [`BlockingSqliteStore::project`], but only over the events after `after`.
     ///
     /// # Errors
-    /// [`Error::TooManyProjections`] immediately if the limit is reached; [`Error::AfterBeyondHead`] if
-    /// `after` is greater than the head; [`Error::Timeout`], [`Error::Unavailable`],
-    /// [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately if
+    /// the limit is reached; [`Error::AfterBeyondHead`] if `after` is greater than the head;
+    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// SQLite.
     #[instrument(level = "debug", name = "dcb.project", skip_all)]
     pub fn project_after<P: Projection>(
         &self,
         projection: &P,
         after: impl Into<Option<Position>>,
     ) -> Result<Projected<P::State>, Error> {
+        projection.check()?;
         let _permit = self.log.projections.acquire()?;
         let mut state = projection.initial();
         let query = projection.query();

@@ -3,10 +3,10 @@
 use std::thread;
 
 use dcb_core::conformance::{CALLERS, effort};
-use dcb_core::sqlite::BlockingSqliteStore;
+use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{
-    AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Projector,
-    Query,
+    AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Problem,
+    Projector, Query,
 };
 
 use crate::support::events::{positions, tag, tagged, unless, whole_log};
@@ -132,6 +132,25 @@ async fn decisions_of_threads_agree_with_the_log() {
         one.close().await;
         other.close().await;
     }
+}
+
+#[test]
+fn empty_list_of_projections_is_refused() {
+    let store = BlockingSqliteStore::open(Config::memory()).unwrap();
+    let none = || Vec::<Projector<u64>>::new();
+    let is_refused =
+        |field: &str, problem: &Problem| (field, problem) == ("projections", &Problem::Empty);
+    let projected = store.project(&none());
+    assert!(
+        matches!(&projected, Err(Error::Invalid { field, problem }) if is_refused(field, problem)),
+        "{projected:?}"
+    );
+    let decided = store.decide(&DecisionModel::new(none()), |_| Ok::<_, Error>(tagged("a")));
+    assert!(
+        matches!(&decided, Err(Error::Invalid { field, problem }) if is_refused(field, problem)),
+        "{decided:?}"
+    );
+    assert_eq!(store.head().unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
