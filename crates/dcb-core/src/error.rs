@@ -115,12 +115,22 @@ pub enum Error {
         /// The feature of this crate.
         feature: &'static str,
     },
-    /// The database can't be reached. If the call was an append, nothing was written. Try again
-    /// later.
+    /// The database can't be reached, or the session there was spoiled and has been given up. If the
+    /// call was an append, nothing was written. Try again later.
     #[error("the database can't be reached: {source}")]
     Unavailable {
         /// The driver's error.
         source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server accepts no writes: it is a standby, as after a failover, or
+    /// `default_transaction_read_only` is on, as some hosters set it when a disk is nearly full.
+    /// Nothing was written. Try again later; each try opens a new session.
+    #[error(
+        "the server is read-only, because it is a standby or default_transaction_read_only is on: {message}"
+    )]
+    ReadOnly {
+        /// The server's message.
+        message: Arc<str>,
     },
     /// Tables or functions in the database were changed after installation. Undo the change, or
     /// reinstall the schema.
@@ -207,8 +217,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed if repeated unchanged: the database was unreachable or
-    /// busy, or it aborted this transaction in favor of another. A conflict is not transient: the
+    /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy or
+    /// read-only, or it aborted this transaction in favor of another. A conflict is not transient: the
     /// caller has to read and decide again.
     pub fn is_transient(&self) -> bool {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
@@ -216,7 +226,7 @@ impl Error {
         match self {
             // `OutcomeUnknown` is not transient: an append without ids would get new ids when
             // repeated, and could be stored twice.
-            Self::Unavailable { .. } | Self::Timeout { .. } => true,
+            Self::Unavailable { .. } | Self::ReadOnly { .. } | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..
             } => CLASSES.iter().any(|class| code.starts_with(class)),

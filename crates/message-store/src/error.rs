@@ -92,11 +92,22 @@ pub enum Error {
         /// The feature of this crate.
         feature: &'static str,
     },
-    /// The database can't be reached; nothing was written. Try again later.
+    /// The database can't be reached, or the session there was spoiled and has been given up. Nothing
+    /// was written. Try again later.
     #[error("the database can't be reached: {source}")]
     Unavailable {
         /// The driver's error.
         source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server accepts no writes: it is a standby, as after a failover, or
+    /// `default_transaction_read_only` is on, as some hosters set it when a disk is nearly full.
+    /// Nothing was written. Try again later; each try opens a new session.
+    #[error(
+        "the server is read-only, because it is a standby or default_transaction_read_only is on: {message}"
+    )]
+    ReadOnly {
+        /// The server's message.
+        message: Arc<str>,
     },
     /// The database's schema differs from the one that this version installs. Restore it, or
     /// install into an empty database.
@@ -140,14 +151,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later, unchanged: the database was unreachable or busy, or
-    /// it rolled this transaction back in favor of another. A wrong expected version is not
+    /// Whether the same call may succeed later, unchanged: the database was unreachable, busy or
+    /// read-only, or it rolled this transaction back in favor of another. A wrong expected version is not
     /// transient: read the stream again and repeat the decision.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
-            Self::Unavailable { .. } | Self::Timeout { .. } => true,
+            Self::Unavailable { .. } | Self::ReadOnly { .. } | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..
             } => CLASSES.iter().any(|class| code.starts_with(class)),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
 /// The consequence of a failed statement for its sender.
@@ -19,8 +20,23 @@ pub enum Failure {
     Deadlock,
     /// The statement was cancelled by its timeout and had no effect.
     Cancelled,
+    /// The server accepts no writes in this session: it is a standby, or
+    /// `default_transaction_read_only` was on when the session began. The statement had no effect. A
+    /// new session may lead to another server, or find the setting changed.
+    ReadOnly,
+    /// The session can't run the statement: it lost a prepared statement, a prepared statement
+    /// returns other types since a table was changed, or a failed transaction is open. The statement
+    /// had no effect, and may succeed in a new session.
+    Session,
     /// The server refused the statement, which had no effect.
     Refused,
+}
+
+impl Failure {
+    /// Whether no statement may run in the session any more.
+    pub fn ends_session(self) -> bool {
+        matches!(self, Self::Lost | Self::ReadOnly | Self::Session)
+    }
 }
 
 /// Classifies the error of a statement.
@@ -42,9 +58,14 @@ pub fn failure(error: &sqlx::Error) -> Failure {
         // Out of memory, usually the table of locks. A batch of half the size may fit.
         "53200" => Failure::Data,
         "57014" => Failure::Cancelled,
-        // The server ended the session (administrator, shutdown, crash of another process, idle
-        // timeout), or it refuses connections because it is starting or shutting down.
-        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Failure::Lost,
+        // The server ended the session (administrator, shutdown, crash of another process, dropped
+        // database, timeout of an idle session or of a transaction), or it refuses connections
+        // because it is starting or shutting down.
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" | "25P04" => Failure::Lost,
+        "25006" => Failure::ReadOnly,
+        // A failed transaction is open; the prepared statement does not exist; it exists already.
+        "25P02" | "26000" | "42P05" => Failure::Session,
+        "0A000" if is_outdated_plan(database) => Failure::Session,
         code => match code.get(..2) {
             // Connection exceptions.
             Some("08") => Failure::Lost,
@@ -53,6 +74,14 @@ pub fn failure(error: &sqlx::Error) -> Failure {
             _ => Failure::Refused,
         },
     }
+}
+
+/// Whether a prepared statement would return other types than when it was prepared. Its SQLSTATE is
+/// that of every unsupported feature, and its message is translated, so the server's C function tells
+/// them apart.
+fn is_outdated_plan(error: &dyn DatabaseError) -> bool {
+    let error = error.try_downcast_ref::<PgDatabaseError>();
+    error.and_then(PgDatabaseError::routine) == Some("RevalidateCachedQuery")
 }
 
 /// The SQLSTATE of an error, if the server sent it, and the message with its details.

@@ -8,6 +8,8 @@
 //!
 //! - After [`WriterConnection::connect`] no earlier server process can commit anything. Tested by
 //!   `connection.rs` and `silence.rs` of `dcb-core` and `crash.rs` of `message-store`.
+//! - A session that can't run a statement costs one failed call at most: the next call opens another
+//!   session. Tested by `sessions.rs` of all three crates.
 //! - Behind a pooler nothing can be committed before COMMIT is sent. By then the writer knows which
 //!   server process has its transaction, and can fence it. Tested by `sharing.rs` of both.
 
@@ -123,40 +125,49 @@ impl WriterConnection {
     /// Fetches the rows of a read-only statement.
     pub async fn ask(&mut self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        open.ask(self.session.begin.as_ref(), self.session.limit, statement)
-            .await
+        let asked = open
+            .ask(self.session.begin.as_ref(), self.session.limit, statement)
+            .await;
+        self.keep_session(asked)
     }
 
     /// Runs and commits an INSERT. Returns the number of inserted rows. Not for use behind a pooler.
     pub async fn insert(&mut self, statement: Bound<'_>) -> Result<u64, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        let inserted = in_time(self.session.limit, statement.execute(&mut open.connection)).await?;
-        Ok(inserted.rows_affected())
+        let inserted = in_time(self.session.limit, statement.execute(&mut open.connection)).await;
+        Ok(self.keep_session(inserted)?.rows_affected())
     }
 
     /// Runs and commits a statement that writes, and returns its row. Behind a pooler the row must
     /// have the columns [`WriterConnection::PROCESS`].
     pub async fn write(&mut self, statement: Bound<'_>) -> Result<PgRow, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        let Some(begin) = &self.session.begin else {
-            return in_time(
-                self.session.limit,
-                statement.fetch_one(&mut open.connection),
-            )
-            .await;
+        let limit = self.session.limit;
+        let written = match &self.session.begin {
+            None => in_time(limit, statement.fetch_one(&mut open.connection)).await,
+            Some(begin) => in_time(limit, open.transact(begin, statement)).await,
         };
-        in_time(self.session.limit, open.transact(begin, statement)).await
+        self.keep_session(written)
     }
 
     /// Runs and commits statements without parameters.
     pub async fn run(&mut self, sql: SqlStr) -> Result<(), sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
-        in_time(
-            self.session.limit,
-            sqlx::raw_sql(sql).execute(&mut open.connection),
-        )
-        .await?;
-        Ok(())
+        let run = sqlx::raw_sql(sql).execute(&mut open.connection);
+        let run = in_time(self.session.limit, run).await;
+        self.keep_session(run).map(drop)
+    }
+
+    /// Passes the answer to a statement on. Drops the session if it is the reason for a failure, so
+    /// that the next call opens another one. The statement had no effect, so the server process
+    /// needs no fence.
+    fn keep_session<T>(&mut self, answer: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        if let Err(failed) = &answer
+            && matches!(failure(failed), Failure::ReadOnly | Failure::Session)
+        {
+            self.open = None;
+        }
+        answer
     }
 
     /// A setting, as the session sees it. Connects if necessary.
@@ -164,7 +175,7 @@ impl WriterConnection {
         let was_open = self.open.is_some();
         match self.try_setting(name).await {
             // An idle connection may have died unnoticed. The second try opens a new one.
-            Err(failed) if was_open && failure(&failed) == Failure::Lost => {
+            Err(failed) if was_open && failure(&failed).ends_session() => {
                 self.try_setting(name).await
             }
             setting => setting,
@@ -283,8 +294,24 @@ impl Open {
             Err(failed) => {
                 // If the rollback fails too, the session ends, and with it the transaction.
                 let _ = transaction.rollback().await;
+                if failure(&failed) == Failure::ReadOnly {
+                    self.end_read_only_session(begin).await;
+                }
                 Err(failed)
             }
         }
+    }
+
+    /// Ends the server's session of the next transaction if it is read-only by its settings, so that
+    /// the pooler opens another one. Otherwise the pooler would keep the session, with the settings
+    /// of the time when it began. A standby's session is not read-only by its settings, and accepts
+    /// writes once the standby is promoted.
+    async fn end_read_only_session(&mut self, begin: &SqlStr) {
+        let end = sqlx::query(
+            "SELECT pg_terminate_backend(pg_backend_pid()) \
+              WHERE current_setting('transaction_read_only') = 'on' AND NOT pg_is_in_recovery()",
+        );
+        // It fails if it succeeds: the session ends before it answers.
+        let _ = statement::rows(&mut self.connection, Some(begin), end).await;
     }
 }

@@ -136,8 +136,8 @@ impl Readers {
         .await
     }
 
-    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead, the
-    /// call sends the statement once more, on another connection.
+    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead or its
+    /// session spoiled, the call sends the statement once more, on another connection.
     pub(super) async fn fold<'q, T>(
         &self,
         statement: impl Fn() -> Bound<'q>,
@@ -146,9 +146,9 @@ impl Readers {
     ) -> Result<T, Error> {
         let mut folded = start();
         let answer = match self.try_fold(statement(), &mut folded, &take).await {
-            Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
+            Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // A restarted server has ended all of its connections, not just this one.
-                self.mark_stale();
+                self.learn(failure(&failed));
                 folded = start();
                 self.try_fold(statement(), &mut folded, &take).await
             }
@@ -171,9 +171,7 @@ impl Readers {
         match self.fold_on(connection, statement, &mut folded, take).await {
             Ok(taken) => taken.ok().map(|()| folded),
             Err(failed) => {
-                if failure(&failed) == Failure::Lost {
-                    self.mark_stale();
-                }
+                self.learn(failure(&failed));
                 None
             }
         }
@@ -227,7 +225,7 @@ impl Readers {
                 connection.give_back();
                 Ok(Ok(()))
             }
-            Err(failed) if failure(&failed) == Failure::Lost => {
+            Err(failed) if failure(&failed).ends_session() => {
                 // After a timeout the answer may still arrive on this connection, so no other
                 // statement can use the connection.
                 connection.discard();
@@ -265,9 +263,9 @@ impl Readers {
             .unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Marks every connection that is open now as possibly dead.
-    pub(super) fn mark_stale(&self) {
-        self.pool.suspect();
+    /// Draws the conclusion from a failed statement for all connections that are open now.
+    pub(super) fn learn(&self, failure: Failure) {
+        self.pool.learn(failure);
     }
 
     pub(super) fn size(&self) -> u32 {

@@ -126,13 +126,16 @@ fn items(
                         ended = true;
                         break;
                     }
-                    Err(failed) if pages.may_retry(failure(&failed), seen) => {
-                        readers.mark_stale();
-                        lost = failure(&failed) == Failure::Lost;
+                    Err(failed) => {
+                        let failure = failure(&failed);
+                        readers.learn(failure);
+                        if !pages.may_retry(failure, seen) {
+                            Err(readers.error(&failed))?;
+                        }
+                        lost = failure.ends_session();
                         incomplete = true;
                         break;
                     }
-                    Err(failed) => Err(readers.error(&failed))?,
                 };
                 if !std::mem::replace(&mut begun, true) {
                     head = row::head(&row)?;
@@ -242,12 +245,14 @@ impl Pages {
     }
 
     /// Whether to continue a failed page on another connection. Yes if the page timed out after
-    /// some events, because then its consumer was slow; and once if its connection was dead before
-    /// the first event.
+    /// some events, because then its consumer was slow; and once if its connection was dead, or its
+    /// session spoiled, before the first event.
     fn may_retry(&mut self, failure: Failure, seen: i64) -> bool {
         match failure {
             Failure::Cancelled => seen > 0,
-            Failure::Lost => !std::mem::replace(&mut self.retried, seen == 0) && seen == 0,
+            Failure::Lost | Failure::ReadOnly | Failure::Session => {
+                !std::mem::replace(&mut self.retried, seen == 0) && seen == 0
+            }
             Failure::NotSent | Failure::Data | Failure::Deadlock | Failure::Refused => false,
         }
     }

@@ -101,9 +101,12 @@ impl Writer {
                 connection.mark_lost();
                 Err(error(&failed))
             }
-            Failure::NotSent | Failure::Data | Failure::Deadlock | Failure::Refused => {
-                Err(error(&failed))
-            }
+            Failure::NotSent
+            | Failure::Data
+            | Failure::Deadlock
+            | Failure::ReadOnly
+            | Failure::Session
+            | Failure::Refused => Err(error(&failed)),
         }
     }
 
@@ -302,9 +305,11 @@ impl Commit for Writer {
                 session.recent.forget();
                 match failure(&failed) {
                     Failure::Data => Err(CommitError::Refused(error(&failed))),
-                    Failure::NotSent | Failure::Deadlock | Failure::Refused => {
-                        Err(CommitError::Failed(error(&failed)))
-                    }
+                    Failure::NotSent
+                    | Failure::Deadlock
+                    | Failure::ReadOnly
+                    | Failure::Session
+                    | Failure::Refused => Err(CommitError::Failed(error(&failed))),
                     Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                         operation: "append",
                         limit: session.connection.limit(),

@@ -27,6 +27,13 @@ impl From<Error> for ApiError {
                 tracing::error!(%error, "the event store is unreachable");
                 retryable("UNAVAILABLE", "the event store is unreachable")
             }
+            Error::ReadOnly { .. } => {
+                tracing::error!(%error, "the event store is read-only");
+                retryable(
+                    "READ_ONLY",
+                    "the event store is read-only: nothing was written",
+                )
+            }
             Error::OutcomeUnknown { ids } => Self {
                 details: Some(json!({ "ids": ids })),
                 ..Self::new(
@@ -81,6 +88,9 @@ mod tests {
             },
             Error::TooManyProjections { max: 1, current: 1 },
             Error::Unavailable { source },
+            Error::ReadOnly {
+                message: "cannot execute INSERT on db.internal".into(),
+            },
             Error::Closed,
         ] {
             let answer = ApiError::from(error);

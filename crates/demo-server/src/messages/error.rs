@@ -53,6 +53,10 @@ impl From<Error> for ApiError {
             &message,
             "the store is unreachable: nothing was written, try again",
         ),
+        Error::ReadOnly { .. } => backend_error(
+            &message,
+            "the store is read-only: nothing was written, try again later",
+        ),
         _ => backend_error(&message, "internal error; see the server's log"),
     }
     }

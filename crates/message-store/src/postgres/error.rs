@@ -14,8 +14,11 @@ pub(super) fn is_id_taken(error: &sqlx::Error) -> bool {
 /// The store's error for a statement that had no effect, or whose effect does not matter.
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match failure(error) {
-        Failure::Lost | Failure::NotSent => Error::Unavailable {
+        Failure::Lost | Failure::NotSent | Failure::Session => Error::Unavailable {
             source: shared(error.to_string()),
+        },
+        Failure::ReadOnly => Error::ReadOnly {
+            message: code_and_message(error).1,
         },
         _ => {
             let (code, message) = code_and_message(error);

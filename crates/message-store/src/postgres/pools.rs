@@ -59,17 +59,17 @@ impl Pool {
         })
     }
 
-    /// Runs a statement and returns all rows. Retries once if the connection was dead, so the
-    /// statement must be safe to run twice.
+    /// Runs a statement and returns all rows. Retries once if the connection was dead or its session
+    /// spoiled, so the statement must be safe to run twice.
     pub(super) async fn rows<'q>(
         &self,
         statement: impl Fn() -> Bound<'q>,
     ) -> Result<Vec<PgRow>, Error> {
         let rows = match self.try_rows(statement()).await {
-            Err(failed) if failure(&failed) == Failure::Lost && !self.pool.is_closed() => {
+            Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // If the server has restarted, all idle connections are dead. The pool tests each
                 // one before its next use.
-                self.pool.suspect();
+                self.pool.learn(failure(&failed));
                 self.try_rows(statement()).await
             }
             rows => rows,
@@ -87,8 +87,8 @@ impl Pool {
             Ok(changed)
         };
         let done = executing.await;
-        if matches!(&done, Err(failed) if failure(failed) == Failure::Lost) {
-            self.pool.suspect();
+        if let Err(failed) = &done {
+            self.pool.learn(failure(failed));
         }
         done.map_err(|failed| self.error(&failed))
     }
@@ -101,7 +101,7 @@ impl Pool {
                 connection.give_back();
                 Ok(rows)
             }
-            Err(failed) if failure(&failed) == Failure::Lost => {
+            Err(failed) if failure(&failed).ends_session() => {
                 // After a timeout the answer may still arrive, so no other statement can use the
                 // connection.
                 connection.discard();

@@ -208,9 +208,11 @@ impl Commit for Writer {
             }
             // `Refused` makes the queue split the batch, so that only the faulty request fails.
             Failure::Data => Err(CommitError::Refused(error(&failed))),
-            Failure::NotSent | Failure::Deadlock | Failure::Refused => {
-                Err(CommitError::Failed(error(&failed)))
-            }
+            Failure::NotSent
+            | Failure::Deadlock
+            | Failure::ReadOnly
+            | Failure::Session
+            | Failure::Refused => Err(CommitError::Failed(error(&failed))),
             Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
                 operation: "write",
                 limit: session.connection.limit(),

@@ -22,6 +22,7 @@ use self::connect::connect;
 pub use self::lease::Lease;
 pub use self::limits::Limits;
 use self::open::Open;
+use crate::failure::Failure;
 
 /// A pool of connections to one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -49,6 +50,20 @@ struct Idle {
     connections: VecDeque<Open>,
     /// A connection not seen alive since this time may be dead.
     stale_before: Option<Instant>,
+    /// A connection opened before this time is not lent again.
+    retired_before: Option<Instant>,
+}
+
+impl Idle {
+    fn is_stale(&self, open: &Open) -> bool {
+        self.stale_before
+            .is_some_and(|stale_before| open.seen_alive < stale_before)
+    }
+
+    fn is_retired(&self, open: &Open) -> bool {
+        self.retired_before
+            .is_some_and(|retired_before| open.opened < retired_before)
+    }
 }
 
 impl Pool {
@@ -128,6 +143,25 @@ impl Pool {
         self.shared.idle.lock().stale_before = Some(Instant::now());
     }
 
+    /// Marks every connection that is open now for replacement. The pool closes it instead of lending
+    /// it again.
+    ///
+    /// What spoils one session often spoils all that are open, such as a changed table or a server
+    /// that has become read-only. A ping does not find out.
+    pub fn retire(&self) {
+        self.shared.idle.lock().retired_before = Some(Instant::now());
+    }
+
+    /// Draws the conclusion from a failed statement for all connections: [suspects](Self::suspect)
+    /// them after a lost one, and [retires](Self::retire) them after one whose session is spoiled.
+    pub fn learn(&self, failure: Failure) {
+        match failure {
+            Failure::Lost => self.suspect(),
+            Failure::ReadOnly | Failure::Session => self.retire(),
+            _ => {}
+        }
+    }
+
     /// The number of open connections, including lent ones.
     pub fn size(&self) -> u32 {
         self.shared.size.load(Ordering::Relaxed)
@@ -161,10 +195,7 @@ impl Shared {
     fn fresh(&self) -> Option<Open> {
         let mut idle = self.idle.lock();
         let last = idle.connections.back()?;
-        let is_stale = idle
-            .stale_before
-            .is_some_and(|stale_before| last.seen_alive < stale_before);
-        if is_stale || last.opened.elapsed() > self.limits.age {
+        if idle.is_stale(last) || idle.is_retired(last) || last.opened.elapsed() > self.limits.age {
             return None;
         }
         idle.connections.pop_back()
@@ -196,14 +227,15 @@ impl Shared {
         }
     }
 
-    /// An idle connection that is alive. Closes connections that are too old, and drops dead ones.
+    /// An idle connection that is alive. Closes connections that are too old or retired, and drops dead
+    /// ones.
     async fn live_idle(&self) -> Option<Open> {
         loop {
             if let Some(open) = self.fresh() {
                 return Some(open);
             }
-            let mut open = self.idle.lock().connections.pop_back()?;
-            if open.opened.elapsed() > self.limits.age {
+            let (mut open, is_retired) = self.next_idle()?;
+            if is_retired || open.opened.elapsed() > self.limits.age {
                 open.close().await;
                 continue;
             }
@@ -215,6 +247,14 @@ impl Shared {
                 return Some(open);
             }
         }
+    }
+
+    /// Takes the last idle connection out, with whether it is retired.
+    fn next_idle(&self) -> Option<(Open, bool)> {
+        let mut idle = self.idle.lock();
+        let open = idle.connections.pop_back()?;
+        let is_retired = idle.is_retired(&open);
+        Some((open, is_retired))
     }
 
     /// Pings a connection whose last statement may be unfinished, and takes it back if it answers.

@@ -5,6 +5,7 @@ mod borrowing;
 mod closing;
 mod lost;
 mod proxy;
+mod sessions;
 
 use std::time::Duration;
 

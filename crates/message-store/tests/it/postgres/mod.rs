@@ -10,4 +10,5 @@ mod plans;
 mod pooled;
 mod replica;
 mod schema;
+mod sessions;
 mod writes;

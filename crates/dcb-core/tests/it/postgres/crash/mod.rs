@@ -8,4 +8,5 @@ mod durability;
 mod load;
 mod readers;
 mod server;
+mod sessions;
 mod silence;

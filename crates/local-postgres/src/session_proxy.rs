@@ -1,0 +1,139 @@
+//! A proxy through which a test runs SQL inside the sessions of other clients.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// A TCP proxy in front of a server. It passes all bytes on, and can send statements of its own in
+/// each session, whose answers it keeps from the client.
+///
+/// A test uses it to spoil sessions as a pooler, an administrator or a changed table would.
+pub struct SessionProxy {
+    url: String,
+    sessions: Sessions,
+    accepting: JoinHandle<()>,
+}
+
+type Sessions = Arc<Mutex<Vec<mpsc::UnboundedSender<Order>>>>;
+
+/// A statement to run in one session.
+struct Order {
+    sql: String,
+    done: oneshot::Sender<()>,
+}
+
+impl SessionProxy {
+    /// Starts a proxy in front of the server at `url`, which has the form
+    /// `scheme://user:password@host:port/database`.
+    ///
+    /// # Panics
+    /// If the URL has another form, or no port is free.
+    pub async fn start(url: &str) -> Self {
+        let (before, rest) = url.rsplit_once('@').expect("the URL has a user");
+        let (server, database) = rest.split_once('/').expect("the URL has a database");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let sessions = Sessions::default();
+        Self {
+            // The proxy reads the server's messages, so they must not be encrypted.
+            url: format!("{before}@{address}/{database}?sslmode=disable"),
+            accepting: tokio::spawn(accept(listener, server.to_owned(), Arc::clone(&sessions))),
+            sessions,
+        }
+    }
+
+    /// The URL of the server through this proxy.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Runs the statements in every open session, and returns the number of sessions. Errors of the
+    /// statements are ignored. No client may be waiting for an answer meanwhile.
+    pub async fn run(&self, sql: &str) -> usize {
+        let sessions = self.sessions();
+        let mut reached = 0;
+        for session in sessions {
+            let (done, answered) = oneshot::channel();
+            let sql = sql.to_owned();
+            // Both fail for a session that has ended.
+            if session.send(Order { sql, done }).is_ok() && answered.await.is_ok() {
+                reached += 1;
+            }
+        }
+        reached
+    }
+
+    fn sessions(&self) -> Vec<mpsc::UnboundedSender<Order>> {
+        let sessions = self.sessions.lock();
+        sessions.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for SessionProxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, server: String, sessions: Sessions) {
+    while let Ok((client, _)) = listener.accept().await {
+        let (session, orders) = mpsc::unbounded_channel();
+        let mut known = sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push(session);
+        drop(known);
+        let server = server.clone();
+        tokio::spawn(async move {
+            if let Ok(server) = TcpStream::connect(server).await {
+                // Ends when either side closes the connection or fails.
+                let _ = relay(client, server, orders).await;
+            }
+        });
+    }
+}
+
+async fn relay(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) -> io::Result<()> {
+    let (mut up, mut down) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        tokio::select! {
+            read = client.read(&mut up) => match read? {
+                0 => return Ok(()),
+                bytes => server.write_all(&up[..bytes]).await?,
+            },
+            read = server.read(&mut down) => match read? {
+                0 => return Ok(()),
+                bytes => client.write_all(&down[..bytes]).await?,
+            },
+            Some(order) = orders.recv() => {
+                run(&mut server, &order.sql).await?;
+                // The test may have given up.
+                let _ = order.done.send(());
+            }
+        }
+    }
+}
+
+/// Runs statements as one message of the simple protocol, and reads the answer to its end.
+async fn run(server: &mut TcpStream, sql: &str) -> io::Result<()> {
+    const READY_FOR_QUERY: u8 = b'Z';
+    // The length counts itself and the final NUL, but not the type.
+    let length = (sql.len() + 5) as u32;
+    let query = [b"Q", &length.to_be_bytes()[..], sql.as_bytes(), b"\0"].concat();
+    server.write_all(&query).await?;
+    loop {
+        let kind = server.read_u8().await?;
+        let length = server.read_u32().await?;
+        let mut body = vec![0; length as usize - 4];
+        server.read_exact(&mut body).await?;
+        if kind == READY_FOR_QUERY {
+            return Ok(());
+        }
+    }
+}
