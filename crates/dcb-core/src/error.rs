@@ -100,8 +100,9 @@ pub enum Error {
         limit: Duration,
     },
     /// The append may or may not have been committed. Append the same events with the same ids
-    /// again. If they are stored, the store returns their positions.
-    #[error("the outcome of the append is unknown")]
+    /// again, as [`append_until_known`](crate::append_until_known) does. If they are stored, the
+    /// store returns their positions.
+    #[error("{}", unknown_outcome(ids))]
     OutcomeUnknown {
         /// The ids of the events; empty for a `clear`.
         ids: Vec<Uuid>,
@@ -232,6 +233,14 @@ impl Error {
             } => CLASSES.iter().any(|class| code.starts_with(class)),
             _ => false,
         }
+    }
+}
+
+fn unknown_outcome(ids: &[Uuid]) -> &'static str {
+    if ids.is_empty() {
+        "the outcome is unknown: read the log to learn it"
+    } else {
+        "the outcome of the append is unknown: append the same events with the same ids again"
     }
 }
 

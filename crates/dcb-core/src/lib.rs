@@ -2,6 +2,7 @@
 
 mod any_store;
 mod append_missing;
+mod append_until_known;
 mod command;
 mod condition;
 mod decide_from;
@@ -39,6 +40,7 @@ pub mod sqlite;
 
 pub use any_store::AnyStore;
 pub use append_missing::append_missing;
+pub use append_until_known::append_until_known;
 pub use command::{Command, CommandBuilder, CommandExecutor, RecordedCommand};
 pub use condition::AppendCondition;
 pub use decision::{Decided, DecisionModel};

@@ -76,8 +76,9 @@ pub enum Error {
         limit: Duration,
     },
     /// The store does not know whether the write was committed. Write the same messages again with
-    /// these ids: if they were stored, the store returns their positions.
-    #[error("the outcome of the write is unknown")]
+    /// these ids, as [`write_until_known`](crate::write_until_known) does: if they were stored, the
+    /// store returns their positions.
+    #[error("{}", unknown_outcome(ids))]
     OutcomeUnknown {
         /// The ids of the messages, including generated ones. Empty for calls other than writes,
         /// such as a deletion: read the store to learn the outcome.
@@ -172,6 +173,14 @@ impl From<std::io::Error> for Error {
         Self::Io {
             source: Arc::new(error),
         }
+    }
+}
+
+fn unknown_outcome(ids: &[Uuid]) -> &'static str {
+    if ids.is_empty() {
+        "the outcome is unknown: read the store to learn it"
+    } else {
+        "the outcome of the write is unknown: write the same messages with the same ids again"
     }
 }
 

@@ -32,6 +32,7 @@ mod subscription;
 mod text;
 mod time;
 mod write;
+mod write_until_known;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -61,3 +62,4 @@ pub use store::MessageStore;
 pub use stream_name::StreamName;
 pub use subscription::{SubscribeOptions, Subscription};
 pub use write::{StreamWrite, Written};
+pub use write_until_known::write_until_known;

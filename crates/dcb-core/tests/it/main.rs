@@ -2,6 +2,7 @@
 //! starts its own PostgreSQL server.
 
 mod any_store;
+mod append_until_known;
 mod backends;
 mod broken_stores;
 mod given_when_then;

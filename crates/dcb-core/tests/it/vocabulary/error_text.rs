@@ -82,9 +82,13 @@ fn error_messages_match_the_golden_file() {
             limit: Duration::from_secs(5),
         },
         Error::OutcomeUnknown { ids: vec![id] },
+        Error::OutcomeUnknown { ids: Vec::new() },
         Error::Closed,
         Error::Unavailable {
             source: text("connection refused"),
+        },
+        Error::ReadOnly {
+            message: "cannot execute INSERT in a read-only transaction".into(),
         },
         Error::FeatureDisabled { feature: "sqlite" },
         Error::SchemaMismatch {

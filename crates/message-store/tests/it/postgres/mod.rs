@@ -11,4 +11,5 @@ mod pooled;
 mod replica;
 mod schema;
 mod sessions;
+mod write_until_known;
 mod writes;

@@ -3,9 +3,7 @@
 
 use local_postgres::{Database, PgBouncer, SessionProxy};
 use message_store::postgres::{Config, PostgresStore};
-use message_store::{
-    Error, ExpectedVersion, GlobalPosition, MessageStore as _, Position, Written,
-};
+use message_store::{Error, ExpectedVersion, GlobalPosition, MessageStore as _, Position, Written};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -174,6 +172,9 @@ async fn taken_statement_name_costs_no_read() {
         .get_last_stream_message(&stream_name("account-1"), None)
         .await
         .expect("a read");
-    assert_eq!(last.map(|message| message.position()), Some(Position::START));
+    assert_eq!(
+        last.map(|message| message.position()),
+        Some(Position::START)
+    );
     store.close().await;
 }

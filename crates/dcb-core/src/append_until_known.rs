@@ -1,0 +1,85 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+use crate::subscription::Backoff;
+use crate::{Append, Appended, Error, EventStore};
+
+/// Appends, and appends the same events with the same ids again while the outcome is unknown, until
+/// the store answers with a definite outcome or `limit` is over.
+///
+/// Events without an id get one, so that the log has them once, however many tries there are. A try
+/// also follows a transient error. The conditions of `append` stay the same: if an earlier try has
+/// stored the events, the store returns their positions without a look at the conditions. No try
+/// begins after `limit`; the last one may take the store's own time limit longer.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), dcb_core::Error> {
+/// # use dcb_core::{Append, AppendCondition, Error, Event, MemoryStore, append_until_known};
+/// # use std::time::Duration;
+/// # let store = MemoryStore::new();
+/// let registered = Event::builder("UserRegistered").tag_pair("email", "a@b.c").build()?;
+/// let free = AppendCondition::fail_if_exists("email", "a@b.c")?;
+/// let append = Append::new(registered).condition(free);
+/// match append_until_known(&store, append, Duration::from_secs(30)).await {
+///     Ok(appended) => println!("registered at {}", appended.first()),
+///     Err(Error::Conflict { .. }) => println!("taken by another caller"),
+///     // Keep the ids, and ask later.
+///     Err(Error::OutcomeUnknown { ids }) => println!("still unknown: {ids:?}"),
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As [`EventStore::submit`]. [`Error::OutcomeUnknown`] if the outcome of a try is still unknown at
+/// the end; any other error but [`Error::Panicked`] means that nothing was written.
+pub async fn append_until_known<S: EventStore>(
+    store: &S,
+    append: Append,
+    limit: Duration,
+) -> Result<Appended, Error> {
+    let append = with_ids(append);
+    let deadline = Instant::now() + limit;
+    let mut backoff = Backoff::default();
+    let mut unknown = None;
+    loop {
+        let error = match store.submit(append.clone()).await {
+            Err(error) if !is_definite(&error) => error,
+            outcome => return outcome,
+        };
+        let is_unknown = matches!(error, Error::OutcomeUnknown { .. });
+        let may_pass = is_unknown || error.is_transient();
+        if is_unknown {
+            unknown = Some(error.clone());
+        }
+        if !may_pass || timeout_at(deadline, backoff.pause()).await.is_err() {
+            // A later try wrote nothing, but an earlier one may have.
+            return Err(unknown.unwrap_or(error));
+        }
+    }
+}
+
+/// Whether the error says that the log does not have the append, however many tries there were.
+fn is_definite(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Invalid { .. }
+            | Error::DuplicateId { .. }
+            | Error::AfterBeyondHead { .. }
+            | Error::AlreadyTracked { .. }
+            | Error::Conflict { .. }
+    )
+}
+
+fn with_ids(mut append: Append) -> Append {
+    let events = append.events.into_iter();
+    let events = events.map(|event| match event.id() {
+        Some(_) => event,
+        None => event.with_id(Uuid::now_v7()),
+    });
+    append.events = events.collect();
+    append
+}

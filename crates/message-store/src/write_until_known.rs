@@ -1,0 +1,83 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+use uuid::Uuid;
+
+use crate::{Error, Message, MessageStore, StreamWrite, Written};
+
+/// Writes, and writes the same messages with the same ids again while the outcome is unknown, until
+/// the store answers with a definite outcome or `limit` is over.
+///
+/// Messages without an id get one, so that they are stored once, however many tries there are. A try
+/// also follows a transient error. The expected versions stay the same: if an earlier try has stored
+/// the messages, the store returns their positions without a look at the versions. No try begins
+/// after `limit`; the last one may take the store's own time limit longer.
+///
+/// ```
+/// # use message_store::sqlite::{Config, SqliteStore};
+/// # use message_store::{Error, ExpectedVersion, Message, StreamName, StreamWrite};
+/// # use message_store::write_until_known;
+/// # use std::time::Duration;
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Error> {
+/// # let store = SqliteStore::open(Config::memory()).await?;
+/// let opened = Message::builder("Opened").build()?;
+/// let write = StreamWrite::new(StreamName::new("account-123")?, opened)
+///     .expected_version(ExpectedVersion::NoStream);
+/// match write_until_known(&store, vec![write], Duration::from_secs(30)).await {
+///     Ok(written) => println!("opened at {}", written[0][0].global_position),
+///     Err(Error::WrongExpectedVersion { .. }) => println!("opened by another caller"),
+///     // Keep the ids, and ask later.
+///     Err(Error::OutcomeUnknown { ids }) => println!("still unknown: {ids:?}"),
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As [`MessageStore::write_streams`]. [`Error::OutcomeUnknown`] if the outcome of a try is still
+/// unknown at the end; any other error but [`Error::Panicked`] means that nothing was written.
+pub async fn write_until_known<S: MessageStore>(
+    store: &S,
+    mut writes: Vec<StreamWrite>,
+    limit: Duration,
+) -> Result<Vec<Vec<Written>>, Error> {
+    const FIRST_PAUSE: Duration = Duration::from_millis(20);
+    const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+    give_ids(&mut writes);
+    let deadline = Instant::now() + limit;
+    let mut pause = FIRST_PAUSE;
+    let mut unknown = None;
+    loop {
+        let error = match store.write_streams(writes.clone()).await {
+            Err(error) if !is_definite(&error) => error,
+            outcome => return outcome,
+        };
+        let is_unknown = matches!(error, Error::OutcomeUnknown { .. });
+        let may_pass = is_unknown || error.is_transient();
+        if is_unknown {
+            unknown = Some(error.clone());
+        }
+        if !may_pass || timeout_at(deadline, sleep(pause)).await.is_err() {
+            // A later try wrote nothing, but an earlier one may have.
+            return Err(unknown.unwrap_or(error));
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Whether the error says that the messages are not stored, however many tries there were.
+fn is_definite(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Invalid { .. } | Error::DuplicateId { .. } | Error::WrongExpectedVersion { .. }
+    )
+}
+
+fn give_ids(writes: &mut [StreamWrite]) {
+    for message in writes.iter_mut().flat_map(|write| &mut write.messages) {
+        if message.id().is_none() {
+            *message = Message::with_id(message.clone(), Uuid::now_v7());
+        }
+    }
+}
