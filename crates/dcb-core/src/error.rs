@@ -158,6 +158,17 @@ pub enum Error {
         /// The error of `serde_json`.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
+    /// The data of a stored event is not JSON of the shape that the program expects. Correct the
+    /// program, or read old shapes through [`Upcasting`](crate::Upcasting).
+    #[error("the event at position {position} ({event_type}) is not the expected JSON: {source}")]
+    Unreadable {
+        /// The position of the event.
+        position: Position,
+        /// The type of the event.
+        event_type: Arc<str>,
+        /// The error of `serde_json`.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// The data of a stored event does not have the shape of its version. Extend the upcast of that
     /// version to accept the event.
     #[error(

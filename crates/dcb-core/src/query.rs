@@ -211,7 +211,7 @@ impl QueryBuilder {
     }
 
     /// Requires these tags in the current item.
-    pub fn tags<'a>(self, tags: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn tags<T: Display>(self, tags: impl IntoIterator<Item = T>) -> Self {
         tags.into_iter().fold(self, |builder, tag| builder.tag(tag))
     }
 

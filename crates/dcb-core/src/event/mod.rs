@@ -1,18 +1,17 @@
 mod body;
+mod builder;
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use body::Body;
+pub use builder::EventBuilder;
 
-use crate::tag::write_text;
-use crate::text::{check, check_content, invalid};
-use crate::{Error, EventType, Position, Problem, Tag};
+use crate::{Error, Position};
 
 /// An event to append.
 ///
@@ -100,16 +99,6 @@ macro_rules! body_accessors {
                 self.body.data()
             }
 
-            /// Decodes the data from JSON.
-            ///
-            /// # Errors
-            /// [`Error::Json`] if the data is not JSON of this shape.
-            pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-                serde_json::from_slice(self.data()).map_err(|error| Error::Json {
-                    source: Arc::new(error),
-                })
-            }
-
             /// The size of type, tags, metadata and data in bytes, plus one byte for each tag, each
             /// metadata key and each metadata value.
             pub fn size_bytes(&self) -> usize {
@@ -138,6 +127,37 @@ impl Event {
     /// The id that makes a repeated append idempotent. A store generates a missing id.
     pub fn id(&self) -> Option<Uuid> {
         self.id
+    }
+
+    /// Decodes the data from JSON.
+    ///
+    /// # Errors
+    /// [`Error::Json`] if the data is not JSON of this shape.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_slice(self.data()).map_err(|error| Error::Json {
+            source: Arc::new(error),
+        })
+    }
+
+    /// A builder with the fields of this event, its id included.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), dcb_core::Error> {
+    /// use dcb_core::Event;
+    ///
+    /// let event = Event::builder("EnrollmentCompleted").tag("course_id:c1").build()?;
+    /// let traced = event.to_builder().correlation_id("request-7").build()?;
+    /// assert!(traced.has_tag("course_id:c1"));
+    /// # Ok(()) }
+    /// ```
+    pub fn to_builder(&self) -> EventBuilder {
+        let builder = Self::builder(self.event_type())
+            .tags(self.tags())
+            .data(self.data());
+        let builder = self.id.into_iter().fold(builder, EventBuilder::id);
+        self.metadata().fold(builder, |builder, (key, value)| {
+            builder.metadata(key, value)
+        })
     }
 
     /// The same event with this id.
@@ -216,6 +236,26 @@ impl SequencedEvent {
         self.id
     }
 
+    /// Decodes the data from JSON.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], which names the event, if the data is not JSON of this shape.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_slice(self.data()).map_err(|error| Error::Unreadable {
+            position: self.position,
+            event_type: self.event_type().into(),
+            source: Arc::new(error),
+        })
+    }
+
+    /// The event without its position and time, with its id: for another log, or to append again.
+    pub fn into_event(self) -> Event {
+        Event {
+            id: Some(self.id),
+            body: self.body,
+        }
+    }
+
     /// The same event, with its data and version replaced.
     pub(crate) fn with_data(&self, data: &[u8], version: u32) -> Result<Self, Error> {
         let version = version.to_string();
@@ -255,158 +295,6 @@ impl fmt::Debug for SequencedEvent {
             debug
                 .field("position", &self.position)
                 .field("id", &self.id),
-        )
-    }
-}
-
-/// Builds an [`Event`]. [`EventBuilder::build`] reports the first problem.
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct EventBuilder {
-    id: Option<Uuid>,
-    event_type: String,
-    /// All tags in one buffer; `tag_ends` has the end of each. This avoids an allocation per tag.
-    tags: String,
-    tag_ends: Vec<usize>,
-    metadata: Vec<(String, String)>,
-    data: Vec<u8>,
-    problem: Option<Error>,
-}
-
-impl EventBuilder {
-    fn new(event_type: String) -> Self {
-        Self {
-            id: None,
-            event_type,
-            tags: String::new(),
-            tag_ends: Vec::new(),
-            metadata: Vec::new(),
-            data: Vec::new(),
-            problem: None,
-        }
-    }
-
-    /// Sets the id. Appending the same id with the same content again changes nothing.
-    pub fn id(mut self, id: Uuid) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// Adds a tag. Duplicates are dropped.
-    pub fn tag(mut self, tag: impl Display) -> Self {
-        if let Err(problem) = write_text(&mut self.tags, tag) {
-            self.problem.get_or_insert(problem);
-        }
-        self.tag_ends.push(self.tags.len());
-        self
-    }
-
-    /// Adds the tag `key:value`.
-    pub fn tag_pair(mut self, key: &str, value: impl Display) -> Self {
-        self.tags.push_str(key);
-        self.tags.push(':');
-        self.tag(value)
-    }
-
-    /// Adds these tags.
-    pub fn tags<T: Display>(self, tags: impl IntoIterator<Item = T>) -> Self {
-        tags.into_iter().fold(self, |builder, tag| builder.tag(tag))
-    }
-
-    /// Adds a metadata entry.
-    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.metadata.push((key.into(), value.into()));
-        self
-    }
-
-    /// Sets the metadata entry [`Event::CORRELATION_ID`].
-    pub fn correlation_id(self, id: impl Into<String>) -> Self {
-        self.metadata(Event::CORRELATION_ID, id)
-    }
-
-    /// Sets the metadata entry [`Event::CAUSATION_ID`].
-    pub fn causation_id(self, id: impl Into<String>) -> Self {
-        self.metadata(Event::CAUSATION_ID, id)
-    }
-
-    /// Sets the metadata entry [`Event::VERSION`], the version of the data's shape. Versions start at
-    /// 1; see [`upcast`](crate::upcast).
-    pub fn version(self, version: u32) -> Self {
-        self.metadata(Event::VERSION, version.to_string())
-    }
-
-    /// Sets the data to these bytes.
-    pub fn data(mut self, data: impl Into<Vec<u8>>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Sets the data to `value` as JSON.
-    pub fn json<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        match serde_json::to_vec(value) {
-            Ok(data) => self.data = data,
-            Err(error) => {
-                let problem = Problem::Malformed {
-                    reason: error.to_string(),
-                };
-                self.problem.get_or_insert(invalid("data")(problem));
-            }
-        }
-        self
-    }
-
-    /// Checks the fields and returns the event.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] naming the first invalid field: `type`, `tags`, `metadata` or `data`.
-    pub fn build(mut self) -> Result<Event, Error> {
-        if let Some(problem) = self.problem.take() {
-            return Err(problem);
-        }
-        check(&self.event_type, EventType::MAX_CHARS).map_err(invalid("type"))?;
-        let tags = self.sorted_tags()?;
-        self.check_metadata()?;
-        let body = self.pack(&tags)?;
-        Ok(Event { id: self.id, body })
-    }
-
-    fn sorted_tags(&self) -> Result<Vec<&str>, Error> {
-        let mut tags = Vec::with_capacity(self.tag_ends.len());
-        let mut start = 0;
-        for &end in &self.tag_ends {
-            let tag = &self.tags[start..end];
-            check(tag, Tag::MAX_CHARS).map_err(invalid("tags"))?;
-            tags.push(tag);
-            start = end;
-        }
-        tags.sort_unstable();
-        tags.dedup();
-        Ok(tags)
-    }
-
-    fn check_metadata(&self) -> Result<(), Error> {
-        // The search for duplicate keys is quadratic, but events have few metadata entries.
-        for (index, (key, value)) in self.metadata.iter().enumerate() {
-            check(key, Tag::MAX_CHARS).map_err(invalid("metadata"))?;
-            check_content(value, usize::MAX).map_err(invalid("metadata"))?;
-            if self.metadata[..index]
-                .iter()
-                .any(|(earlier, _)| earlier == key)
-            {
-                return Err(invalid("metadata")(Problem::Duplicate { key: key.clone() }));
-            }
-        }
-        Ok(())
-    }
-
-    fn pack(&self, tags: &[&str]) -> Result<Body, Error> {
-        Body::pack(
-            &self.event_type,
-            tags.iter().copied(),
-            self.metadata
-                .iter()
-                .map(|(key, value)| (key.as_str(), value.as_str())),
-            &self.data,
         )
     }
 }

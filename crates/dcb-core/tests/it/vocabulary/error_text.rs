@@ -106,6 +106,11 @@ fn error_messages_match_the_golden_file() {
         Error::Json {
             source: text("expected value"),
         },
+        Error::Unreadable {
+            position: at(12),
+            event_type: "Named".into(),
+            source: text("missing field"),
+        },
         Error::Upcast {
             position: at(12),
             event_type: "Named".into(),

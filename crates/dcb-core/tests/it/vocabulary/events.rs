@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
-use dcb_core::{Appended, Event, Position, SequencedEvent};
+use dcb_core::{Appended, Error, Event, Position, SequencedEvent};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -50,6 +50,10 @@ proptest! {
         prop_assert_eq!(stored.event_type(), &event_type);
         prop_assert_eq!(stored.metadata().collect::<Vec<_>>(), pairs);
         prop_assert_eq!(stored.data(), data.as_slice());
+
+        prop_assert_eq!(&event.to_builder().build().unwrap(), &event);
+        let id = stored.id();
+        prop_assert_eq!(stored.into_event(), event.with_id(id));
     }
 
     #[test]
@@ -97,6 +101,40 @@ fn tags_are_found_by_text_and_by_key() {
     assert_eq!(event.tag_value("course"), Some("7"));
     assert_eq!(event.tag_value("a"), Some("b:c"));
     assert_eq!(event.tag_value("plain"), None);
+}
+
+#[test]
+fn builder_of_an_event_keeps_its_parts_and_adds_others() {
+    let event = Event::builder("A")
+        .id(Uuid::from_u128(7))
+        .tag("b")
+        .metadata("k", "v")
+        .data("{}");
+    let event = event.build().unwrap();
+    let changed = event
+        .to_builder()
+        .tag("a")
+        .metadata("l", "w")
+        .build()
+        .unwrap();
+    assert_eq!(changed.id(), Some(Uuid::from_u128(7)));
+    assert_eq!(changed.tags().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        changed.metadata().collect::<Vec<_>>(),
+        [("k", "v"), ("l", "w")]
+    );
+    assert_eq!((changed.event_type(), changed.data()), ("A", event.data()));
+    // A key is still unique.
+    assert!(event.to_builder().metadata("k", "w").build().is_err());
+}
+
+#[test]
+fn json_error_of_a_stored_event_names_the_event() {
+    let stored = sequenced(Event::builder("A").data("{").build().unwrap());
+    let failed = stored.json::<u64>().unwrap_err();
+    assert!(matches!(&failed, Error::Unreadable { position, .. } if *position == Position::FIRST));
+    let source = std::error::Error::source(&failed).unwrap();
+    assert!(failed.to_string().ends_with(&source.to_string()));
 }
 
 #[test]

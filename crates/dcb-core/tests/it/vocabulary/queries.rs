@@ -35,6 +35,20 @@ fn builder_starts_a_new_item_at_each_or() {
 }
 
 #[test]
+fn tags_take_anything_with_a_text() {
+    let tag = |text: &str| Tag::new(text).unwrap();
+    let numbers = Query::builder().tags([7, 8]).build().unwrap();
+    assert_eq!(numbers.items(), [item(&[], &["7", "8"])]);
+    let tags = vec![tag("a"), tag("b")];
+    let from_tags = Query::builder().tags(&tags).build().unwrap();
+    assert_eq!(
+        from_tags,
+        Query::builder().tags(["a", "b"]).build().unwrap()
+    );
+    assert_eq!(Query::builder().tags(tags).build().unwrap(), from_tags);
+}
+
+#[test]
 fn empty_item_is_refused() {
     for builder in [
         Query::builder(),
