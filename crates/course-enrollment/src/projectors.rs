@@ -1,8 +1,10 @@
 //! The projectors that decisions and reports use.
 //!
-//! A function that takes an id fails with [`dcb_core::Error::Invalid`] if the id can't be a tag.
+//! A function that takes an id fails with [`dcb_core::Error::Invalid`] if the id can't be a tag. A
+//! projection fails with [`dcb_core::Error::Unreadable`] if the data of an event can't be read, so no
+//! decision is made without it.
 
-use dcb_core::{Error, Projector, Query, QueryBuilder};
+use dcb_core::{Error, Projector, ProjectorBuilder};
 
 use crate::{CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegistered};
 
@@ -11,14 +13,12 @@ use crate::{CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegi
 /// # Errors
 /// [`Error::Invalid`] if the id can't be a tag.
 pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Error> {
-    let offers = offers().tag_pair("course_id", course).build()?;
-    Ok(Projector::new(offers, None, |capacity, event| {
-        // If the offer can't be read, the course counts as not offered, so no student can enroll.
-        *capacity = event
-            .json::<CourseOffered>()
-            .ok()
-            .map(|offer| offer.capacity);
-    }))
+    Projector::builder(None)
+        .on_json(CourseOffered::TYPE, |capacity, offer: CourseOffered| {
+            *capacity = Some(offer.capacity);
+        })
+        .tag_pair("course_id", course)
+        .build()
 }
 
 /// Number of students in the course.
@@ -26,9 +26,9 @@ pub fn course_capacity(course: &CourseId) -> Result<Projector<Option<u32>>, Erro
 /// # Errors
 /// [`Error::Invalid`] if the id can't be a tag.
 pub fn seats_taken(course: &CourseId) -> Result<Projector<u64>, Error> {
-    Ok(Projector::counter(
-        enrollments().tag_pair("course_id", course).build()?,
-    ))
+    count(EnrollmentCompleted::TYPE)
+        .tag_pair("course_id", course)
+        .build()
 }
 
 /// Whether the student is enrolled in the course.
@@ -36,10 +36,13 @@ pub fn seats_taken(course: &CourseId) -> Result<Projector<u64>, Error> {
 /// # Errors
 /// [`Error::Invalid`] if one of the ids can't be a tag.
 pub fn is_enrolled(student: &StudentId, course: &CourseId) -> Result<Projector<bool>, Error> {
-    let enrollments = enrollments()
+    Projector::builder(false)
+        .on(EnrollmentCompleted::TYPE, |is_enrolled, _| {
+            *is_enrolled = true;
+        })
         .tag_pair("student_id", student)
-        .tag_pair("course_id", course);
-    Ok(Projector::exists(enrollments.build()?))
+        .tag_pair("course_id", course)
+        .build()
 }
 
 /// Maximum number of courses of the student; `None` if the student is not registered.
@@ -47,14 +50,15 @@ pub fn is_enrolled(student: &StudentId, course: &CourseId) -> Result<Projector<b
 /// # Errors
 /// [`Error::Invalid`] if the id can't be a tag.
 pub fn max_courses(student: &StudentId) -> Result<Projector<Option<u32>>, Error> {
-    let registrations = registrations().tag_pair("student_id", student).build()?;
-    Ok(Projector::new(registrations, None, |max_courses, event| {
-        // A registration that can't be read counts as none, like such an offer.
-        *max_courses = event
-            .json::<StudentRegistered>()
-            .ok()
-            .map(|student| student.max_courses);
-    }))
+    Projector::builder(None)
+        .on_json(
+            StudentRegistered::TYPE,
+            |max, student: StudentRegistered| {
+                *max = Some(student.max_courses);
+            },
+        )
+        .tag_pair("student_id", student)
+        .build()
 }
 
 /// Number of courses that the student takes.
@@ -62,38 +66,33 @@ pub fn max_courses(student: &StudentId) -> Result<Projector<Option<u32>>, Error>
 /// # Errors
 /// [`Error::Invalid`] if the id can't be a tag.
 pub fn courses_taken(student: &StudentId) -> Result<Projector<u64>, Error> {
-    Ok(Projector::counter(
-        enrollments().tag_pair("student_id", student).build()?,
-    ))
+    count(EnrollmentCompleted::TYPE)
+        .tag_pair("student_id", student)
+        .build()
 }
 
 /// Number of offered courses.
 pub fn course_count() -> Projector<u64> {
-    count(offers())
+    total(CourseOffered::TYPE)
 }
 
 /// Number of registered students.
 pub fn student_count() -> Projector<u64> {
-    count(registrations())
+    total(StudentRegistered::TYPE)
 }
 
 /// Number of enrollments.
 pub fn enrollment_count() -> Projector<u64> {
-    count(enrollments())
+    total(EnrollmentCompleted::TYPE)
 }
 
-fn count(events: QueryBuilder) -> Projector<u64> {
-    Projector::counter(events.build().expect("the types of this crate are valid"))
+fn total(event_type: &str) -> Projector<u64> {
+    count(event_type)
+        .build()
+        .expect("the types of this crate are valid")
 }
 
-fn offers() -> QueryBuilder {
-    Query::builder().event_type(CourseOffered::TYPE)
-}
-
-fn registrations() -> QueryBuilder {
-    Query::builder().event_type(StudentRegistered::TYPE)
-}
-
-fn enrollments() -> QueryBuilder {
-    Query::builder().event_type(EnrollmentCompleted::TYPE)
+/// Counts the events of this type.
+fn count(event_type: &str) -> ProjectorBuilder<u64> {
+    Projector::builder(0).on(event_type, |count, _| *count += 1)
 }

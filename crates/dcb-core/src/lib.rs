@@ -55,6 +55,7 @@ pub use memory::MemoryStore;
 pub use position::Position;
 pub use projection::{
     Projected, Projection, ProjectionLimit, ProjectionPermit, ProjectionStream, Projector,
+    ProjectorBuilder, Reads,
 };
 pub use query::{Query, QueryBuilder, QueryItem};
 pub use read::{EventStream, Events, ReadOptions};

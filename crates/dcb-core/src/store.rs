@@ -298,8 +298,8 @@ pub trait EventStore: Send + Sync {
     /// the backend.
     fn tracked(&self, source: &str) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
-    /// Returns at most `limit` stored commands, in the order of their events, starting with the
-    /// first whose events come after the position `after`.
+    /// Returns at most `limit` stored commands whose events come after the position `after`,
+    /// exclusive, in the order of their events.
     ///
     /// ```
     /// # use dcb_core::{Append, Command, Error, Event, EventStore, MemoryStore};
@@ -410,8 +410,8 @@ pub trait EventStore: Send + Sync {
     /// ```
     fn close(&self) -> impl Future<Output = ()> + Send;
 
-    /// Subscribes to the events of `query` after `after`: first those in the log, then new ones as
-    /// they are appended. The subscription starts reading when the first event is requested.
+    /// Subscribes to the events of `query` after `after`, exclusive: first those in the log, then new
+    /// ones as they are appended. The subscription starts reading when the first event is requested.
     ///
     /// ```
     /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query, SubscribeOptions};
@@ -625,8 +625,8 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
-    /// if the limit is reached; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
-    /// [`Error::Database`] from the backend.
+    /// if the limit is reached; the error of [`Projection::apply`]; [`Error::Timeout`],
+    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the backend.
     fn project<P: Projection>(
         &self,
         projection: &P,
@@ -634,8 +634,8 @@ pub trait EventStore: Send + Sync {
         async move { self.project_stream(projection, None).await?.finish().await }
     }
 
-    /// Runs a projection over the events after `after`, one event at a time, so that the caller can
-    /// look at intermediate states.
+    /// Runs a projection over the events after `after`, exclusive, one event at a time, so that the
+    /// caller can look at intermediate states.
     ///
     /// ```
     /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Projector, Query};
@@ -665,17 +665,7 @@ pub trait EventStore: Send + Sync {
         projection: &'p P,
         after: Option<Position>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
-        async move {
-            projection.check()?;
-            // Take the permit before the query, so that a refused projection costs the database
-            // nothing.
-            let permit = self.projection_limit().acquire()?;
-            let query = projection.query();
-            let events = self
-                .query_stream(&query, ReadOptions::new().after(after))
-                .await?;
-            Ok(ProjectionStream::new(projection, query, events, permit))
-        }
+        ProjectionStream::open(self, projection, after)
     }
 }
 

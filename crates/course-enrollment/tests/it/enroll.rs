@@ -4,7 +4,7 @@ use course_enrollment::{
     CourseId, CourseOffered, Error, StudentId, StudentRegistered, course_count, courses_taken,
     enroll, enrollment_count, is_enrolled, seats_taken, student_count,
 };
-use dcb_core::{EventStore, MemoryStore};
+use dcb_core::{Event, EventStore, MemoryStore};
 
 fn course(id: &str, capacity: u32) -> CourseOffered {
     CourseOffered {
@@ -119,6 +119,22 @@ async fn id_that_cannot_be_a_tag_is_rejected() -> Result<(), Error> {
         panic!("{refused:?}")
     };
     assert_eq!(field, "tags");
+    Ok(())
+}
+
+/// A decision without the capacity could give away a seat that does not exist.
+#[tokio::test]
+async fn unreadable_offer_ends_the_enrollment() -> Result<(), Error> {
+    let store = store().await?;
+    let offer = Event::builder(CourseOffered::TYPE)
+        .tag("course_id:c3")
+        .data("{}");
+    let at = store.append(offer.build()?).await?.first();
+    let failed = try_enroll(&store, "s1", "c3").await;
+    let Err(Error::Store(dcb_core::Error::Unreadable { position, .. })) = failed else {
+        panic!("{failed:?}")
+    };
+    assert_eq!(position, at);
     Ok(())
 }
 

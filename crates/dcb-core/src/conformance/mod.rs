@@ -200,6 +200,12 @@ macro_rules! for_each_conformance_case {
                 refused_projection_leaks_no_permit
                 dropped_projection_leaks_no_permit
                 failed_projection_leaks_no_permit
+                handlers_see_only_their_types_and_tags
+                unreadable_data_ends_a_projection
+                last_only_sees_the_last_event
+                last_only_is_protected_like_the_whole_query
+                last_only_starts_after_a_position
+                last_events_and_whole_queries_share_a_snapshot
             }
             decision {
                 decision_appends_under_condition_of_its_state
@@ -238,6 +244,7 @@ macro_rules! for_each_conformance_case {
                 decisions_agree_with_replayed_log
                 disjoint_boundaries_never_conflict
                 concurrent_projection_reads_one_snapshot
+                numbers_from_the_last_event_have_no_gaps
                 concurrent_retries_of_one_append_store_it_once
             }
         }

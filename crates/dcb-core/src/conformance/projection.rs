@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::fixture::{assert_refused, at, event, head, many, query, tag, tagged};
 use crate::{
-    Append, Command, CommandExecutor, DecisionModel, Error, EventStore, Problem, Projector, Query,
+    Append, AppendCondition, Command, CommandExecutor, DecisionModel, Error, Event, EventStore,
+    Problem, Projector, Query,
 };
 
 pub(super) async fn empty_log_gives_initial_state(store: &impl EventStore) {
@@ -224,5 +225,166 @@ pub(super) async fn failed_projection_leaks_no_permit(store: &impl EventStore) {
             .map(|_| ());
         assert_refused!(answer, Error::AfterBeyondHead { .. });
         assert_eq!(store.projection_limit().running(), 0);
+    }
+}
+
+/// An event with a number as its data.
+fn numbered(event_type: &str, tag: &str, number: u64) -> Event {
+    let event = Event::builder(event_type).tag(tag).json(&number);
+    event.build().expect("the event is valid")
+}
+
+pub(super) async fn handlers_see_only_their_types_and_tags(store: &impl EventStore) {
+    let events = [("A", "x"), ("B", "x"), ("C", "x"), ("A", "y")];
+    let events = events.map(|(event_type, tag)| numbered(event_type, tag, 2));
+    store.append(events).await.unwrap();
+    let projector = Projector::builder(Vec::new())
+        .on("A", |seen, event| seen.push(("a", event.position().get())))
+        .on_json("B", |seen, number: u64| seen.push(("b", number)))
+        .tag("x")
+        .build()
+        .unwrap();
+    let projected = store.project(&projector).await.unwrap();
+    assert_eq!(projected.state, [("a", 1), ("b", 2)]);
+    let boundary = AppendCondition::fail_if(query(&["A", "B"], &["x"])).after(at(4));
+    assert_eq!(projected.condition, boundary);
+}
+
+pub(super) async fn unreadable_data_ends_a_projection(store: &impl EventStore) {
+    let malformed = Event::builder("A").data("{").build().unwrap();
+    store
+        .append([numbered("A", "x", 1), malformed])
+        .await
+        .unwrap();
+    let sum = Projector::builder(0)
+        .on_json("A", |sum, number: u64| *sum += number)
+        .build()
+        .unwrap();
+    assert_refused!(
+        store.project(&sum).await,
+        Error::Unreadable { position, .. } if *position == at(2)
+    );
+    let mut stream = store.project_stream(&sum, None).await.unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    assert!(stream.next().await.unwrap().is_err());
+    assert!(stream.next().await.is_none());
+    assert_refused!(stream.finish().await, Error::Unreadable { .. });
+    assert_eq!(store.projection_limit().running(), 0);
+}
+
+/// The sum of the numbers of type A, which is the last number if only the last event counts.
+fn last_number() -> Projector<u64> {
+    let sum = Projector::builder(10).on_json("A", |sum, number: u64| *sum += number);
+    sum.last_only().build().unwrap()
+}
+
+pub(super) async fn last_only_sees_the_last_event(store: &impl EventStore) {
+    let empty = store.project(&last_number()).await.unwrap();
+    assert_eq!((empty.state, empty.condition.after), (10, None));
+    store.append(numbered("B", "x", 7)).await.unwrap();
+    let none = store.project(&last_number()).await.unwrap();
+    assert_eq!((none.state, none.condition.after), (10, Some(at(1))));
+    for number in 1..=3 {
+        store.append(numbered("A", "x", number)).await.unwrap();
+    }
+    store.append(numbered("B", "x", 7)).await.unwrap();
+    let last = store.project(&last_number()).await.unwrap();
+    assert_eq!((last.state, last.condition.after), (13, Some(at(5))));
+    let last = last_number();
+    let mut stream = store.project_stream(&last, None).await.unwrap();
+    let (state, event) = stream.next().await.unwrap().unwrap();
+    assert_eq!((*state, event.position()), (13, at(4)));
+    assert!(stream.next().await.is_none());
+}
+
+/// Any later event of the query conflicts, and no other does: of two callers that saw the same last
+/// event, one succeeds.
+pub(super) async fn last_only_is_protected_like_the_whole_query(store: &impl EventStore) {
+    for first in [true, false] {
+        let seen = store.project(&last_number()).await.unwrap();
+        let same = store.project(&last_number()).await.unwrap();
+        assert_eq!(seen, same, "first: {first}");
+        store.append(numbered("B", "x", 7)).await.unwrap();
+        let next = numbered("A", "x", seen.state + 1);
+        let won = store.append_if(next.clone(), seen.condition).await.unwrap();
+        assert_refused!(
+            store.append_if(next, same.condition).await,
+            Error::Conflict { position, .. } if *position == won.first()
+        );
+    }
+}
+
+pub(super) async fn last_only_starts_after_a_position(store: &impl EventStore) {
+    store
+        .append([numbered("A", "x", 1), numbered("B", "x", 7)])
+        .await
+        .unwrap();
+    let last = last_number();
+    for (after, state) in [(None, 11), (Some(at(1)), 10), (Some(at(2)), 10)] {
+        let stream = store.project_stream(&last, after).await.unwrap();
+        let projected = stream.finish().await.unwrap();
+        assert_eq!(projected.state, state, "{after:?}");
+        assert_eq!(projected.condition.after, Some(at(2)), "{after:?}");
+    }
+    let beyond = store.project_stream(&last, Some(at(3))).await;
+    assert_refused!(beyond.map(|_| ()), Error::AfterBeyondHead { .. });
+}
+
+/// Each projector gets exactly the events of its own query and in order, whatever the others read.
+pub(super) async fn last_events_and_whole_queries_share_a_snapshot(store: &impl EventStore) {
+    let positions = |query| {
+        Projector::new(query, Vec::new(), |seen: &mut Vec<u64>, event| {
+            seen.push(event.position().get());
+        })
+    };
+    let last = |query| positions(query).last_only();
+    let projection = (
+        last(query(&["A"], &[])),
+        positions(query(&[], &["x"])),
+        last(query(&["A"], &["y"])),
+        last(query(&["Absent"], &[])),
+        last(query(&["C"], &[])),
+    );
+    let empty = store.project(&projection).await.unwrap();
+    assert_eq!(empty.condition.after, None);
+    let events = [
+        event("A", &["y"]),
+        event("C", &[]),
+        event("A", &["x"]),
+        event("B", &["x"]),
+        event("A", &["x", "y"]),
+        event("A", &[]),
+        event("B", &["x"]),
+        event("B", &["y"]),
+    ];
+    store.append(events).await.unwrap();
+    let projected = store.project(&projection).await.unwrap();
+    let expected = (vec![6], vec![3, 4, 5, 7], vec![5], vec![], vec![2]);
+    assert_eq!(projected.state, expected);
+    assert_eq!(projected.condition.after, Some(at(8)));
+    let mut stream = store.project_stream(&projection, None).await.unwrap();
+    let mut passed = Vec::new();
+    while let Some(step) = stream.next().await {
+        passed.push(step.unwrap().1.position().get());
+    }
+    assert_eq!(passed, [2, 3, 4, 5, 6, 7]);
+    for (name, tag, conflicts) in [
+        ("A", "z", true),
+        ("B", "x", true),
+        ("Absent", "z", true),
+        ("C", "z", true),
+        ("B", "z", false),
+    ] {
+        let projected = store.project(&projection).await.unwrap();
+        let changed = store.append(event(name, &[tag])).await.unwrap();
+        let answer = store.append_if(tagged(&[]), projected.condition).await;
+        if conflicts {
+            assert_refused!(
+                answer,
+                Error::Conflict { position, .. } if *position == changed.first()
+            );
+        } else {
+            answer.unwrap();
+        }
     }
 }

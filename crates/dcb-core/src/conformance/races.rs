@@ -10,8 +10,8 @@ use super::callers::at_once;
 use super::checker::{self, Workload};
 use super::fixture::{assert_refused, at, head, log, many, positions, read, tag, tagged};
 use crate::{
-    AppendCondition, Appended, Error, Event, EventStore, Position, Projector, Query, ReadOptions,
-    SequencedEvent,
+    AppendCondition, Appended, DecisionModel, Error, Event, EventStore, Position, Projector, Query,
+    ReadOptions, SequencedEvent,
 };
 
 /// Asserts that exactly one append succeeded and the others conflict with it.
@@ -271,6 +271,33 @@ pub(super) async fn concurrent_projection_reads_one_snapshot(
                 .count();
             assert_eq!(state, [counted as u64; 2], "after {after:?}");
         }
+    }
+}
+
+/// Each caller takes the number after the last one, which it reads from the last event only.
+pub(super) async fn numbers_from_the_last_event_have_no_gaps(
+    store: &Arc<impl EventStore + 'static>,
+) {
+    for callers in CALLERS {
+        let name = format!("invoice of {callers}");
+        let next = |name: &str| {
+            let next = Projector::builder(1).on_json("Numbered", |next, number: u64| {
+                *next = number + 1;
+            });
+            DecisionModel::new(next.tag(name).last_only().build().unwrap())
+        };
+        at_once(store, callers, |store, _| {
+            let (name, model) = (name.clone(), next(&name).max_attempts(10_000));
+            async move {
+                let decide =
+                    |number: u64| Event::builder("Numbered").tag(&name).json(&number).build();
+                model.decide(&*store, decide).await.unwrap();
+            }
+        })
+        .await;
+        let events = read(store, &tag(&name)).await;
+        let numbers = events.iter().map(|event| event.json::<u64>().unwrap());
+        assert!(numbers.eq(1..=callers as u64), "{callers} callers");
     }
 }
 

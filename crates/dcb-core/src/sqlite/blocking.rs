@@ -17,6 +17,7 @@ use super::request::Request;
 use super::session::deadline;
 use super::{admission, read};
 use crate::extent::Span;
+use crate::projection::LastEvents;
 use crate::{
     Append, AppendCondition, Appended, Decided, DecisionModel, Error, Event, Events, Extent,
     Health, Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
@@ -206,8 +207,8 @@ impl BlockingSqliteStore {
         self.read(|connection| admission::tracked(connection, source))
     }
 
-    /// Returns at most `limit` stored commands, in the order of their events, starting with the first
-    /// whose events come after the position `after`.
+    /// Returns at most `limit` stored commands whose events come after the position `after`,
+    /// exclusive, in the order of their events.
     ///
     /// # Errors
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
@@ -226,19 +227,17 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately if
-    /// the limit is reached; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
-    /// [`Error::Database`] from SQLite.
+    /// the limit is reached; the error of [`Projection::apply`]; [`Error::Timeout`],
+    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
     pub fn project<P: Projection>(&self, projection: &P) -> Result<Projected<P::State>, Error> {
         self.project_after(projection, None)
     }
 
-    /// Like [`BlockingSqliteStore::project`], but only over the events after `after`.
+    /// Like [`BlockingSqliteStore::project`], but only over the events after `after`, exclusive.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately if
-    /// the limit is reached; [`Error::AfterBeyondHead`] if `after` is greater than the head;
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
-    /// SQLite.
+    /// [`Error::AfterBeyondHead`] if `after` is greater than the head; any error of
+    /// [`BlockingSqliteStore::project`].
     #[instrument(level = "debug", name = "dcb.project", skip_all)]
     pub fn project_after<P: Projection>(
         &self,
@@ -247,19 +246,31 @@ impl BlockingSqliteStore {
     ) -> Result<Projected<P::State>, Error> {
         projection.check()?;
         let _permit = self.log.projections.acquire()?;
-        let mut state = projection.initial();
-        let query = projection.query();
-        let mut pages = Pages::new(query.clone(), ReadOptions::new().after(after));
-        loop {
-            let page = pages.next(&self.log)?;
-            if page.is_empty() {
-                let condition = AppendCondition::fail_if(query).after(pages.head());
-                return Ok(Projected { state, condition });
-            }
-            for event in &page {
-                projection.apply(&mut state, event);
-            }
+        let reads = projection.reads();
+        let after = after.into();
+        let forward = match reads.forward(after) {
+            Some((query, options)) => Some(self.query_stream(query, options)?),
+            None => None,
+        };
+        let head = forward.as_ref().map(BlockingEventStream::head);
+        let mut last = LastEvents::new(after, head);
+        for query in &reads.last {
+            last.add(self.query(query, last.options())?);
         }
+        let head = last.head();
+        let mut state = projection.initial();
+        for event in forward.into_iter().flatten() {
+            let event = event?;
+            for earlier in last.before(&event) {
+                projection.apply(&mut state, &earlier)?;
+            }
+            projection.apply(&mut state, &event)?;
+        }
+        for event in last.rest() {
+            projection.apply(&mut state, &event)?;
+        }
+        let condition = AppendCondition::fail_if(reads.boundary()).after(head);
+        Ok(Projected { state, condition })
     }
 
     /// Projects the state, decides, and appends under the projection's condition. After a conflict it

@@ -12,7 +12,7 @@ use super::first_match::first_match;
 use super::insert::Inserter;
 use super::keys::keys;
 use super::row::is_event_match;
-use super::scan::scan;
+use super::scan::{FIRST_CHUNK, scan};
 use super::snapshot::with_snapshot;
 use super::statements::{
     EVENTS_AT, EVENTS_IN_RANGE, EVENTS_OF_KEY, FIRST_KEY, INSERT_TAG, POSITIONS_OF_KEY,
@@ -20,6 +20,7 @@ use super::statements::{
 };
 use super::unindexed_keys::UnindexedKeys;
 use super::{Config, schema, session};
+use crate::projection::LastEvents;
 use crate::{Event, Position, Query, ReadOptions};
 
 const EVENTS: i64 = 1_000_000;
@@ -234,6 +235,24 @@ fn limited_read_stops_at_its_limit() {
     for (name, query) in queries() {
         for options in sides {
             let steps = read(&million, &query, options, LIMIT);
+            println!("{name}, {options:?}: {steps} steps");
+            assert!(steps <= STEPS, "{name}, {options:?}: {steps} steps");
+        }
+    }
+}
+
+/// The reads of a projection of the last event only.
+#[test]
+fn last_event_is_found_from_the_end() {
+    /// As in [`limited_read_stops_at_its_limit`], for one event. A query of several keys also looks
+    /// up a first chunk of positions, with 25 steps for each.
+    const STEPS: i32 = 70 + 3 * 4 * 6 + 25 * FIRST_CHUNK as i32;
+    let million = million();
+    let middle = Position::new(EVENTS.unsigned_abs() / 2);
+    for (name, query) in queries() {
+        for head in [None, Some(middle)] {
+            let options = LastEvents::new(None, head).options();
+            let steps = read(&million, &query, options, 1);
             println!("{name}, {options:?}: {steps} steps");
             assert!(steps <= STEPS, "{name}, {options:?}: {steps} steps");
         }

@@ -15,7 +15,7 @@ use crate::Query;
 
 /// How many events one statement reads by position. The number grows, so that a read of few events
 /// stays cheap.
-const FIRST_CHUNK: usize = 16;
+pub(super) const FIRST_CHUNK: usize = 16;
 const LAST_CHUNK: usize = 1024;
 const CHUNK_GROWTH: usize = 4;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dcb_core::{
-    Append, Appended, DecisionModel, Error, Event, EventStore, EventStream, MemoryStore,
-    Projection, Projector, Query, ReadOptions,
+    Append, Appended, DecisionModel, Error, Event, EventStore, EventStream, Events, MemoryStore,
+    Position, Problem, Projection, Projector, ProjectorBuilder, Query, ReadOptions, Reads,
+    SequencedEvent,
 };
 
 /// A store whose reads fail after the first event.
@@ -132,16 +133,120 @@ async fn projection_beyond_the_limit_is_refused() {
 }
 
 #[test]
-fn query_of_combined_projections_is_their_union() {
+fn reads_of_combined_projections_are_their_union() {
     let tagged = |tag: &str| Query::builder().tag(tag).build().unwrap();
     let counter = |tag| Projector::counter(tagged(tag));
-    let both = tagged("a").or(tagged("b"));
-    assert_eq!((counter("a"), counter("b")).query(), both);
-    assert_eq!(vec![counter("a"), counter("b"), counter("a")].query(), both);
+    let both = Reads::every(tagged("a").or(tagged("b")));
+    assert_eq!((counter("a"), counter("b")).reads(), both);
+    assert_eq!(vec![counter("a"), counter("b"), counter("a")].reads(), both);
+    let all = (counter("a"), Projector::counter(Query::all()));
+    assert_eq!(all.reads(), Reads::every(Query::all()));
+    let last = Reads::every(tagged("a")).and(Reads::last(tagged("b")));
+    assert_eq!((counter("b").last_only(), counter("a")).reads(), last);
+}
+
+/// It would be the whole log that protects such a decision, and any append would conflict with it.
+#[tokio::test]
+async fn empty_list_of_projections_is_refused() {
+    let store = MemoryStore::new();
+    let none = Vec::<Projector<u64>>::new();
+    let projected = store.project(&none).await;
     assert!(
-        (counter("a"), Projector::counter(Query::all()))
-            .query()
-            .is_all()
+        matches!(&projected, Err(Error::Invalid { field, problem: Problem::Empty }) if field == "projections"),
+        "{projected:?}"
     );
-    assert!(Vec::<Projector<u64>>::new().query().is_all());
+    assert!(store.project_stream(&(none,), None).await.is_err());
+    assert_eq!(store.projection_limit().running(), 0);
+}
+
+#[test]
+fn handlers_are_checked() {
+    let named = |name: &str| Projector::builder(0).on(name, |_, _| ());
+    let field = |builder: ProjectorBuilder<i32>| match builder.build() {
+        Err(Error::Invalid { field, problem }) => (field, problem),
+        other => panic!("{:?}", other.map(drop)),
+    };
+    let none = Projector::builder(0).tag("a");
+    assert_eq!(field(none), ("handlers".to_owned(), Problem::Empty));
+    let twice = named("A").on("B", |_, _| ()).on_json("A", |_, (): ()| ());
+    let problem = Problem::Duplicate {
+        key: "A".to_owned(),
+    };
+    assert_eq!(field(twice), ("handlers".to_owned(), problem));
+    assert_eq!(field(named("")), ("type".to_owned(), Problem::Empty));
+    assert_eq!(
+        field(named("A").tag("")),
+        ("tags".to_owned(), Problem::Empty)
+    );
+}
+
+#[tokio::test]
+async fn handlers_may_be_functions() {
+    fn count(count: &mut u32, _: &SequencedEvent) {
+        *count += 1;
+    }
+    fn add(sum: &mut u32, number: u32) {
+        *sum += number;
+    }
+    let store = MemoryStore::new();
+    let number = Event::builder("Numbered").json(&7).build().unwrap();
+    store.append([event(), number]).await.unwrap();
+    let both = Projector::builder(0)
+        .on("Happened", count)
+        .on_json("Numbered", add);
+    let projected = store.project(&both.build().unwrap()).await.unwrap();
+    assert_eq!(projected.state, 8);
+}
+
+/// The error of a handler reaches the caller, and nothing is appended on the partial state.
+#[tokio::test]
+async fn failed_handler_ends_a_decision() {
+    let store = MemoryStore::new();
+    store.append(event()).await.unwrap();
+    let closed = Projector::builder(0).try_on("Happened", |_, _| Err(Error::Closed));
+    let model = DecisionModel::new(closed.build().unwrap());
+    let answer = model.decide(&store, |_| Ok::<_, Error>(event())).await;
+    assert!(matches!(answer, Err(Error::Closed)));
+    assert_eq!(store.stats().events, 1);
+}
+
+/// A store whose whole reads at once go to a replica that is behind.
+struct Lagging {
+    store: MemoryStore,
+    replica: MemoryStore,
+}
+
+impl EventStore for Lagging {
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        self.replica.query(query, options).await
+    }
+
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        submit query_stream head count exists tracked commands projection_limit health stats close
+    }
+}
+
+/// The last event comes from an older snapshot than the others. The condition must not skip the
+/// events in between, or the append would overlook the newer last event.
+#[tokio::test]
+async fn last_event_from_a_lagging_replica_conflicts_with_newer_ones() {
+    let tagged = |tag: &str| Event::builder("Happened").tag(tag).build().unwrap();
+    let (store, replica) = (MemoryStore::new(), MemoryStore::new());
+    store
+        .append([tagged("a"), tagged("b"), tagged("a")])
+        .await
+        .unwrap();
+    replica.append([tagged("a"), tagged("b")]).await.unwrap();
+    let lagging = Lagging { store, replica };
+    let query = |tag: &str| Query::builder().tag(tag).build().unwrap();
+    let last = Projector::new(query("a"), 0, |last, event| *last = event.position().get());
+    let projection = (Projector::counter(query("b")), last.last_only());
+    let projected = lagging.project(&projection).await.unwrap();
+    assert_eq!(projected.state, (1, 1));
+    assert_eq!(projected.condition.after, Position::new(2));
+    let refused = lagging.append_if(tagged("c"), projected.condition).await;
+    assert!(
+        matches!(&refused, Err(Error::Conflict { position, .. }) if position.get() == 3),
+        "{refused:?}"
+    );
 }

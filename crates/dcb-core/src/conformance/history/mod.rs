@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use self::steps::{Step, Steps};
 use super::{effort, runtime};
-use crate::{Error, EventStore, MemoryStore, Projector, SequencedEvent};
+use crate::{Error, EventStore, MemoryStore, Position, Projector, Query, SequencedEvent};
 
 /// The number of calls in a history.
 const STEPS: usize = 60;
@@ -99,11 +99,21 @@ async fn call(store: &impl EventStore, step: &Step) -> Answer {
             Err(error) => other::<()>(&Err(error)),
         },
         Step::Project(query) => other(&store.project(&Projector::counter(query.clone())).await),
+        Step::ProjectLast(queries) => {
+            let last: Vec<_> = queries.iter().cloned().map(last_position).collect();
+            other(&store.project(&last).await)
+        }
         Step::Count(query) => other(&store.count(query).await),
         Step::Exists(query) => other(&store.exists(query).await),
         Step::Head => other(&store.head().await),
         Step::Tracked(source) => other(&store.tracked(source).await),
     }
+}
+
+/// The position of the last event of the query.
+fn last_position(query: Query) -> Projector<Option<Position>> {
+    let last = Projector::new(query, None, |last, event| *last = Some(event.position()));
+    last.last_only()
 }
 
 fn other<T: Debug>(answer: &Result<T, Error>) -> Answer {

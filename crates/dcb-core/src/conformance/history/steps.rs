@@ -18,6 +18,7 @@ pub(super) enum Step {
     Submit(Append),
     Read(Query, ReadOptions),
     Project(Query),
+    ProjectLast(Vec<Query>),
     Count(Query),
     Exists(Query),
     Head,
@@ -41,7 +42,7 @@ impl Steps {
 
     /// The next call, for a log whose last position is `head`.
     pub(super) fn next(&mut self, head: Option<Position>) -> Step {
-        match self.random.below(20) {
+        match self.random.below(21) {
             // Half of the calls append, so that reads find a growing log.
             0..=9 => Step::Submit(self.append(head)),
             10..=14 => Step::Read(self.query(), self.options(head)),
@@ -49,6 +50,7 @@ impl Steps {
             16 => Step::Count(self.query()),
             17 => Step::Exists(self.query()),
             18 => Step::Head,
+            19 => Step::ProjectLast((0..=self.random.below(3)).map(|_| self.query()).collect()),
             _ => Step::Tracked(self.random.pick(&SOURCES)),
         }
     }

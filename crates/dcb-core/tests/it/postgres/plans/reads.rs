@@ -1,9 +1,9 @@
 //! The cost of reads that return few events.
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{EventStore as _, Position, Query, ReadOptions};
+use dcb_core::{EventStore as _, Position, Projector, Query, ReadOptions};
 
-use super::large_log::{COLD_AND_HOT, HOT, LargeLog, TYPE, event_count};
+use super::large_log::{COLD, COLD_AND_HOT, HOT, LargeLog, TYPE, event_count};
 use crate::support::events::at;
 
 /// The limit of each read.
@@ -98,6 +98,53 @@ async fn limited_read_visits_few_rows() {
     log.analyze().await;
     excessive_reads.extend(excessive(&log).await);
     assert!(excessive_reads.is_empty(), "{excessive_reads:#?}");
+}
+
+/// The projection costs one event, alone and beside a projection of a few events.
+#[tokio::test(flavor = "multi_thread")]
+async fn projection_of_the_last_event_visits_few_rows() {
+    const FEW: i64 = 10;
+    // A first event needs the start of each type's entries.
+    const ROWS: i64 = 2 * ROWS_PER_EVENT;
+    let log = LargeLog::get().await;
+    let last = |query: &Query| {
+        let position = Projector::new(query.clone(), 0, |last, event| {
+            *last = event.position().get();
+        });
+        position.last_only()
+    };
+    let beside = || Projector::counter(query(&[], &[COLD]));
+    for analyzed in [false, true] {
+        if analyzed {
+            log.analyze().await;
+        } else {
+            log.forget_statistics().await;
+        }
+        for (name, query) in queries() {
+            let alone = log.cost(async |store| {
+                for _ in 0..REPEATS {
+                    let state = store.project(&last(&query)).await.unwrap().state;
+                    assert!(
+                        state > event_count() - 1000 || name == PAIR,
+                        "{name}: {state}"
+                    );
+                }
+            });
+            let alone = alone.await.rows / REPEATS;
+            let both = log.cost(async |store| {
+                for _ in 0..REPEATS {
+                    let projection = (last(&query), beside());
+                    let state = store.project(&projection).await.unwrap().state;
+                    assert_eq!(state.1, FEW as u64);
+                }
+            });
+            let both = both.await.rows / REPEATS;
+            println!("{name}: {alone} rows, beside {FEW} events {both} rows");
+            let most = ROWS + to_choose(name);
+            assert!(alone <= most, "{name}: {alone} rows");
+            assert!(both <= most + ROWS_PER_EVENT * FEW, "{name}: {both} rows");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -186,3 +186,48 @@ async fn blocking_and_async_stores_share_one_log() {
     assert_eq!(whole_log(&store).await.len(), 601);
     store.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocking_and_async_projections_agree() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let blocking = store.blocking();
+    let positions = |name: &str| {
+        Projector::new(tag(name), Vec::new(), |seen: &mut Vec<u64>, event| {
+            seen.push(event.position().get());
+        })
+    };
+    let last = |name| positions(name).last_only();
+    let single = || last("b");
+    let several = || (last("a"), positions("b"), last("c"), last("absent"));
+    for names in [
+        &[][..],
+        &["a", "c", "b", "a", "b", "c", "d"],
+        &["b", "b", "a"],
+    ] {
+        for name in names {
+            store.append(tagged(name)).await.unwrap();
+        }
+        let head = store.head().await.unwrap();
+        let alone = store.project(&single()).await.unwrap();
+        assert_eq!(blocking.project(&single()).unwrap(), alone);
+        for after in (0..=Position::number_or_zero(head)).map(Position::new) {
+            let several = several();
+            let stream = store.project_stream(&several, after).await.unwrap();
+            let expected = stream.finish().await.unwrap();
+            assert_eq!(blocking.project_after(&several, after).unwrap(), expected);
+            assert_eq!(expected.condition.after, head);
+        }
+        let beyond = Position::new(Position::number_or_zero(head) + 1);
+        let refused = blocking.project_after(&single(), beyond);
+        assert!(
+            matches!(refused, Err(Error::AfterBeyondHead { .. })),
+            "{refused:?}"
+        );
+    }
+    let none = Vec::<Projector<u64>>::new();
+    assert!(matches!(
+        blocking.project(&none),
+        Err(Error::Invalid { .. })
+    ));
+}

@@ -1,0 +1,132 @@
+use super::{Projection, ProjectorBuilder, Reads};
+use crate::{Error, Query, SequencedEvent};
+
+/// The events that a state depends on, an initial state and the functions that apply an event to the
+/// state.
+///
+/// [`Projector::builder`] takes one function for each event type and derives the query from them.
+/// [`Projector::new`] takes a query and one function for all its events.
+///
+/// ```
+/// # fn main() -> Result<(), dcb_core::Error> {
+/// use dcb_core::{Projector, Query};
+///
+/// let seats_taken = Projector::builder(0_u32)
+///     .on("EnrollmentCompleted", |taken, _event| *taken += 1)
+///     .on("EnrollmentCancelled", |taken, _event| *taken -= 1)
+///     .tag_pair("course_id", "c1")
+///     .build()?;
+///
+/// let everything = Query::builder().tag_pair("course_id", "c1").build()?;
+/// let last_change = Projector::new(everything, None, |at, event| *at = Some(event.recorded_at()));
+/// # let _ = (seats_taken, last_change);
+/// # Ok(()) }
+/// ```
+pub struct Projector<S> {
+    query: Query,
+    initial: S,
+    apply: Apply<S>,
+    last_only: bool,
+}
+
+pub(super) type Apply<S> = Box<dyn Fn(&mut S, &SequencedEvent) -> Result<(), Error> + Send + Sync>;
+
+impl<S> Projector<S> {
+    /// Builds a projector that folds into `initial`, from one handler for each event type.
+    pub fn builder(initial: S) -> ProjectorBuilder<S> {
+        ProjectorBuilder::new(initial)
+    }
+
+    pub(super) fn fallible(query: Query, initial: S, apply: Apply<S>) -> Self {
+        Self {
+            query,
+            initial,
+            apply,
+            last_only: false,
+        }
+    }
+
+    /// Applies only the last event of the query, to the initial state.
+    ///
+    /// The read finds that event from the end of the log: its cost does not depend on the number of
+    /// events. The condition is that of the whole query. Its `after` is the head of the read's
+    /// snapshot, and no event between the last one and that head matches. So an append fails exactly
+    /// if the last event is no longer the last, and of two callers that saw the same one, one
+    /// succeeds.
+    ///
+    /// In a tuple or a vector, each such projector costs a separate read of the same snapshot.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), dcb_core::Error> {
+    /// # use dcb_core::{Event, EventStore, MemoryStore, Projector, Query};
+    /// # let store = MemoryStore::new();
+    /// # store.append(Event::builder("PriceChanged").tag("product:1").json(&9).build()?).await?;
+    /// let changes = Query::builder().event_type("PriceChanged").tag("product:1").build()?;
+    /// let changed = Projector::new(changes, None, |at, event| *at = Some(event.recorded_at()));
+    /// assert!(store.project(&changed.last_only()).await?.state.is_some());
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn last_only(mut self) -> Self {
+        self.last_only = true;
+        self
+    }
+}
+
+impl<S: Clone + Send + Sync> Projector<S> {
+    /// Creates a projector that folds the events of `query` into `initial` with `apply`.
+    pub fn new(
+        query: Query,
+        initial: S,
+        apply: impl Fn(&mut S, &SequencedEvent) + Send + Sync + 'static,
+    ) -> Self {
+        let apply = move |state: &mut S, event: &SequencedEvent| {
+            apply(state, event);
+            Ok(())
+        };
+        Self::fallible(query, initial, Box::new(apply))
+    }
+}
+
+impl Projector<u64> {
+    /// Counts the events of `query`.
+    pub fn counter(query: Query) -> Self {
+        Self::new(query, 0, |count, _| *count += 1)
+    }
+}
+
+impl Projector<bool> {
+    /// Tells whether any event matches `query`.
+    pub fn exists(query: Query) -> Self {
+        Self::new(query, false, |exists, _| *exists = true)
+    }
+}
+
+impl<S: Clone + Send + Sync> Projection for Projector<S> {
+    type State = S;
+
+    fn reads(&self) -> Reads {
+        let query = self.query.clone();
+        match self.last_only {
+            true => Reads::last(query),
+            false => Reads::every(query),
+        }
+    }
+
+    fn initial(&self) -> S {
+        self.initial.clone()
+    }
+
+    fn apply(&self, state: &mut S, event: &SequencedEvent) -> Result<(), Error> {
+        // Projections that share a snapshot also get the events of each other's queries.
+        if !self.query.matches(event) {
+            return Ok(());
+        }
+        if self.last_only {
+            // Among them may be earlier events of this query.
+            *state = self.initial.clone();
+        }
+        (self.apply)(state, event)
+    }
+}

@@ -1,0 +1,75 @@
+use crate::{Position, Query, ReadOptions};
+
+/// The reads that return the events of a projection, all from one snapshot of the log.
+///
+/// ```
+/// use dcb_core::{Query, Reads};
+///
+/// # fn main() -> Result<(), dcb_core::Error> {
+/// let orders = Query::builder().event_type("OrderPlaced").build()?;
+/// let invoices = Query::builder().event_type("InvoiceCreated").build()?;
+/// // Every order, and the last invoice.
+/// let reads = Reads::every(orders).and(Reads::last(invoices));
+/// # let _ = reads;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// The query of the forward read.
+    pub(crate) every: Option<Query>,
+    /// The queries of the backward reads, each for one event.
+    pub(crate) last: Vec<Query>,
+}
+
+impl Reads {
+    pub(super) fn none() -> Self {
+        Self {
+            every: None,
+            last: Vec::new(),
+        }
+    }
+
+    /// Reads every event of the query.
+    pub fn every(query: Query) -> Self {
+        Self {
+            every: Some(query),
+            last: Vec::new(),
+        }
+    }
+
+    /// Reads the last event of the query.
+    pub fn last(query: Query) -> Self {
+        Self {
+            every: None,
+            last: vec![query],
+        }
+    }
+
+    /// Both reads. Two forward reads become one, of the union of their queries.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.every = match (self.every, other.every) {
+            (Some(query), Some(other)) => Some(query.or(other)),
+            (query, other) => query.or(other),
+        };
+        self.last.extend(other.last);
+        self
+    }
+
+    /// The forward read of the events after `after`. Backward reads don't refuse an `after` beyond
+    /// the head, so without a forward read, one of no events does.
+    pub(crate) fn forward(&self, after: Option<Position>) -> Option<(&Query, ReadOptions)> {
+        let options = ReadOptions::new().after(after);
+        match (&self.every, after) {
+            (Some(query), _) => Some((query, options)),
+            (None, Some(_)) => self.last.first().map(|query| (query, options.limit(0))),
+            (None, None) => None,
+        }
+    }
+
+    /// The events that the state depends on.
+    pub(crate) fn boundary(self) -> Query {
+        let queries = self.every.into_iter().chain(self.last);
+        queries.reduce(Query::or).unwrap_or_else(Query::all)
+    }
+}
