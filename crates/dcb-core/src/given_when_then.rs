@@ -1,10 +1,11 @@
 //! Tests of decisions: given past events, when a decision is made, then it appends certain events.
 
 use std::fmt::{Debug, Write as _};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Append, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent};
 
 /// Creates a fresh log with these events, for one decision.
 ///
@@ -14,31 +15,31 @@ use crate::{Event, EventStore, MemoryStore, Position, Query, ReadOptions, Sequen
 /// ```
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), dcb_core::Error> {
-/// use dcb_core::{given, DecisionModel, Error, Event, Projector, Query};
+/// use dcb_core::{given, DecisionModel, Error, Event, Projector};
 ///
 /// let offered = || Event::builder("CourseOffered").tag("course_id:c1").build();
-/// let once = DecisionModel::new(Projector::exists(Query::builder().tag("course_id:c1").build()?));
+/// let once = DecisionModel::new(
+///     Projector::builder(false)
+///         .on("CourseOffered", |offered, _| *offered = true)
+///         .tag("course_id:c1")
+///         .build()?,
+/// );
 ///
 /// let offer = async |store: &_| once.decide(store, |there| match there {
 ///     true => Ok::<Vec<Event>, Error>(Vec::new()),
 ///     false => Ok(vec![offered()?]),
 /// }).await;
-/// given([]).await.when(&offer).await.then([offered()?]);
-/// given([offered()?]).await.when(&offer).await.then_nothing();
+/// given([]).when(&offer).await.then([offered()?]);
+/// given([offered()?]).when(&offer).await.then_nothing();
 /// # Ok(()) }
 /// ```
 ///
 /// # Panics
 /// If the events can't be appended to an empty log: one exceeds the default
 /// [`Limits`](crate::Limits), or two have the same id but different content.
-pub async fn given(events: impl IntoIterator<Item = Event>) -> Given {
+pub fn given(events: impl IntoIterator<Item = Event>) -> Given {
     let store = MemoryStore::new();
-    for event in events {
-        // Append each event alone, so that the limit on events per append does not apply.
-        let appended = store.append(event).await;
-        appended.expect("the given events should be valid");
-    }
-    Given { store }
+    Given { store }.and_at(SystemTime::now(), events)
 }
 
 /// The log before the decision.
@@ -57,6 +58,50 @@ pub struct Outcome<T, E> {
 }
 
 impl Given {
+    /// Adds events that were recorded at this time, for decisions that depend on the age of events.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), dcb_core::Error> {
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use dcb_core::{Error, Event, EventStore, MemoryStore, Query, ReadOptions, given};
+    ///
+    /// const HOUR: Duration = Duration::from_secs(3600);
+    /// let issued = Event::builder("TokenIssued").build()?;
+    /// let is_expired = async |store: &MemoryStore| {
+    ///     let tokens = store.query(&Query::all(), ReadOptions::new()).await?;
+    ///     let age = SystemTime::now().duration_since(tokens.events[0].recorded_at());
+    ///     Ok::<bool, Error>(age.unwrap_or_default() > HOUR)
+    /// };
+    /// let old = given([]).and_at(SystemTime::now() - 2 * HOUR, [issued.clone()]);
+    /// assert!(old.when(is_expired).await.then_nothing());
+    /// assert!(!given([issued]).when(is_expired).await.then_nothing());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    /// Like [`given`].
+    pub fn and_at(self, recorded_at: SystemTime, events: impl IntoIterator<Item = Event>) -> Self {
+        for event in events {
+            // Append each event alone, so that the limit on events per append does not apply.
+            let appended = self.store.submit_at(Append::new(event), recorded_at);
+            appended.expect("the given events should be valid");
+        }
+        self
+    }
+
+    /// Adds events as a store returned them, for example to test a decision on a part of a real log.
+    /// They keep their ids and times, and get new positions.
+    ///
+    /// # Panics
+    /// Like [`given`].
+    pub fn and_stored(self, events: impl IntoIterator<Item = SequencedEvent>) -> Self {
+        events.into_iter().fold(self, |given, event| {
+            given.and_at(event.recorded_at(), [event.into_event()])
+        })
+    }
+
     /// Makes the decision.
     ///
     /// # Panics

@@ -41,7 +41,11 @@ impl Log {
     }
 
     /// Runs the checks that need the log, in the order that all backends share, then appends.
-    pub(super) fn submit(&mut self, append: Append) -> Result<Appended, Error> {
+    pub(super) fn submit(
+        &mut self,
+        append: Append,
+        recorded_at: SystemTime,
+    ) -> Result<Appended, Error> {
         // Check the ids before the conditions: a repeated append would conflict with its own events.
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
@@ -53,7 +57,7 @@ impl Log {
         let allowed = self.check_conditions(&append.conditions);
         self.stats.conflicts += u64::from(allowed.is_err());
         allowed?;
-        Ok(self.push(append))
+        Ok(self.push(append, whole_micros(recorded_at)))
     }
 
     /// Returns the positions of the events if the log already has all of them.
@@ -122,10 +126,9 @@ impl Log {
         conflict.map_or(Ok(()), Err)
     }
 
-    fn push(&mut self, append: Append) -> Appended {
+    fn push(&mut self, append: Append, recorded_at: SystemTime) -> Appended {
         let first = self.next_position();
         let count = append.events.len();
-        let recorded_at = now();
         self.stats.commits += 1;
         self.stats.appends += 1;
         self.stats.events += count as u64;
@@ -186,11 +189,9 @@ impl Log {
     }
 }
 
-/// The current time in whole microseconds, the precision of all backends.
-fn now() -> SystemTime {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+/// Rounds down to microseconds, the precision of all backends.
+fn whole_micros(time: SystemTime) -> SystemTime {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let micros = u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX);
     UNIX_EPOCH + Duration::from_micros(micros)
 }

@@ -2,6 +2,7 @@ mod log;
 mod matcher;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use self::log::Log;
 use crate::{
@@ -53,6 +54,19 @@ impl MemoryStore {
         Ok(())
     }
 
+    /// Appends with this commit time, rounded down to microseconds.
+    pub(crate) fn submit_at(
+        &self,
+        append: Append,
+        recorded_at: SystemTime,
+    ) -> Result<Appended, Error> {
+        self.limits.check(&append)?;
+        let appended = self.log()?.submit(append, recorded_at)?;
+        // Announce after the lock is released, so that the woken readers don't wait for it.
+        self.signal.notify();
+        Ok(appended)
+    }
+
     fn log(&self) -> Result<MutexGuard<'_, Log>, Error> {
         let log = self.lock();
         match log.is_closed {
@@ -69,11 +83,7 @@ impl MemoryStore {
 
 impl EventStore for MemoryStore {
     async fn submit(&self, append: Append) -> Result<Appended, Error> {
-        self.limits.check(&append)?;
-        let appended = self.log()?.submit(append)?;
-        // Announce after the lock is released, so that the woken readers don't wait for it.
-        self.signal.notify();
-        Ok(appended)
+        self.submit_at(append, SystemTime::now())
     }
 
     async fn query_stream(

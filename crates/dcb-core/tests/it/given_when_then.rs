@@ -1,8 +1,13 @@
 //! `given`, `when` and `then`, which test decisions.
 
-use crate::support::events::event;
-use dcb_core::{DecisionModel, Error, Event, EventStore, Projector, Query, given};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::support::events::{event, positions};
+use dcb_core::{
+    DecisionModel, Error, Event, EventStore, MemoryStore, Projector, Query, ReadOptions,
+    SequencedEvent, given,
+};
 
 #[derive(Debug)]
 enum Refused {
@@ -47,7 +52,7 @@ fn seat(data: &str) -> Event {
 
 #[tokio::test]
 async fn then_compares_json_data_by_value() {
-    let outcome = given([enrolled()]).await.when(enroll).await;
+    let outcome = given([enrolled()]).when(enroll).await;
     let attempts = outcome.then(seat(r#"{ "by": "x", "seat": 1 }"#));
     assert_eq!(attempts, 1);
 }
@@ -55,10 +60,10 @@ async fn then_compares_json_data_by_value() {
 #[tokio::test]
 async fn then_refused_and_then_nothing_accept_their_outcome() {
     let two = [enrolled(), enrolled()];
-    let refused = given(two).await.when(enroll).await.then_refused();
+    let refused = given(two).when(enroll).await.then_refused();
     assert!(matches!(refused, Refused::Full));
     let three = [enrolled(), enrolled(), enrolled()];
-    given(three).await.when(enroll).await.then_nothing();
+    given(three).when(enroll).await.then_nothing();
 }
 
 #[tokio::test]
@@ -80,7 +85,7 @@ async fn unexpected_outcome_panics_and_shows_both_sides() {
                 .unwrap(),
         ],
     ] {
-        let outcome = given([]).await.when(enroll).await;
+        let outcome = given([]).when(enroll).await;
         let panic = catch_unwind(AssertUnwindSafe(|| outcome.then(wrong))).unwrap_err();
         let text = panic.downcast_ref::<String>().unwrap();
         assert!(
@@ -88,9 +93,67 @@ async fn unexpected_outcome_panics_and_shows_both_sides() {
             "{text}"
         );
     }
-    let made = given([]).await.when(enroll).await;
+    let made = given([]).when(enroll).await;
     assert!(catch_unwind(AssertUnwindSafe(|| made.then_refused())).is_err());
     let two = [enrolled(), enrolled()];
-    let refused = given(two).await.when(enroll).await;
+    let refused = given(two).when(enroll).await;
     assert!(catch_unwind(AssertUnwindSafe(|| refused.then_nothing())).is_err());
+}
+
+/// A decision that appends nothing and returns the log.
+async fn log(store: &MemoryStore) -> Result<Vec<SequencedEvent>, Error> {
+    let log = store.query(&Query::all(), ReadOptions::new()).await?;
+    Ok(log.events)
+}
+
+#[tokio::test]
+async fn given_events_may_have_a_time() {
+    let hour = Duration::from_secs(3600);
+    // Nanoseconds are rounded down, as a store would.
+    let (old, older) = (
+        UNIX_EPOCH + 2 * hour + Duration::from_nanos(7),
+        UNIX_EPOCH + hour,
+    );
+    let given = given([enrolled()]).and_at(old, [enrolled(), enrolled()]);
+    let log = given
+        .and_at(older, [enrolled()])
+        .when(log)
+        .await
+        .then_nothing();
+    let times: Vec<_> = log.iter().map(|event| event.recorded_at()).collect();
+    assert_eq!(
+        times[1..],
+        [UNIX_EPOCH + 2 * hour, UNIX_EPOCH + 2 * hour, older]
+    );
+    assert!(times[0].elapsed().unwrap() < hour);
+}
+
+#[tokio::test]
+async fn given_events_may_be_stored_ones() {
+    let store = MemoryStore::new();
+    store
+        .append([
+            event("Other", &[]),
+            enrolled(),
+            event("Other", &[]),
+            seat("{}"),
+        ])
+        .await
+        .unwrap();
+    let query = Query::builder().event_type("Enrolled").build().unwrap();
+    let stored = store
+        .query(&query, ReadOptions::new())
+        .await
+        .unwrap()
+        .events;
+    let log = given([])
+        .and_stored(stored.clone())
+        .when(log)
+        .await
+        .then_nothing();
+    assert_eq!(positions(&log), [1, 2]);
+    for (given, stored) in log.into_iter().zip(stored) {
+        assert_eq!(given.recorded_at(), stored.recorded_at());
+        assert_eq!(given.into_event(), stored.into_event());
+    }
 }
