@@ -10,11 +10,11 @@ use crate::{Error, Position, SequencedEvent};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Start after this position, in the direction of the read. A forward read refuses a position
-    /// beyond the head with [`Error::AfterBeyondHead`].
+    /// Start after this position, exclusive, in the direction of the read. A forward read refuses a
+    /// position beyond the head with [`Error::AfterBeyondHead`].
     pub after: Option<Position>,
-    /// Start at this position, in the direction of the read. A forward read from beyond the head
-    /// returns no events. If `after` is set too, both apply.
+    /// Start at this position, inclusive, in the direction of the read. A forward read from beyond
+    /// the head returns no events. If `after` is set too, both apply.
     pub from: Option<Position>,
     /// The maximum number of events.
     pub limit: Option<u64>,
@@ -28,14 +28,14 @@ impl ReadOptions {
         Self::default()
     }
 
-    /// Starts after this position.
+    /// Starts after this position, exclusive.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
         self.after = after.into();
         self
     }
 
-    /// Starts at this position.
+    /// Starts at this position, inclusive.
     #[must_use]
     pub fn from(mut self, from: impl Into<Option<Position>>) -> Self {
         self.from = from.into();

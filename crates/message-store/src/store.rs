@@ -361,8 +361,8 @@ pub trait MessageStore: Send + Sync {
     /// [`Error::Closed`] after [`MessageStore::close`].
     fn info(&self) -> impl Future<Output = Result<StoreInfo, Error>> + Send;
 
-    /// Deletes the messages of a stream before a position and returns their number. The last
-    /// message of a stream is always kept, because it holds the stream's version.
+    /// Deletes the messages of a stream before a position, exclusive, and returns their number. The
+    /// last message of a stream is always kept, because it holds the stream's version.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};

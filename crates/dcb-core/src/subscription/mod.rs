@@ -20,8 +20,8 @@ pub use signal::{Notifications, Notifier};
 
 use crate::{Error, EventStore, Position, Query, SequencedEvent};
 
-/// Yields the events of a query after a position, each once and in order: first those in the log,
-/// then new ones as they are appended.
+/// Yields the events of a query after a position, exclusive, each once and in order: first those in
+/// the log, then new ones as they are appended.
 ///
 /// A subscription does not end by itself. After the last event it waits for the next. It retries
 /// after a lost connection and while a server is down, which [`Progress::outage`] reports. Any error
@@ -61,8 +61,8 @@ pub struct Subscription {
 pub struct EventBatch {
     /// The matching events, in order. A batch without events only reports progress.
     pub events: Vec<SequencedEvent>,
-    /// With this batch, all matching events up to this position have been handed out. Store it as
-    /// the checkpoint. It may be greater than the position of the last event.
+    /// With this batch, all matching events up to this position, inclusive, have been handed out.
+    /// Store it as the checkpoint. It may be greater than the position of the last event.
     pub through: Position,
 }
 

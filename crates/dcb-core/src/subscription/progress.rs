@@ -63,7 +63,8 @@ impl Progress {
         }
     }
 
-    /// All matching events up to this position have been handed out or applied to the state.
+    /// All matching events up to this position, inclusive, have been handed out or applied to the
+    /// state.
     pub fn position(&self) -> Option<Position> {
         Position::new(self.position.load(Ordering::Relaxed))
     }
