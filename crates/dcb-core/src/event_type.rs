@@ -1,7 +1,7 @@
 use crate::Error;
 use crate::text::{check, invalid, text_conversions};
 
-/// The type of an event, for example `EnrollmentCompleted`: 1 to 64 characters without NUL.
+/// The type of an event, for example `EnrollmentCompleted`: 1 to 255 characters without NUL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -12,7 +12,7 @@ pub struct EventType(String);
 
 impl EventType {
     /// The maximum length, in characters.
-    pub const MAX_CHARS: usize = 64;
+    pub const MAX_CHARS: usize = 255;
 
     /// Checks the name and creates the event type.
     ///

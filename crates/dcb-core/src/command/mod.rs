@@ -146,7 +146,7 @@ impl CommandBuilder {
         }
     }
 
-    /// Checks the fields and returns the command. The type must have 1 to 64 characters, like the
+    /// Checks the fields and returns the command. The type must have 1 to 255 characters, like the
     /// type of an event.
     ///
     /// # Errors

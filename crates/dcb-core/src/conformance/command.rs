@@ -6,7 +6,8 @@ use super::CALLERS;
 use super::callers::at_once;
 use super::fixture::{assert_refused, at, head, log, many, tag, tagged};
 use crate::{
-    Append, AppendCondition, Command, CommandExecutor, Error, EventStore, RecordedCommand,
+    Append, AppendCondition, Command, CommandExecutor, Error, EventStore, EventType,
+    RecordedCommand,
 };
 
 fn command(command_type: &str) -> Command {
@@ -51,7 +52,7 @@ pub(super) async fn command_is_stored_with_its_events(store: &impl EventStore) {
 }
 
 pub(super) async fn command_content_round_trips(store: &impl EventStore) {
-    let longest = "語".repeat(64);
+    let longest = "語".repeat(EventType::MAX_CHARS);
     let contents = [
         Command::builder("Plain"),
         Command::builder(longest),

@@ -66,6 +66,26 @@ async fn imported_events_keep_their_content() {
     assert_eq!(time, Some("2025-09-16T18:57:36.123456Z"));
 }
 
+/// Names of types on the JVM and .NET include those of their packages.
+#[tokio::test(flavor = "multi_thread")]
+async fn types_of_255_bytes_are_imported() {
+    let (database, mut connection) = go_tables("occurred_at").await;
+    connection
+        .execute(
+            "ALTER TABLE events DROP CONSTRAINT events_type_check,
+                                ALTER COLUMN type TYPE varchar(255)",
+        )
+        .await
+        .unwrap();
+    let longest = "com.example.courses.".repeat(13)[..255].to_owned();
+    let rows = format!("VALUES ('{longest}', '{{}}', '{{}}', pg_current_xact_id())");
+    insert(&mut connection, &rows).await;
+    let store = fresh_store().await;
+    let done = GoLog::new(database.url()).import(&store, |_| ()).await;
+    assert_eq!(done.unwrap().events, 1);
+    assert_eq!(whole_log(&store).await[0].event_type(), longest);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn import_resumes_where_the_last_one_ended() {
     let (database, mut connection) = go_tables("created_at").await;

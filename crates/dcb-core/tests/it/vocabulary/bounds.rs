@@ -48,13 +48,13 @@ fn event() -> EventBuilder {
 }
 
 #[test]
-fn types_have_1_to_64_characters() {
-    assert_bounds(EventType::new, "type", 64);
-    assert_bounds(|text| Event::builder(text).build(), "type", 64);
+fn types_have_1_to_255_characters() {
+    assert_bounds(EventType::new, "type", 255);
+    assert_bounds(|text| Event::builder(text).build(), "type", 255);
     assert_bounds(
         |text| Query::builder().event_type(&text).build(),
         "type",
-        64,
+        255,
     );
 }
 

@@ -23,7 +23,7 @@ fn sequenced(event: Event) -> SequencedEvent {
 proptest! {
     #[test]
     fn event_returns_its_parts_unchanged(
-        event_type in text(64),
+        event_type in text(255),
         tags in vec(text(20), 0..8),
         metadata in vec((text(20), prop_oneof![Just(String::new()), text(20)]), 0..6),
         data in vec(any::<u8>(), 0..200),

@@ -64,6 +64,16 @@ async fn data_and_tags_are_returned_unchanged() {
 }
 
 #[tokio::test]
+async fn event_type_of_255_bytes_is_appended_and_found() {
+    let client = Client::start().await;
+    let longest = "com.example.courses.".repeat(13)[..255].to_owned();
+    append(&client, event(&longest, &[], 1)).await;
+    let found = read(&client, &query(&[&longest], &[]), &json!({})).await;
+    assert_eq!(found[0]["type"], longest);
+    client.stop().await;
+}
+
+#[tokio::test]
 async fn failed_condition_is_answered_with_200_and_writes_nothing() {
     let client = Client::start().await;
     let taken = json!({ "failIfEventsMatch": query(&["Tried"], &["tried"]) });
