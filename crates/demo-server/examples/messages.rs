@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use message_store::sqlite::{Config, SqliteStore};
 use message_store::{
     Category, Error, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName,
-    StreamRead, Subscription,
+    StreamRead, SubscribeOptions,
 };
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -123,7 +123,8 @@ async fn read(
 /// Prints the entries of all accounts as they are written.
 async fn report(store: SqliteStore) {
     let accounts = Category::new("account").expect("the name is valid");
-    let mut entries = Subscription::to_category(store, accounts, GlobalPosition::START);
+    let options = SubscribeOptions::new();
+    let mut entries = store.subscribe_to_category(accounts, GlobalPosition::START, options);
     loop {
         match entries.next().await {
             Ok(message) => println!("{} {}", message.stream_name(), message.data_json()),

@@ -2,10 +2,11 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::subscription::Source;
 use crate::{
-    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
-    ListStreams, Message, Notifications, Position, RecordedMessage, Stats, StoreInfo, StreamInfo,
-    StreamName, StreamRead, StreamWrite, Written,
+    Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition,
+    Health, ListStreams, Message, Notifications, Position, RecordedMessage, Stats, StoreInfo,
+    StreamInfo, StreamName, StreamRead, StreamWrite, SubscribeOptions, Subscription, Written,
 };
 
 /// Stores messages in streams. A read returns one stream or all streams of a category.
@@ -519,6 +520,107 @@ pub trait MessageStore: Send + Sync {
     /// # Ok(()) }
     /// ```
     fn notifications(&self) -> Notifications;
+
+    /// Subscribes to the messages of a stream from a position on, inclusive: first those that are
+    /// stored, then new ones as they are written.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Error, ExpectedVersion, Message, MessageStore, Position, StreamName};
+    /// # use message_store::SubscribeOptions;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let options = SubscribeOptions::new();
+    /// let mut messages = store.subscribe_to_stream(order, Position::START, options);
+    /// assert_eq!(messages.next().await?.message_type(), "Placed");
+    /// # Ok(()) }
+    /// ```
+    fn subscribe_to_stream(
+        &self,
+        stream: StreamName,
+        from: Position,
+        options: SubscribeOptions,
+    ) -> Subscription<Self>
+    where
+        Self: Clone + Sized,
+    {
+        Subscription::new(self.clone(), Source::Stream(stream, from), options)
+    }
+
+    /// Subscribes to the messages of a category, or to all messages, from a global position on,
+    /// inclusive.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, Error, ExpectedVersion, GlobalPosition, Message};
+    /// # use message_store::{MessageStore, StreamName, SubscribeOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let saved = store.checkpoint("invoices").await?;
+    /// let next = saved.map_or(GlobalPosition::START, GlobalPosition::next);
+    /// let orders = Category::new("order")?;
+    /// let mut orders = store.subscribe_to_category(orders, next, SubscribeOptions::new());
+    /// let message = orders.next().await?;
+    /// // … handle the message …
+    /// store.save_checkpoint("invoices", message.global_position()).await?;
+    /// # Ok(()) }
+    /// ```
+    fn subscribe_to_category(
+        &self,
+        category: Category,
+        from: GlobalPosition,
+        options: SubscribeOptions,
+    ) -> Subscription<Self>
+    where
+        Self: Clone + Sized,
+    {
+        let source = Source::Category(category, None, from);
+        Subscription::new(self.clone(), source, options)
+    }
+
+    /// Subscribes one member of a consumer group to its streams of a category, from a global
+    /// position on, inclusive.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition};
+    /// # use message_store::{Message, MessageStore, StreamName, SubscribeOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let orders = Category::new("order")?;
+    /// let (first_of_two, options) = (ConsumerGroup::new(0, 2)?, SubscribeOptions::new());
+    /// let mut mine =
+    ///     store.subscribe_to_group(orders, first_of_two, GlobalPosition::START, options);
+    /// while let Some(message) = mine.try_next().await? {
+    ///     assert!(first_of_two.includes(message.stream_name()));
+    /// }
+    /// # Ok(()) }
+    /// ```
+    fn subscribe_to_group(
+        &self,
+        category: Category,
+        group: ConsumerGroup,
+        from: GlobalPosition,
+        options: SubscribeOptions,
+    ) -> Subscription<Self>
+    where
+        Self: Clone + Sized,
+    {
+        let source = Source::Category(category, Some(group), from);
+        Subscription::new(self.clone(), source, options)
+    }
 
     /// Checks that the database answers.
     ///

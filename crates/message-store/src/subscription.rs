@@ -26,6 +26,27 @@ impl Default for SubscribeOptions {
     }
 }
 
+impl SubscribeOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// At most this number of messages per read.
+    #[must_use]
+    pub fn batch_size(mut self, batch_size: u64) -> Self {
+        self.batch_size = batch_size;
+        self
+    }
+
+    /// Reads without a hint after this time.
+    #[must_use]
+    pub fn poll_interval(mut self, poll_interval: Duration) -> Self {
+        self.poll_interval = poll_interval;
+        self
+    }
+}
+
 /// The messages of a stream, a category or a whole store: stored ones first, then new ones as they
 /// are written, each once and in order.
 ///
@@ -40,7 +61,8 @@ impl Default for SubscribeOptions {
 /// # #[cfg(feature = "sqlite")] {
 /// use message_store::sqlite::{Config, SqliteStore};
 /// use message_store::{
-///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName, Subscription,
+///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName,
+///     SubscribeOptions,
 /// };
 ///
 /// let store = SqliteStore::open(Config::memory()).await?;
@@ -48,9 +70,10 @@ impl Default for SubscribeOptions {
 /// let opened = Message::builder("Opened").build()?;
 /// store.write_message(&account, opened, ExpectedVersion::Any).await?;
 ///
-/// let mut accounts =
-///     Subscription::to_category(store, Category::of(&account), GlobalPosition::START);
+/// let (accounts, options) = (Category::of(&account), SubscribeOptions::new());
+/// let mut accounts = store.subscribe_to_category(accounts, GlobalPosition::START, options);
 /// assert_eq!(accounts.next().await?.message_type(), "Opened");
+/// assert_eq!(accounts.lag().await?, 0);
 /// # }
 /// # Ok(()) }
 /// ```
@@ -69,51 +92,23 @@ pub struct Subscription<S> {
 
 /// The messages to read, and the first position of the next page.
 #[derive(Debug)]
-enum Source {
+pub(crate) enum Source {
     Stream(StreamName, Position),
     Category(Category, Option<ConsumerGroup>, GlobalPosition),
 }
 
 impl<S: MessageStore> Subscription<S> {
-    /// Subscribes to a stream from `from` on, inclusive.
-    pub fn to_stream(store: S, stream: StreamName, from: Position) -> Self {
-        Self::new(store, Source::Stream(stream, from))
-    }
-
-    /// Subscribes to a category, or to all messages, from `from` on, inclusive.
-    pub fn to_category(store: S, category: Category, from: GlobalPosition) -> Self {
-        Self::new(store, Source::Category(category, None, from))
-    }
-
-    /// Subscribes one member of a consumer group to its streams of a category, from `from` on,
-    /// inclusive.
-    pub fn to_group(
-        store: S,
-        category: Category,
-        group: ConsumerGroup,
-        from: GlobalPosition,
-    ) -> Self {
-        Self::new(store, Source::Category(category, Some(group), from))
-    }
-
-    fn new(store: S, source: Source) -> Self {
+    pub(crate) fn new(store: S, source: Source, options: SubscribeOptions) -> Self {
         Self {
             // Subscribe to hints before the first read, so that a write in between wakes the
             // subscription.
             notifications: store.notifications(),
             store,
             source,
-            options: SubscribeOptions::default(),
+            options,
             page: VecDeque::new(),
             scanned_to: GlobalPosition::new(0),
         }
-    }
-
-    /// Replaces the default options.
-    #[must_use]
-    pub fn options(mut self, options: SubscribeOptions) -> Self {
-        self.options = options;
-        self
     }
 
     /// Waits until there is a next message and returns it. Cancel safe: a cancelled call loses no

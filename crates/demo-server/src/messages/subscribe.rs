@@ -22,8 +22,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use message_store::{
-    Category, ConsumerGroup, Error, GlobalPosition, Position, RecordedMessage, StreamName,
-    Subscription,
+    Category, ConsumerGroup, Error, GlobalPosition, MessageStore as _, Position, RecordedMessage,
+    StreamName, SubscribeOptions, Subscription,
 };
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -57,8 +57,7 @@ pub(super) async fn subscribe(
     parameters: Result<Query<Parameters>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
-    let store = caller.namespace()?.store.clone();
-    let subscription = parameters.subscription(store)?;
+    let subscription = parameters.subscription(&caller.namespace()?.store)?;
     let slot = guard.subscribe()?;
     let pokes = pokes(subscription, guard.ending(), slot);
     Ok(event_stream(Body::from_stream(
@@ -67,7 +66,7 @@ pub(super) async fn subscribe(
 }
 
 impl Parameters {
-    fn subscription(&self, store: Messages) -> Result<Subscription<Messages>, ApiError> {
+    fn subscription(&self, store: &Messages) -> Result<Subscription<Messages>, ApiError> {
         let all = match given(&self.all) {
             None | Some("false") => false,
             Some("true") => true,
@@ -77,6 +76,7 @@ impl Parameters {
         };
         let position = self.position()?;
         let group = self.group()?;
+        let options = SubscribeOptions::new();
         let category = match (given(&self.stream), given(&self.category), all) {
             // A group shares a category by its streams, so one stream can't be shared.
             (Some(_), None, false) if group.is_some() => {
@@ -86,7 +86,7 @@ impl Parameters {
             (Some(name), None, false) => {
                 let stream = StreamName::new(name)?;
                 let from = Position::new(position);
-                return Ok(Subscription::to_stream(store, stream, from));
+                return Ok(store.subscribe_to_stream(stream, from, options));
             }
             (None, Some(name), false) => Category::new(name)?,
             (None, None, true) => Category::all(),
@@ -97,8 +97,8 @@ impl Parameters {
         };
         let from = GlobalPosition::new(position);
         Ok(match group {
-            Some(group) => Subscription::to_group(store, category, group, from),
-            None => Subscription::to_category(store, category, from),
+            Some(group) => store.subscribe_to_group(category, group, from, options),
+            None => store.subscribe_to_category(category, from, options),
         })
     }
 

@@ -9,7 +9,7 @@ use message_store::conformance::Json;
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{
     Category, Error, ExpectedVersion, GlobalPosition, MessageStore as _, NamespaceName,
-    Namespaces as _, SubscribeOptions, Subscription,
+    Namespaces as _, SubscribeOptions,
 };
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -60,8 +60,8 @@ async fn store() -> PostgresStore {
 
 message_store::conformance_suite!(async || store().await, Json::Values);
 
-/// Expected versions hold although clients share sessions and the default isolation is not READ
-/// COMMITTED.
+/// The store checks expected versions correctly even if clients share sessions and the default
+/// isolation level is not READ COMMITTED.
 #[tokio::test(flavor = "multi_thread")]
 async fn expected_versions_hold_under_stricter_default_isolation() {
     for isolation in ["repeatable read", "serializable"] {
@@ -139,10 +139,8 @@ async fn polling_finds_messages_of_another_process() {
         connect(pooled.config()).await,
         connect(pooled.config()).await,
     );
-    let mut options = SubscribeOptions::default();
-    options.poll_interval = Duration::from_millis(20);
-    let all = Subscription::to_category(reader.clone(), Category::all(), GlobalPosition::START);
-    let mut all = all.options(options);
+    let options = SubscribeOptions::new().poll_interval(Duration::from_millis(20));
+    let mut all = reader.subscribe_to_category(Category::all(), GlobalPosition::START, options);
     for number in 0..20 {
         write(&writer, "a-1", number).await;
         let next = timeout(Duration::from_secs(20), all.next()).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use local_postgres::{Durability, LocalPostgres, Options};
 use message_store::postgres::Config;
 use message_store::{
-    ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, Subscription,
+    ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, SubscribeOptions,
 };
 use sqlx::Connection as _;
 
@@ -19,8 +19,8 @@ use crate::support::postgres::{
     whole_stream,
 };
 
-/// A server that does not sync to disk. Its commits are synchronous all the same: an asynchronous
-/// commit writes the log later, and `wait_for` compares positions of the written log.
+/// A server that does not sync to disk, but whose commits are synchronous. An asynchronous commit
+/// would write the log later, and `wait_for` compares positions in the written log.
 async fn primary() -> LocalPostgres {
     separate_server(Options {
         durability: Durability::Relaxed,
@@ -174,8 +174,8 @@ async fn group_member_misses_no_message_of_lagging_replica() {
         .await
         .unwrap();
     let alone = ConsumerGroup::new(0, 1).unwrap();
-    let mut member =
-        Subscription::to_group(store.clone(), category("a"), alone, GlobalPosition::START);
+    let options = SubscribeOptions::new();
+    let mut member = store.subscribe_to_group(category("a"), alone, GlobalPosition::START, options);
     let mut seen = Vec::new();
     seen.extend(member.try_next().await.unwrap());
     on_replica.run("SELECT pg_wal_replay_resume()").await;

@@ -17,12 +17,14 @@ async fn next(subscription: &mut Subscription<SqliteStore>) -> RecordedMessage {
     next.expect("a message comes").unwrap()
 }
 
-/// Options with so long a polling interval that messages arrive only by notification.
+/// Options that poll once an hour, so that messages arrive only by notification.
 fn without_polling() -> SubscribeOptions {
-    let mut options = SubscribeOptions::default();
-    options.poll_interval = Duration::from_secs(3600);
-    options.batch_size = 3;
-    options
+    let options = SubscribeOptions::new().batch_size(3);
+    options.poll_interval(Duration::from_secs(3600))
+}
+
+fn all_messages(store: &SqliteStore, options: SubscribeOptions) -> Subscription<SqliteStore> {
+    store.subscribe_to_category(Category::all(), GlobalPosition::START, options)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,8 +33,7 @@ async fn subscription_has_no_gap_between_catch_up_and_live() {
     for number in 0..50 {
         write(&store, "a-1", number).await;
     }
-    let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
-    let mut all = all.options(without_polling());
+    let mut all = all_messages(&store, without_polling());
     let writer = tokio::spawn(async move {
         for number in 50..500 {
             write(&store, "a-1", number).await;
@@ -50,9 +51,10 @@ async fn subscription_has_no_gap_between_catch_up_and_live() {
 async fn slow_reader_misses_nothing_and_sees_lag() {
     let store = store().await;
     let from = Position::new(1);
-    let mut stream = Subscription::to_stream(store.clone(), stream_name("a-1"), from);
+    let options = SubscribeOptions::new;
+    let mut stream = store.subscribe_to_stream(stream_name("a-1"), from, options());
     let category = Category::new("a").unwrap();
-    let category = Subscription::to_category(store.clone(), category, GlobalPosition::START);
+    let category = store.subscribe_to_category(category, GlobalPosition::START, options());
     store
         .write_batch(&stream_name("a-1"), messages(1000), ExpectedVersion::Any)
         .await
@@ -71,7 +73,12 @@ async fn group_members_divide_category() {
     let mut members = [0, 1, 2].map(|member| {
         let group = ConsumerGroup::new(member, 3).unwrap();
         let category = Category::new("a").unwrap();
-        Subscription::to_group(store.clone(), category, group, GlobalPosition::START)
+        store.subscribe_to_group(
+            category,
+            group,
+            GlobalPosition::START,
+            SubscribeOptions::new(),
+        )
     });
     let (mut seen, mut expected) = (Vec::new(), Vec::new());
     for round in 0..3 {
@@ -95,10 +102,8 @@ async fn polling_finds_writes_of_other_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.sqlite");
     let (own, other) = (SqliteStore::from(open(&path)), open(&path));
-    let all = Subscription::to_category(own, Category::all(), GlobalPosition::START);
-    let mut options = SubscribeOptions::default();
-    options.poll_interval = Duration::from_millis(5);
-    let mut all = all.options(options);
+    let options = SubscribeOptions::new().poll_interval(Duration::from_millis(5));
+    let mut all = all_messages(&own, options);
     let reader = tokio::spawn(async move { next(&mut all).await.data::<u64>().unwrap() });
     tokio::time::sleep(Duration::from_millis(20)).await;
     other
@@ -110,8 +115,7 @@ async fn polling_finds_writes_of_other_process() {
 #[tokio::test]
 async fn cancelled_wait_loses_no_message() {
     let store = store().await;
-    let all = Subscription::to_category(store.clone(), Category::all(), GlobalPosition::START);
-    let mut all = all.options(without_polling());
+    let mut all = all_messages(&store, without_polling());
     for number in 0..20 {
         let waited = tokio::time::timeout(Duration::from_micros(200), all.next()).await;
         assert!(waited.is_err(), "no message yet");
