@@ -46,13 +46,13 @@ pub enum Error {
         /// The reason.
         reason: Arc<str>,
     },
-    /// A line of an import is not a message; earlier lines may be stored. Correct the line and
-    /// import again: stored messages are skipped.
-    #[error("line {line} is not a message: {source}")]
-    InvalidLine {
+    /// A line of an import is not a message, or not one that the store can hold. Earlier lines may
+    /// be stored. Correct the line and import again: stored messages are skipped.
+    #[error("line {line} can't be imported: {source}")]
+    Import {
         /// The line's number, from 1.
         line: u64,
-        /// The reason.
+        /// The problem.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// A namespace with this name exists. Open it or choose another name.
@@ -226,6 +226,12 @@ pub enum Problem {
         /// The value.
         actual: i64,
     },
+    /// The JSON contains a number that PostgreSQL can't store. SQLite stores it, so a store that has
+    /// such a message can't move to PostgreSQL.
+    #[error(
+        "contains a number with more than 131,072 digits before or 16,383 digits after the decimal point"
+    )]
+    TooManyDigits,
     /// A list contains an entry twice.
     #[error("contains {key} twice")]
     Duplicate {

@@ -29,7 +29,7 @@ impl From<Error> for ApiError {
             global_position, ..
         } => conflict("POSITION_EXISTS", message)
             .with_details(json!({ "globalPosition": global_position.get() })),
-        Error::InvalidLine { line, .. } => {
+        Error::Import { line, .. } => {
             Self::invalid(message).with_details(json!({ "line": line }))
         }
         Error::NamespaceExists { name } => {

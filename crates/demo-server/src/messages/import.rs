@@ -146,7 +146,7 @@ impl Import {
         let stored = ndjson::import(&self.store, part.as_slice(), |_| {}).await;
         // The store counts lines from the start of the part; errors need the line in the body.
         let stored = stored.map_err(|failed| match failed {
-            Error::InvalidLine { line, source } => Error::InvalidLine {
+            Error::Import { line, source } => Error::Import {
                 line: self.lines_before + line,
                 source,
             },

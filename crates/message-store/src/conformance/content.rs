@@ -4,7 +4,7 @@ use super::fixture::{ANY, assert_refused, message, name, stream, write};
 use super::{Json, Subject};
 use crate::{
     Error, GlobalPosition, Message, MessageStore, Position, Problem, RecordedMessage,
-    RecordedParts, ndjson, same_json,
+    RecordedParts, StreamWrite, ndjson, same_json,
 };
 
 fn with(data: &str, metadata: Option<&str>) -> Message {
@@ -127,7 +127,7 @@ pub(super) async fn escaped_nul_is_kept_or_refused(store: &Subject<impl MessageS
             let refused = ndjson::import(&***store, format!("\n{line}").as_bytes(), |_| {}).await;
             assert_refused!(
                 refused,
-                Error::InvalidLine { line: 2, source } if source.to_string().starts_with("metadata ")
+                Error::Import { line: 2, source } if source.to_string().starts_with("metadata ")
             );
             assert!(stream(&**store, "account-1").await.is_empty());
         }
@@ -157,4 +157,62 @@ pub(super) async fn numbers_with_large_exponents_are_kept_or_refused(
     }
     assert_round_trip(store, r#"[1e300, -2.5E-300, "1e131000 \" 1e131000"]"#).await;
     assert!(!stream(&**store, "account-1").await.is_empty());
+}
+
+/// PostgreSQL has such limits. Its own error would not tell the caller which message to correct.
+pub(super) async fn numbers_with_too_many_digits_are_kept_or_refused(
+    store: &Subject<impl MessageStore>,
+) {
+    let integer = "7".repeat(131_073);
+    let fraction = format!("0.{}", "7".repeat(16_384));
+    for number in ["1e200000", "-0.5E-16383", &integer, &fraction] {
+        let text = format!(r#"{{"n": {number}}}"#);
+        match store.json {
+            Json::Bytes => assert_round_trip(store, &text).await,
+            Json::Values => assert_digits_are_refused(store, &text).await,
+        }
+    }
+    let integer = "7".repeat(131_072);
+    let fraction = format!("0.{}", "7".repeat(16_383));
+    for number in ["1e131071", "-5E-16383", &integer, &fraction] {
+        assert_round_trip(store, &format!(r#"{{"n": {number}}}"#)).await;
+    }
+}
+
+/// Each way to write names the field, and stores nothing.
+async fn assert_digits_are_refused(store: &Subject<impl MessageStore>, text: &str) {
+    let account = name("account-1");
+    let before = stream(&**store, "account-1").await.len();
+    let good = || with("1", None);
+    let refused = store.write_message(&account, with(text, None), ANY).await;
+    assert_refused!(
+        refused,
+        Error::Invalid { field, problem: Problem::TooManyDigits } if field == "data"
+    );
+    let batch = vec![good(), with("1", Some(text))];
+    let refused = store.write_batch(&account, batch, ANY).await;
+    assert_refused!(
+        refused,
+        Error::Invalid { field, problem: Problem::TooManyDigits } if field == "messages[1].metadata"
+    );
+    let streams = vec![
+        StreamWrite::new(name("account-2"), good()),
+        StreamWrite::new(account.clone(), with(text, None)),
+    ];
+    let refused = store.write_streams(streams).await;
+    assert_refused!(
+        refused,
+        Error::Invalid { field, problem: Problem::TooManyDigits } if field == "streams[1].messages[0].data"
+    );
+    let line = format!(
+        r#"{{"id":"{}","stream":"a-1","type":"T","pos":0,"gpos":1,"data":{text},"time":"2026-01-02T03:04:05Z"}}"#,
+        Uuid::from_u128(1),
+    );
+    let refused = ndjson::import(&***store, line.as_bytes(), |_| {}).await;
+    assert_refused!(
+        refused,
+        Error::Import { line: 1, source } if source.to_string().starts_with("data ")
+    );
+    assert_eq!(stream(&**store, "account-1").await.len(), before);
+    assert!(stream(&**store, "account-2").await.is_empty());
 }

@@ -48,8 +48,9 @@ pub enum Json {
     /// Byte for byte.
     Bytes,
     /// As an equal value, with numbers of any size intact. The order of keys, white space and all
-    /// but the last of repeated keys may be lost. The backend refuses `\u0000`, and exponents that
-    /// stand for more zeros than a message may have bytes.
+    /// but the last of repeated keys may be lost. The backend refuses `\u0000`, numbers of more than
+    /// 131,072 digits before or 16,383 digits after the decimal point, and exponents that stand for
+    /// more zeros than a message may have bytes.
     Values,
 }
 
@@ -156,6 +157,7 @@ macro_rules! for_each_message_store_case {
             }
             names {
                 names_of_any_characters_stay_distinct
+                numbers_with_too_many_digits_are_kept_or_refused
                 types_of_any_characters_round_trip
                 longest_names_are_stored_and_longer_ones_refused
             }

@@ -35,7 +35,7 @@ pub struct Imported {
 /// allowed.
 ///
 /// # Errors
-/// [`Error::InvalidLine`] for a line that is not a message or that the store can't store;
+/// [`Error::Import`] for a line that is not a message or that the store can't store;
 /// [`Error::ImportConflict`] and the other errors of [`MessageStore::import_messages`];
 /// [`Error::Io`] if `input` fails. Batches committed before the error stay stored.
 #[instrument(level = "debug", name = "messages.import", skip_all)]
@@ -81,7 +81,7 @@ fn with_line(failed: Error, line_numbers: &[u64]) -> Error {
     let line =
         index_and_field.and_then(|(index, _)| line_numbers.get(index.parse::<usize>().ok()?));
     match (index_and_field, line) {
-        (Some((_, field)), Some(&line)) => Error::InvalidLine {
+        (Some((_, field)), Some(&line)) => Error::Import {
             line,
             source: shared(format!("{field} {problem}")),
         },
@@ -131,7 +131,7 @@ impl<R: BufRead> LineReader<R> {
             self.number += 1;
             if !self.line.trim_ascii().is_empty() {
                 let parsed = line::parse(&self.line);
-                return parsed.map(Some).map_err(|source| Error::InvalidLine {
+                return parsed.map(Some).map_err(|source| Error::Import {
                     line: self.number,
                     source: shared(source),
                 });

@@ -1,7 +1,8 @@
 //! Finds JSON that a `jsonb` column can't store and return, before it is sent. If sent, one such
 //! message would make its whole batch fail.
 
-use crate::text::{check_size, malformed};
+use super::numbers;
+use crate::text::malformed;
 use crate::{Message, Problem, StreamWrite};
 
 /// The first field with a [`problem`].
@@ -38,48 +39,10 @@ fn unstorable_field(message: &Message, max_bytes: usize) -> Option<(&'static str
     data.or_else(metadata)
 }
 
-/// Why `jsonb` can't store a text: an escape that it rejects, or numbers that it would print with
-/// more than `max_bytes` zeros. A value too long to print would make its whole category unreadable.
+/// Why `jsonb` can't store a text: an escape or a number that it rejects, or numbers that it would
+/// print with more than `max_bytes` zeros.
 pub(super) fn problem(json: &str, max_bytes: usize) -> Option<Problem> {
-    rejected_escape(json).or_else(|| check_size(zeros(json), max_bytes).err())
-}
-
-/// An upper bound on the zeros that `jsonb` prints for numbers with exponents: it prints `1e3` as
-/// `1000`.
-fn zeros(json: &str) -> usize {
-    let bytes = json.as_bytes();
-    let begins_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E');
-    // Most texts have no exponent and need no second pass.
-    if !bytes.windows(2).any(begins_exponent) {
-        return 0;
-    }
-    let (mut zeros, mut in_string, mut index) = (0_usize, false, 0);
-    while index < bytes.len() {
-        match bytes[index] {
-            b'"' => in_string = !in_string,
-            // Skip the escaped character, which may be a quote.
-            b'\\' => index += 1,
-            b'0'..=b'9' if !in_string && bytes[index..].get(..2).is_some_and(begins_exponent) => {
-                zeros = zeros.saturating_add(exponent(&bytes[index + 2..]));
-            }
-            _ => {}
-        }
-        index += 1;
-    }
-    zeros
-}
-
-/// The absolute value of the exponent at the start of a text.
-fn exponent(text: &[u8]) -> usize {
-    let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-"));
-    let digits = digits.unwrap_or(text).iter();
-    digits
-        .take_while(|digit| digit.is_ascii_digit())
-        .fold(0, |number: usize, digit| {
-            number
-                .saturating_mul(10)
-                .saturating_add((digit - b'0').into())
-        })
+    rejected_escape(json).or_else(|| numbers::problem(json, max_bytes))
 }
 
 /// Finds an escape that `jsonb` rejects: `\u0000`, or half of a surrogate pair. The text is valid
@@ -144,18 +107,6 @@ mod tests {
             (r#""\ud83d\ud83d\ude00""#, true),
         ] {
             assert_eq!(rejected_escape(json).is_some(), rejected, "{json}");
-        }
-    }
-
-    #[test]
-    fn zeros_counts_exponents_outside_strings() {
-        for (json, expected) in [
-            ("[1, true, 2.5]", 0),
-            ("[1e3, -2.5E+10,1e-7]", 20),
-            (r#"{"1e5":"2e5 \" 3e5","a":4e5}"#, 5),
-            ("1e99999999999999999999999", usize::MAX),
-        ] {
-            assert_eq!(zeros(json), expected, "{json}");
         }
     }
 }

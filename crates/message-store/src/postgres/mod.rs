@@ -39,6 +39,7 @@ mod json;
 mod listen;
 mod listing;
 mod namespaces;
+mod numbers;
 mod plan;
 mod pools;
 mod read;

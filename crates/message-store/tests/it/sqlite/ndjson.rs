@@ -161,14 +161,14 @@ async fn invalid_line_is_reported_by_number() {
         let input = format!("{}\n\n{wrong}\n", good(1, "1"));
         let refused = import(&empty().await, input.as_bytes()).await;
         assert!(
-            matches!(refused, Err(Error::InvalidLine { line: 3, .. })),
+            matches!(refused, Err(Error::Import { line: 3, .. })),
             "{refused:?}"
         );
     }
     let store = BlockingSqliteStore::open(Config::memory()).unwrap();
     let cut = &good(1, "1").into_bytes()[..20];
     let refused = import(&SqliteStore::from(store), cut).await;
-    assert!(matches!(refused, Err(Error::InvalidLine { line: 1, .. })));
+    assert!(matches!(refused, Err(Error::Import { line: 1, .. })));
 }
 
 #[tokio::test]
