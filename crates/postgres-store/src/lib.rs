@@ -11,7 +11,7 @@ mod writer_connection;
 pub use column::{Column, Element};
 pub use failure::{Failure, code_and_message, failure, violated_constraint};
 pub use pool::{Lease, Limits, Pool};
-pub use schema::{Design, Schema, SchemaError};
+pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
 pub use statement::{Bound, execute, in_time, rows};
 pub use writer_connection::WriterConnection;

@@ -70,6 +70,10 @@ fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
     let schema = schema.name().to_owned();
     match failed {
         SchemaError::Failed(failed) => error(&failed),
+        SchemaError::Encoding(message) => Error::Database {
+            code: None,
+            message: message.into(),
+        },
         SchemaError::Differs(differences) => Error::SchemaMismatch {
             schema,
             differences,

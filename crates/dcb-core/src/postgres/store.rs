@@ -55,6 +55,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`];
+    /// [`Error::Database`] if the database fails or its encoding is not UTF8;
     /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;

@@ -73,6 +73,7 @@ impl PostgresNamespaces {
             .begin_with(BEGIN)
             .await
             .map_err(|failed| error(&failed))?;
+        schema::require_utf8(&mut transaction).await?;
         schema::execute(&mut transaction, LOCK.to_owned()).await?;
         let exists: bool = sqlx::query_scalar(EXISTS)
             .persistent(false)

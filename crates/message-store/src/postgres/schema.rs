@@ -83,14 +83,7 @@ pub(super) fn lock_key(schema: &Schema, category: &str) -> i64 {
 
 /// Installs or updates the schema and checks it, within the caller's READ COMMITTED transaction.
 pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    let installed = schema
-        .ensure(transaction)
-        .await
-        .map_err(|failed| match failed {
-            SchemaError::Failed(failed) => error(&failed),
-            SchemaError::Differs(differences) => Error::SchemaMismatch { differences },
-            SchemaError::TooNew { found, supported } => Error::SchemaTooNew { found, supported },
-        })?;
+    let installed = schema.ensure(transaction).await.map_err(schema_error)?;
     // Clients of Message DB use the default schema only. Rights on other schemas are up to their
     // owners.
     if installed && schema.name() == MESSAGE_STORE {
@@ -102,4 +95,22 @@ pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> R
 pub(super) async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
     let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await;
     done.map(|_| ()).map_err(|failed| error(&failed))
+/// Fails unless the database's encoding is UTF8.
+pub(super) async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Error> {
+    let checked = postgres_store::require_utf8(transaction).await;
+    checked.map_err(schema_error)
+}
+
+fn schema_error(failed: SchemaError) -> Error {
+    match failed {
+        SchemaError::Failed(failed) => error(&failed),
+        SchemaError::Encoding(message) => Error::Database {
+            code: None,
+            message: message.into(),
+        },
+        SchemaError::Differs(differences) => Error::SchemaMismatch { differences },
+        SchemaError::TooNew { found, supported } => Error::SchemaTooNew { found, supported },
+    }
+}
+
 }

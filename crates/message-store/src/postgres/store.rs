@@ -54,7 +54,8 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
-    /// [`Error::Database`] if the database fails; [`Error::SchemaMismatch`] with the differences;
+    /// [`Error::Database`] if the database fails, and the latter if its encoding is not UTF8;
+    /// [`Error::SchemaMismatch`] with the differences;
     /// [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let config = config.normalized();

@@ -48,6 +48,9 @@ impl Design {
 pub enum SchemaError {
     /// A statement failed.
     Failed(sqlx::Error),
+    /// The encoding of the database is not UTF8, so it can't hold every text. The message says so, and
+    /// what to do.
+    Encoding(String),
     /// A line for each object that is missing or differs from a fresh installation.
     Differs(Vec<String>),
     /// A newer version of the library installed the schema.
@@ -148,6 +151,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`].
     pub async fn ensure(&self, transaction: &mut PgConnection) -> Result<bool, SchemaError> {
+        require_utf8(transaction).await?;
         self.print_without_schema(transaction).await?;
         let supported = self.design.newest();
         let installed = self.installed(transaction).await?;
@@ -304,6 +308,23 @@ impl Schema {
         .await?;
         savepoint.rollback().await?;
         Ok(fresh)
+    }
+}
+
+/// Checks the encoding of the database.
+///
+/// # Errors
+/// [`SchemaError::Encoding`], or [`SchemaError::Failed`] with the driver's error.
+pub async fn require_utf8(transaction: &mut PgConnection) -> Result<(), SchemaError> {
+    let encoding: String = sqlx::query_scalar("SELECT current_setting('server_encoding')")
+        .persistent(false)
+        .fetch_one(transaction)
+        .await?;
+    match encoding.as_str() {
+        "UTF8" => Ok(()),
+        _ => Err(SchemaError::Encoding(format!(
+            "its encoding is {encoding}, and a store needs a database created with ENCODING 'UTF8'"
+        ))),
     }
 }
 

@@ -44,6 +44,33 @@ async fn concurrent_starts_install_the_schema_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn database_with_another_encoding_is_refused() {
+    let log = fresh_log().await;
+    let mut sql = Sql::connect(&log.url).await;
+    let (server, _) = log.url.rsplit_once('/').expect("the URL has a database");
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = format!("log_{}_{}", std::process::id(), encoding.to_lowercase());
+        sql.run(&format!(
+            "CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' \
+             LC_COLLATE 'C' LC_CTYPE 'C'"
+        ))
+        .await;
+        let refused = PostgresStore::connect(Config::new(format!("{server}/{name}"))).await;
+        let Err(failed @ Error::Database { code: None, .. }) = refused else {
+            panic!("{encoding}: {refused:?}");
+        };
+        assert!(!failed.is_transient());
+        let shown = failed.to_string();
+        assert!(
+            shown.contains(encoding) && shown.contains("UTF8"),
+            "{shown}"
+        );
+        sql.run(&format!("DROP DATABASE {name}")).await;
+    }
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn newer_schema_version_is_refused() {
     let log = fresh_log().await;
     connect(&log).await.close().await;
