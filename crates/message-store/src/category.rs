@@ -1,15 +1,23 @@
+use std::fmt;
+
 use crate::Error;
 use crate::StreamName;
+use crate::stream_name::category_of;
 use crate::text::{check, invalid, malformed, text_conversions};
 
 /// A category of streams, such as `account` or `account:command`, or all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// The streams `account-1`, `account-` and `account` are in the category `account`.
+///
+/// A stream such as `-1` is in the category with the empty name. Only [`Category::of`] returns that
+/// category, because [`Category::new`] takes the empty name for all messages.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(try_from = "String", into = "String")
 )]
-pub struct Category(Box<str>);
+pub struct Category(Option<Box<str>>);
 
 impl Category {
     /// Validates a name. The empty name stands for all messages.
@@ -23,10 +31,10 @@ impl Category {
             return Ok(Self::all());
         }
         check(&name, StreamName::MAX_BYTES).map_err(invalid("category"))?;
-        if name.contains('-') {
+        if category_of(&name) != name {
             return Err(invalid("category")(malformed("a category has no hyphen")));
         }
-        Ok(Self(name.into_boxed_str()))
+        Ok(Self(Some(name.into_boxed_str())))
     }
 
     /// All messages of the store.
@@ -36,23 +44,32 @@ impl Category {
 
     /// The category of a stream.
     pub fn of(stream: &StreamName) -> Self {
-        Self(stream.category().into())
+        Self(Some(stream.category().into()))
     }
 
     /// Whether this stands for all messages.
     pub fn is_all(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
-    /// The name, empty for all messages.
+    /// The name. It is empty for all messages, and for the category of streams such as `-1`.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// Whether the stream belongs to this category.
     pub fn includes(&self, stream_name: &str) -> bool {
-        self.is_all() || crate::stream_name::category_of(stream_name) == self.as_str()
+        self.is_all() || category_of(stream_name) == self.as_str()
     }
 }
 
 text_conversions!(Category);
+
+impl fmt::Debug for Category {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(name) => formatter.debug_tuple("Category").field(name).finish(),
+            None => formatter.write_str("Category::all()"),
+        }
+    }
+}

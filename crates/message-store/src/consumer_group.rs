@@ -1,9 +1,10 @@
-use crate::stream_name::cardinal_id_of;
+use crate::stream_name::group_key;
 use crate::text::invalid;
 use crate::{Error, Problem, hash_64};
 
 /// One member of a group of consumers that share a category. Each stream is read by exactly one
-/// member. Streams with the same cardinal id are read by the same member.
+/// member. Streams with the same cardinal id are read by the same member. A stream without an id is
+/// assigned by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsumerGroup {
     member: u32,
@@ -35,7 +36,7 @@ impl ConsumerGroup {
 
     /// Whether this member reads the stream.
     pub fn includes(self, stream_name: &str) -> bool {
-        let hash = hash_64(cardinal_id_of(stream_name)).unsigned_abs();
+        let hash = hash_64(group_key(stream_name)).unsigned_abs();
         hash % u64::from(self.size) == u64::from(self.member)
     }
 }

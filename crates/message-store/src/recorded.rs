@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::stream_name::category_of;
 use crate::time::from_us;
-use crate::{GlobalPosition, Message, Position, same_json};
+use crate::{GlobalPosition, Message, Position, StreamName, same_json};
 
 /// A stored message.
 ///
@@ -75,10 +75,15 @@ impl RecordedMessage {
         self.id
     }
 
-    /// The name of the stream. This is a plain text because SQL clients can write to streams whose
-    /// names a [`StreamName`](crate::StreamName) rejects.
+    /// The name of the stream.
     pub fn stream_name(&self) -> &str {
         &self.buffer[..self.type_start]
+    }
+
+    /// The stream, to read, continue or truncate it. SQL clients can write to streams with an empty
+    /// name or one of more than [`StreamName::MAX_BYTES`], which [`StreamName::new`] refuses.
+    pub fn stream(&self) -> StreamName {
+        StreamName::stored(self.stream_name())
     }
 
     /// The category of the stream.

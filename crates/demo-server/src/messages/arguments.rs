@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use message_store::{Category, Error, StreamName};
+use message_store::{Category, Error, Problem, StreamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -49,9 +49,17 @@ impl<'a> Arguments<'a> {
         Ok(StreamName::new(self.text(index, "stream")?)?)
     }
 
-    /// The category at this index; `""` selects all messages.
-    pub(super) fn category(&self, index: usize) -> Result<Category, ApiError> {
-        Ok(Category::new(self.text(index, "category")?)?)
+    /// The category at this index; `""` selects all messages. `None` for a name with a hyphen,
+    /// which no category has.
+    pub(super) fn category(&self, index: usize) -> Result<Option<Category>, ApiError> {
+        match Category::new(self.text(index, "category")?) {
+            Ok(category) => Ok(Some(category)),
+            Err(Error::Invalid {
+                problem: Problem::Malformed { .. },
+                ..
+            }) => Ok(None),
+            Err(failed) => Err(failed.into()),
+        }
     }
 
     /// The options at this index, or the defaults if they are missing or `null`.

@@ -5,6 +5,7 @@ use message_store::{Category, CategoryRead, ConsumerGroup, GlobalPosition};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::answer::json_answer;
 use super::arguments::{integer, object, position, renamed, text};
 use super::call::Call;
 use super::rows::{self, BatchSize, Rows};
@@ -35,6 +36,7 @@ struct Group<'a> {
 
 /// `["category.get", category or "", {position? | globalPosition?, batchSize?, correlation?,
 /// consumerGroup?: {member, size}}?]`. `position` and `globalPosition` both mean a global position.
+/// A category with a hyphen in its name is empty.
 pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     let category = call.arguments.category(1)?;
     let options: Options<'_> = call.arguments.options(2)?;
@@ -55,6 +57,9 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         read = read.consumer_group(group_of(&object("consumerGroup", group)?)?);
     }
     let store = call.caller.namespace()?.store.clone();
+    let Some(category) = category else {
+        return Ok(json_answer("[]"));
+    };
     let rows = Rows::of_category(store, category, read, size).await?;
     rows.answer(call.guard).await
 }

@@ -41,16 +41,16 @@ const PLAIN_BYTES: usize = 1 << 20;
 pub(super) struct BatchSize(Option<u64>);
 
 impl BatchSize {
-    /// Missing or 0 means 1,000; -1 means all.
+    /// If missing, 1,000; -1 means all.
     pub(super) fn of(value: Option<&RawValue>) -> Result<Self, ApiError> {
         let size = value.map(|value| integer("batchSize", value)).transpose()?;
         match size {
-            None | Some(0) => Ok(Self(Some(DEFAULT_BATCH))),
+            None => Ok(Self(Some(DEFAULT_BATCH))),
             Some(-1) => Ok(Self(None)),
-            Some(size @ 1..=MAX_BATCH) => Ok(Self(Some(size.unsigned_abs()))),
+            Some(size @ 0..=MAX_BATCH) => Ok(Self(Some(size.unsigned_abs()))),
             Some(size) => Err(ApiError::invalid_field(
                 "batchSize",
-                format!("batchSize must be 1 to {MAX_BATCH}, or -1 for all, got {size}"),
+                format!("batchSize must be 0 to {MAX_BATCH}, or -1 for all, got {size}"),
             )),
         }
     }
@@ -305,7 +305,7 @@ mod tests {
         };
         assert_eq!(size("-1").unwrap(), None);
         assert_eq!(size("10000").unwrap(), Some(10_000));
-        assert_eq!(size("0").unwrap(), Some(1000));
+        assert_eq!(size("0").unwrap(), Some(0));
         for refused in ["-2", "10001", "1.5", "\"7\"", "[]", "1e99"] {
             let refused = size(refused).unwrap_err();
             assert_eq!(refused.details.unwrap()["field"], "batchSize");

@@ -13,7 +13,9 @@ use crate::{
     same_json,
 };
 
-const STREAMS: [&str; 7] = ["a-1", "a-2", "a-1+2", "a:x-1", "b-1", "b-2", "ab-1"];
+const STREAMS: [&str; 10] = [
+    "a-1", "a-2", "a-1+2", "a:x-1", "b-1", "b-2", "ab-1", "a", "a-", "-1",
+];
 const CATEGORIES: [&str; 6] = ["", "a", "a:x", "b", "ab", "c"];
 const TYPES: [&str; 3] = ["Opened", "Happened", "Closed"];
 const CONSUMERS: [&str; 2] = ["mailer", "report"];

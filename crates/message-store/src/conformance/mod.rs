@@ -26,6 +26,8 @@ mod importing;
 mod limits;
 mod listing;
 mod model;
+mod name_table;
+mod named_streams;
 mod names;
 mod races;
 mod random;
@@ -41,6 +43,7 @@ use std::sync::Arc;
 use crate::MessageStore;
 
 pub use model::Model;
+pub use name_table::{NAMES, NameParts};
 
 /// How a backend preserves JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,12 +157,21 @@ macro_rules! for_each_message_store_case {
                 absent_and_null_metadata_round_trip
                 escaped_nul_is_kept_or_refused
                 numbers_with_large_exponents_are_kept_or_refused
+                numbers_with_too_many_digits_are_kept_or_refused
             }
             names {
                 names_of_any_characters_stay_distinct
-                numbers_with_too_many_digits_are_kept_or_refused
                 types_of_any_characters_round_trip
                 longest_names_are_stored_and_longer_ones_refused
+            }
+            named_streams {
+                stream_with_any_name_is_continued
+                category_has_its_streams_with_and_without_id
+                every_stream_has_one_group_member
+                every_stream_is_listed_with_its_category
+                every_stream_is_truncated_and_expires_with_its_category
+                every_stream_is_exported_and_imported
+                stored_stream_with_refused_name_is_usable
             }
             listing {
                 empty_store_lists_nothing

@@ -88,15 +88,7 @@ pub(super) async fn longest_names_are_stored_and_longer_ones_refused(
         .len(),
         1
     );
-    for refused in [
-        &digits[..10_000],
-        "account-\0",
-        "\0-1",
-        "",
-        "account",
-        "account-",
-        "-1",
-    ] {
+    for refused in [&digits[..10_000], "account-\0", "\0-1", ""] {
         assert_refused!(StreamName::new(refused), Error::Invalid { field, .. } if field == "stream");
     }
     let long_type = Message::builder(&digits[..10_000]).build();

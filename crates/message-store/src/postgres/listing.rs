@@ -8,17 +8,15 @@ use crate::{CategoryInfo, Error, ListStreams, Position, StoreInfo, StreamInfo};
 impl PostgresStore {
     pub(super) async fn streams(&self, list: &ListStreams) -> Result<Vec<StreamInfo>, Error> {
         let pools = self.pools()?;
-        // PostgreSQL accepts no NUL in a text, and no name contains one. So a prefix with a NUL
-        // matches nothing, and the names after `a\0…` are those after `a`.
+        // PostgreSQL accepts no NUL in a text, and no name contains one.
         if list.prefix.contains('\0') {
             return Ok(Vec::new());
         }
-        let after = list.after.as_deref().unwrap_or_default();
-        let after = after.split_once('\0').map_or(after, |(before, _)| before);
+        let first = first_name(list);
         let statement = || {
             sqlx::query(self.shared.statements.streams.clone())
                 .bind(&list.prefix)
-                .bind(after)
+                .bind(&first)
                 .bind(number(list.limit))
         };
         let rows = pools.primary.rows(statement).await?;
@@ -60,4 +58,17 @@ impl PostgresStore {
             },
         })
     }
+}
+
+/// The least name that can be in the page.
+fn first_name(list: &ListStreams) -> String {
+    let Some(after) = &list.after else {
+        return list.prefix.clone();
+    };
+    // The names after `a\0…` are those after `a`, because no name contains a NUL. For the same
+    // reason `a\u{1}` is the least name after `a`.
+    let after = after
+        .split_once('\0')
+        .map_or(&**after, |(before, _)| before);
+    format!("{after}\u{1}").max(list.prefix.clone())
 }

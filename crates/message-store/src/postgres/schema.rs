@@ -21,45 +21,48 @@ static DESIGN: Design = Design {
     schema: MESSAGE_STORE,
     // `MSUR` in ASCII. Arbitrary, but every version of this crate must use the same key.
     lock: 1_297_306_962,
-    versions: &[files![
-        "tables/migration",
-        "functions/category",
-        "functions/id",
-        "functions/cardinal_id",
-        "functions/is_category",
-        "functions/hash_64",
-        "functions/message_store_version",
-        "functions/setting_is_on",
-        "functions/category_lock",
-        "tables/messages",
-        "tables/messages_compression",
-        "tables/checkpoint",
-        "indexes/messages_id",
-        "indexes/messages_stream",
-        "indexes/messages_category",
-        "types/message",
-        "functions/acquire_lock",
-        "functions/announce",
-        "functions/horizon",
-        "functions/stream_version",
-        "functions/write_message",
-        "functions/require_sql_condition",
-        "functions/require_read_committed",
-        "functions/check_consumer_group",
-        "functions/get_stream_messages",
-        "functions/get_category_messages",
-        "functions/get_last_stream_message",
-        "functions/get_all_messages",
-        "functions/head",
-        "functions/write_one",
-        "functions/write_batch",
-        "views/type_summary",
-        "views/stream_summary",
-        "views/stream_type_summary",
-        "views/type_stream_summary",
-        "views/category_type_summary",
-        "views/type_category_summary",
-    ]],
+    versions: &[
+        files![
+            "tables/migration",
+            "functions/category",
+            "functions/id",
+            "functions/cardinal_id",
+            "versions/1/is_category",
+            "functions/hash_64",
+            "functions/message_store_version",
+            "functions/setting_is_on",
+            "functions/category_lock",
+            "tables/messages",
+            "tables/messages_compression",
+            "tables/checkpoint",
+            "indexes/messages_id",
+            "indexes/messages_stream",
+            "indexes/messages_category",
+            "types/message",
+            "functions/acquire_lock",
+            "functions/announce",
+            "functions/horizon",
+            "functions/stream_version",
+            "functions/write_message",
+            "functions/require_sql_condition",
+            "functions/require_read_committed",
+            "functions/check_consumer_group",
+            "functions/get_stream_messages",
+            "functions/get_category_messages",
+            "functions/get_last_stream_message",
+            "functions/get_all_messages",
+            "functions/head",
+            "functions/write_one",
+            "functions/write_batch",
+            "views/type_summary",
+            "views/stream_summary",
+            "views/stream_type_summary",
+            "views/type_stream_summary",
+            "views/category_type_summary",
+            "views/type_category_summary",
+        ],
+        files!["functions/is_category"],
+    ],
 };
 
 const PRIVILEGES: &str = include_str!("../../schema/postgres/privileges/message_store.sql");
@@ -92,9 +95,6 @@ pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> R
     Ok(())
 }
 
-pub(super) async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
-    let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await;
-    done.map(|_| ()).map_err(|failed| error(&failed))
 /// Fails unless the database's encoding is UTF8.
 pub(super) async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Error> {
     let checked = postgres_store::require_utf8(transaction).await;
@@ -113,4 +113,7 @@ fn schema_error(failed: SchemaError) -> Error {
     }
 }
 
+pub(super) async fn execute(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
+    let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await;
+    done.map(|_| ()).map_err(|failed| error(&failed))
 }

@@ -140,11 +140,11 @@ fn category(correlation: bool, group: bool) -> String {
 }
 
 /// Jumps from name to name, which costs two index searches per stream; `DISTINCT` would read all
-/// messages. `$1` is the prefix, `$2` the last name of the previous page, `$3` the limit.
+/// messages. `$1` is the prefix, `$2` the first name that may be in the page, `$3` the limit.
 const STREAMS: &str = "\
     WITH RECURSIVE names(name) AS ( \
         (SELECT m.stream_name FROM message_store.messages m \
-          WHERE m.stream_name >= $1 AND m.stream_name > $2 \
+          WHERE m.stream_name >= $2 \
           ORDER BY m.stream_name LIMIT 1) \
         UNION ALL \
         SELECT (SELECT m.stream_name FROM message_store.messages m \

@@ -34,8 +34,7 @@ pub(super) fn truncate(
 
 /// The progress of an expiry, which visits the streams in the order of their names.
 pub(super) struct Expiry {
-    /// The prefix of the streams' names.
-    prefix: String,
+    category: Category,
     /// The next stream to visit; `None` at the end.
     pub(super) next_stream: Option<String>,
     pub(super) deleted: u64,
@@ -44,14 +43,10 @@ pub(super) struct Expiry {
 impl Expiry {
     /// Starts at the first stream of a category.
     pub(super) fn start(connection: &Connection, category: &Category) -> Result<Self, Failure> {
-        // The hyphen excludes categories that only begin with this name.
-        let prefix = match category.as_str() {
-            "" => String::new(),
-            category => format!("{category}-"),
-        };
+        let first = name(connection, statements::NAME_FROM, category.as_str())?;
         Ok(Self {
-            next_stream: name(connection, statements::NAME_FROM, &prefix)?,
-            prefix,
+            category: category.clone(),
+            next_stream: in_category(connection, category, first)?,
             deleted: 0,
         })
     }
@@ -61,19 +56,34 @@ impl Expiry {
     pub(super) fn step(&self, connection: &Connection, before_us: i64) -> Result<Self, Failure> {
         let (mut next_stream, mut deleted) = (self.next_stream.clone(), self.deleted);
         for _ in 0..STREAMS_PER_STEP {
-            let Some(stream) = next_stream.filter(|stream| stream.starts_with(&self.prefix)) else {
-                next_stream = None;
-                break;
-            };
+            let Some(stream) = next_stream else { break };
             deleted += expire(connection, &stream, before_us)?;
-            next_stream = name(connection, statements::NAME_AFTER, &stream)?;
+            let next = name(connection, statements::NAME_AFTER, &stream)?;
+            next_stream = in_category(connection, &self.category, next)?;
         }
         Ok(Self {
-            prefix: self.prefix.clone(),
+            category: self.category.clone(),
             next_stream,
             deleted,
         })
     }
+}
+
+/// The first stream of a category at or after `found`, a name after all streams already visited.
+fn in_category(
+    connection: &Connection,
+    category: &Category,
+    found: Option<String>,
+) -> Result<Option<String>, Failure> {
+    // Names of other categories can sort between `a` and `a-1`, for example `a b-1`.
+    let first_id = format!("{category}-");
+    let found = match found {
+        Some(found) if !category.includes(&found) && found < first_id => {
+            name(connection, statements::NAME_FROM, &first_id)?
+        }
+        found => found,
+    };
+    Ok(found.filter(|found| category.includes(found)))
 }
 
 /// Deletes a stream's messages before the first one that was written at `before_us` or later.

@@ -1,5 +1,6 @@
 //! Value types: validation, and equality of JSON.
 
+use message_store::conformance::NAMES;
 use message_store::{
     Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, Message, NamespaceName,
     Position, Problem, StreamName, same_json,
@@ -83,12 +84,34 @@ fn data_is_one_json_value_of_bounded_depth() {
 fn stream_name_splits_at_first_separators() {
     let name = StreamName::new("account:command-123+456+7-8").unwrap();
     assert_eq!(name.category(), "account:command");
-    assert_eq!(name.id(), "123+456+7-8");
-    assert_eq!(name.cardinal_id(), "123");
-    assert_eq!(StreamName::new("a--").unwrap().id(), "-");
-    assert_eq!(StreamName::new("a-+").unwrap().cardinal_id(), "");
+    assert_eq!(name.id(), Some("123+456+7-8"));
+    assert_eq!(name.cardinal_id(), Some("123"));
+    assert_eq!(StreamName::new("a--").unwrap().id(), Some("-"));
+    assert_eq!(StreamName::new("a-+").unwrap().cardinal_id(), Some(""));
     assert!(Category::new("a-b").is_err());
     assert!(Category::new("").unwrap().is_all());
+}
+
+#[test]
+fn stream_names_have_parts_of_message_db() {
+    for parts in NAMES {
+        let name = StreamName::new(parts.name).unwrap();
+        assert_eq!(name.category(), parts.category, "{parts:?}");
+        assert_eq!(name.id(), parts.id, "{parts:?}");
+        assert_eq!(name.cardinal_id(), parts.cardinal_id, "{parts:?}");
+    }
+}
+
+/// If they were equal, expiring the category of such a stream would delete from the whole store.
+#[test]
+fn category_with_empty_name_is_not_all_messages() {
+    let unnamed = Category::of(&StreamName::new("-1").unwrap());
+    assert_eq!(unnamed.as_str(), "");
+    assert_ne!(unnamed, Category::all());
+    assert!(unnamed.includes("-2") && !unnamed.includes("a-1"));
+    assert!(Category::all().includes("-2") && Category::all().includes("a-1"));
+    assert_eq!(StreamName::with_id(&unnamed, 2).unwrap().as_str(), "-2");
+    assert!(StreamName::with_id(&Category::all(), 2).is_err());
 }
 
 #[test]
@@ -127,7 +150,7 @@ fn names_are_checked_by_every_conversion() {
     assert_eq!(json, "account-1");
     assert_eq!(serde_json::from_value::<StreamName>(json).unwrap(), name);
     assert_eq!(String::from(name), "account-1");
-    assert!(serde_json::from_str::<StreamName>("\"account\"").is_err());
+    assert!(serde_json::from_str::<StreamName>("\"\"").is_err());
     assert!(Category::try_from("a-b").is_err());
     assert!("".parse::<NamespaceName>().is_err());
 }

@@ -1,6 +1,7 @@
 -- The messages of a category from a global position on, in order. NULL means the default, and a
 -- batch_size of -1 means no limit. With correlation, only messages whose correlationStreamName is in
--- that category. With a consumer group, only messages of the streams assigned to the member.
+-- that category. With a consumer group, only messages of the streams assigned to the member; a stream
+-- without an id has no member, as in Message DB.
 --
 -- Category and position are compared as a row. With separate comparisons, the planner could walk over
 -- all positions and filter by category.

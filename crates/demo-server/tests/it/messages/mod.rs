@@ -3,6 +3,7 @@
 mod calls;
 mod import;
 mod invalid;
+mod names;
 mod postgres;
 mod races;
 mod subscribe;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use message_store::postgres::{Config, PostgresStore};
+use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{Error, ExpectedVersion, MessageStore};
 
 use crate::support::postgres::sql::Sql;
@@ -23,7 +23,7 @@ async fn concurrent_processes_install_schema_once() {
     assert_eq!(
         sql.number("SELECT count(*) FROM message_store.migration")
             .await,
-        1
+        2
     );
     assert_eq!(
         sql.number("SELECT count(*) FROM message_store.messages")
@@ -82,8 +82,9 @@ async fn unchanged_schema_with_another_digest_is_adopted() {
     sql.run("UPDATE message_store.migration SET checksum = 'other'")
         .await;
     connect(Config::new(database.url())).await.close().await;
-    let unknown = "SELECT count(*) FROM message_store.migration WHERE checksum = 'other'";
-    assert_eq!(sql.number(unknown).await, 0);
+    // The newest version's row has the digest.
+    let newest = "SELECT checksum FROM message_store.migration ORDER BY version DESC LIMIT 1";
+    assert_ne!(sql.value(newest).await, "other");
 }
 
 #[tokio::test]
@@ -115,11 +116,63 @@ async fn newer_schema_is_refused() {
             refused,
             Err(Error::SchemaTooNew {
                 found: 7,
-                supported: 1
+                supported: 2
             })
         ),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn database_with_another_encoding_is_refused() {
+    let database = fresh_database().await;
+    let mut sql = Sql::connect(database.url()).await;
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = format!("{}_{}", database.name(), encoding.to_lowercase());
+        sql.run(&format!(
+            "CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' \
+             LC_COLLATE 'C' LC_CTYPE 'C'"
+        ))
+        .await;
+        let config = Config::new(database.url().replace(database.name(), &name));
+        let of_store = PostgresStore::connect(config.clone()).await.map(drop);
+        let of_namespaces = PostgresNamespaces::connect(config).await.map(drop);
+        for refused in [of_store, of_namespaces] {
+            let Err(failed @ Error::Database { code: None, .. }) = refused else {
+                panic!("{encoding}: {refused:?}");
+            };
+            assert!(!failed.is_transient());
+            let shown = failed.to_string();
+            assert!(
+                shown.contains(encoding) && shown.contains("UTF8"),
+                "{shown}"
+            );
+        }
+        sql.run(&format!("DROP DATABASE {name}")).await;
+    }
+}
+
+#[tokio::test]
+async fn schema_of_version_1_is_upgraded() {
+    let (database, store) = fresh_store().await;
+    write(&store, "a-1", 1).await;
+    store.close().await;
+    let mut sql = Sql::connect(database.url()).await;
+    let first = include_str!("../../../schema/postgres/versions/1/is_category.sql");
+    sql.run("DELETE FROM message_store.migration WHERE version > 1")
+        .await;
+    sql.run("DROP FUNCTION message_store.is_category").await;
+    sql.run(first).await;
+    let answer = "SELECT message_store.is_category(NULL)";
+    assert_eq!(sql.value(answer).await, "NULL");
+    let store = connect(Config::new(database.url())).await;
+    assert_eq!(sql.value(answer).await, "t");
+    write(&store, "a-1", 2).await;
+    assert_eq!(sql.write("a-1").await, 2);
+    store.close().await;
+    // The rights of Message DB's clients include the replaced function.
+    let mut client = Sql::as_message_store(database.url()).await;
+    assert_eq!(client.value("SELECT is_category('a')").await, "t");
 }
 
 /// An owner who may not create roles installs everything else.

@@ -44,13 +44,15 @@ async fn stream_is_read_from_position() {
         ("get_stream_messages('a-1', batch_size => -1)", "T0 T2 T4"),
         ("get_stream_messages('a-1', 3)", ""),
         ("get_stream_messages('a-9')", ""),
+        ("get_stream_messages('a-1', batch_size => 0)", ""),
     ] {
         assert_eq!(types(&mut sql, call).await, expected, "{call}");
     }
-    assert_eq!(
-        sql.raised("SELECT get_stream_messages('a')").await,
-        "Must be a stream name: a"
-    );
+    for (argument, shown) in [("'a'", "a"), ("''", ""), ("NULL", "<NULL>")] {
+        let call = format!("SELECT get_stream_messages({argument})");
+        let expected = format!("Must be a stream name: {shown}");
+        assert_eq!(sql.raised(&call).await, expected);
+    }
 }
 
 #[tokio::test]
@@ -95,6 +97,8 @@ async fn category_is_read_from_global_position() {
         ),
         ("get_category_messages('b')", "T3"),
         ("get_category_messages('c')", ""),
+        ("get_category_messages('a', batch_size => 0)", ""),
+        ("get_category_messages(NULL)", ""),
         ("get_category_messages('a', correlation => 'c')", "T2"),
         ("get_category_messages('a', correlation => 'cc')", "T4"),
         ("get_category_messages('a', correlation => 'd')", ""),
