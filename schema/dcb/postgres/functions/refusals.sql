@@ -1,6 +1,8 @@
--- The requests of a batch that can't be appended to a log with this head, each with its first
--- reason (see dcb.append). Checks conditions only by the unsettled probes. Of several conflicts the
--- one with the lowest position counts, then the one of the first probe.
+-- Finds the requests of a batch that can't be appended, each with the first reason that applies;
+-- dcb.append lists the reasons. head is the last position of the log. unsettled has the probes that a
+-- lookup of one key could not rule out. Only these are compared with events.
+-- If several events conflict with a request, the one with the lowest position counts, and for equal
+-- positions the first probe.
 CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
     probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],

@@ -1,6 +1,6 @@
--- The key of a tag on events of one type: 40 bits of the tag's hash, then 24 bits of the type's. The
--- keys of a tag are therefore adjacent. Without a type, the first key that the tag can have; the
--- last is 16777215 higher.
+-- The key of a tag on events of one type. Its upper 40 bits are from the tag's hash and its lower 24
+-- bits from the type's, so all keys of a tag are adjacent. Without a type (NULL), the lowest key that
+-- the tag can have. The highest one is that plus 16777215.
 CREATE FUNCTION dcb.tag_key(tag text, type text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (hashtextextended(tag, 0) & -16777216)

@@ -1,11 +1,15 @@
--- The global position up to which all writes have ended: each position up to it is committed or will
--- never be. A later statement with a new snapshot (READ COMMITTED) sees all committed messages up to
--- it.
+-- The last global position that a reader of all messages may read. Every position up to the horizon
+-- is final: its message is committed, or it stays empty because its writer rolled back. A statement
+-- that begins after this call, under READ COMMITTED, sees all these messages.
 --
--- The last drawn position must be read before the announcements. A writer that drew a position up to
--- that one has announced itself before, so it is either still announced or has ended. An announcement
--- holds the low 32 bits of its number. The high bits follow from the last drawn position, because no
--- transaction stays open while two billion messages are written.
+-- The function reads the last drawn position first, and the announcements second. A writer announces
+-- itself before it draws. So the writer of each position drawn by then still holds its announcement,
+-- or it has committed or rolled back. In the other order, a writer could announce itself and draw
+-- between the two reads, and the horizon would pass its position.
+--
+-- The key of an announcement has only the low 32 bits of a position. The function takes the high bits
+-- from the last drawn position. This fails only if a transaction stays open while two billion messages
+-- are written.
 CREATE FUNCTION message_store.horizon() RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- Raises an error unless each statement sees everything committed before it began.
+-- Raises an error unless the transaction is READ COMMITTED, where each statement sees everything that
+-- was committed before it began.
 CREATE FUNCTION message_store.require_read_committed() RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

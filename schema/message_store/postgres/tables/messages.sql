@@ -1,7 +1,7 @@
--- The messages. Positions and global positions are assigned under the lock of the stream's category
--- alone; see functions/announce for the order across categories.
+-- The messages. A writer holds only the lock of the stream's category while it assigns positions and
+-- global positions. functions/announce explains the order across categories.
 --
--- Names are compared byte for byte, independent of the database's collation. So streams have the same
+-- Names are compared byte for byte, whatever the database's collation is. So streams have the same
 -- order on every server, and comparisons are cheap.
 CREATE TABLE message_store.messages (
     global_position bigserial NOT NULL,

@@ -1,7 +1,7 @@
 //! The state after the server, a client or a connection has died.
 //!
-//! Killing a process does not test fsync, because the operating system keeps written data. The
-//! tests read back the settings that make commits durable instead.
+//! Killing a process does not test fsync, because the operating system keeps written data. Instead,
+//! the tests read back the settings that make commits durable.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -221,8 +221,8 @@ async fn health_survives_lost_connection() {
     store.close().await;
 }
 
-/// After one connection is found lost, the store discards all idle ones. So a call that the store
-/// does not resend fails once, not once for each lost connection.
+/// When the store finds one lost connection, it discards all idle ones. So a call that the store does
+/// not resend fails once, and not again for each lost connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_lost_connection_discards_the_others() {
     let (database, store) = fresh_store().await;

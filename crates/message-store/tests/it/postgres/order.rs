@@ -22,7 +22,7 @@ fn numbers(messages: &[message_store::RecordedMessage]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn messages_after_open_write_are_seen_after_it() {
+async fn messages_behind_open_write_appear_when_it_ends() {
     let (database, store) = fresh_store().await;
     let mut open = Sql::connect(database.url()).await;
     let mut quick = Sql::connect(database.url()).await;
@@ -145,9 +145,9 @@ async fn waiting_locks(database: &Database) -> i64 {
 async fn deadlocked_write_is_retried() {
     let database = fresh_database().await;
     let mut sql = Sql::connect(database.url()).await;
-    // The session that looks for a deadlock first is aborted. It should be the store's session, so
-    // the client looks only after a minute. The store waits long enough before it looks that the
-    // client waits by then too.
+    // PostgreSQL aborts the session whose deadlock check runs first. This must be the store's
+    // session, so the client's check runs only after a minute. The store's check runs late enough
+    // for the client to be waiting too.
     sql.run("SET deadlock_timeout = '1min'").await;
     sql.run(
         "DO $$ BEGIN

@@ -21,7 +21,7 @@ fn message_count() -> i64 {
     }
 }
 
-/// The position that this percentage of all messages precedes.
+/// The first position after this percentage of all messages.
 fn position_at(percent: i64) -> u64 {
     (message_count() / 100 * percent).unsigned_abs()
 }
@@ -161,7 +161,7 @@ async fn filtered_read_cost_is_bounded_by_category() {
             .unwrap();
     })
     .await;
-    // The read may pass over up to 1,000 messages of the category, but only in the index.
+    // The read may skip up to 1,000 messages of the category, but without leaving the index.
     check("correlation", 2200, async |store| {
         let read = CategoryRead::new()
             .batch_size(LIMIT)

@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 use crate::namespaces;
 use crate::support::sqlite::{effort, message, stream_name};
 
-/// Some of these names differ only in punctuation or case. Others lead out of the folder if they
-/// are joined to its path unchecked.
+/// Some of these names differ only in punctuation or case. Others would escape from the folder if
+/// they were joined to its path without a check.
 const ODD: [&str; 14] = [
     "a",
     "A",

@@ -49,7 +49,7 @@ fn newer_schema_is_refused() {
     ));
 }
 
-/// A process that opens the file while another installs the schema sees it before or after.
+/// A process that opens the file while another installs the schema sees no schema or all of it.
 #[test]
 fn concurrent_opens_of_new_file_all_succeed() {
     const OPENERS: usize = 4;
