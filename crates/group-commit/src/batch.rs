@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
+use crate::Outcome;
 use crate::commit::{Commit, CommitError};
 use crate::error::SubmitError;
 use crate::slot::{Caller, Slot};
@@ -13,6 +14,11 @@ use crate::wake_all;
 
 pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Error>;
 pub(crate) type SlotOf<C> = Slot<<C as Commit>::Verdict, <C as Commit>::Error>;
+
+/// The outcome of a request that was taken for a batch, at a time when its caller stops waiting.
+pub(crate) fn outcome_so_far<C: Commit>(slot: &SlotOf<C>) -> Outcome<C> {
+    slot.take().unwrap_or(Err(SubmitError::OutcomeUnknown))
+}
 
 /// A request and the caller that waits for it.
 pub(crate) type Pending<C> = (<C as Commit>::Request, CallerOf<C>);

@@ -1,18 +1,20 @@
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
+use crate::batch::{SlotOf, outcome_so_far, settle};
 use crate::commit::{Commit, CommitBlocking, CommitError};
 use crate::error::SubmitError;
-use crate::inner::{Handover, Inner};
+use crate::inner::Inner;
 use crate::limits::Limits;
-use crate::state::WhenFull;
+use crate::slot::{Notice, Slot};
+use crate::state::{Arrival, WhenFull};
 use crate::stats::Stats;
-use crate::submit::Submit;
 use crate::sync::{Thread, current, has_passed, park, park_until, yield_now};
+use crate::wait_queue::Ticket;
 
 /// The result of [`BlockingQueue::submit`].
 type BlockingOutcome<C> =
@@ -25,26 +27,21 @@ type BlockingOutcome<C> =
 /// next batch; then the callers of the last batch get their outcomes. A thread commits only the
 /// batch that holds its own request.
 pub struct BlockingQueue<C: CommitBlocking> {
-    inner: Arc<Inner<OnCallersThread<C>>>,
+    inner: Inner<OnCallersThread<C>>,
 }
 
 impl<C: CommitBlocking> BlockingQueue<C> {
     /// A queue in front of `committer`.
     pub fn new(committer: C, limits: Limits) -> Self {
         Self {
-            inner: Inner::new(
-                OnCallersThread(committer),
-                limits,
-                Handover::NextCaller,
-                Waker::wake_by_ref,
-            ),
+            inner: Inner::new(OnCallersThread(committer), limits),
         }
     }
 
     /// Commits `request`. Blocks until the request has an outcome, including the time that it waits
     /// for space in a full queue.
     pub fn submit(&self, request: C::Request) -> BlockingOutcome<C> {
-        self.run(request, WhenFull::Wait)
+        self.run(request, WhenFull::Wait, None)
     }
 
     /// Commits `request` unless `deadline` passes first.
@@ -57,19 +54,12 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         if has_passed(deadline) {
             return Err(SubmitError::TimedOut);
         }
-        let mut submit = Submit::new(&self.inner, request, WhenFull::Wait);
-        block_on(
-            |cx| match Pin::new(&mut submit).poll(cx) {
-                Poll::Pending if has_passed(deadline) => Poll::Ready(submit.expire()),
-                polled => polled,
-            },
-            || park_until(deadline),
-        )
+        self.run(request, WhenFull::Wait, Some(deadline))
     }
 
     /// Commits `request` if the queue has room now; otherwise returns [`SubmitError::Full`].
     pub fn try_submit(&self, request: C::Request) -> BlockingOutcome<C> {
-        self.run(request, WhenFull::Refuse)
+        self.run(request, WhenFull::Refuse, None)
     }
 
     /// Refuses new requests and returns when all waiting requests have an outcome. Calling it again
@@ -94,9 +84,68 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         self.inner.stats()
     }
 
-    fn run(&self, request: C::Request, when_full: WhenFull) -> BlockingOutcome<C> {
-        let mut submit = Submit::new(&self.inner, request, when_full);
-        block_on(|cx| Pin::new(&mut submit).poll(cx), park)
+    fn run(
+        &self,
+        request: C::Request,
+        when_full: WhenFull,
+        deadline: Option<Instant>,
+    ) -> BlockingOutcome<C> {
+        let (ticket, slot) = match self.inner.arrive(request, when_full) {
+            Arrival::Lead(_, slot) => return self.lead(&slot),
+            Arrival::Wait(ticket, slot) => (ticket, slot),
+            Arrival::Full => return Err(SubmitError::Full),
+            Arrival::Closed => return Err(SubmitError::Closed),
+        };
+        match wait(&slot, deadline) {
+            Some(Notice::Outcome(outcome)) => outcome,
+            Some(Notice::Lead) => {
+                self.fill();
+                self.lead(&slot)
+            }
+            None => self.expire(ticket, &slot),
+        }
+    }
+
+    /// Commits the next batch. It holds the request of this caller, which is the first in the
+    /// queue.
+    ///
+    /// The right to commit goes to a waiting caller before the outcomes are delivered, so the next
+    /// commit need not wait for the deliveries. If no caller waits, the outcomes are delivered
+    /// first, because `close` returns once the right is free.
+    fn lead(&self, slot: &SlotOf<OnCallersThread<C>>) -> BlockingOutcome<C> {
+        let right = Right(&self.inner);
+        if let Some(batch) = self.inner.take_batch() {
+            let settled = run_here(settle(&self.inner.committer, batch));
+            if self.inner.hand_over() {
+                std::mem::forget(right);
+            }
+            drop(settled.deliver());
+        }
+        outcome_so_far::<OnCallersThread<C>>(slot)
+    }
+
+    /// Lets the callers of the last batch join the next one.
+    fn fill(&self) {
+        for _ in 0..self.inner.fill_yields {
+            if self.inner.filling().is_none() {
+                return;
+            }
+            yield_now();
+        }
+    }
+
+    /// Withdraws a request that is still queued.
+    fn expire(&self, ticket: Ticket, slot: &SlotOf<OnCallersThread<C>>) -> BlockingOutcome<C> {
+        let Some(withdrawn) = self.inner.withdraw(ticket) else {
+            return outcome_so_far::<OnCallersThread<C>>(slot);
+        };
+        // The right to commit may have come together with the deadline. Look before the request is
+        // dropped, because that overwrites the notice.
+        if slot.is_called_to_lead() {
+            self.inner.hand_over_or_release();
+        }
+        drop(withdrawn);
+        Err(SubmitError::TimedOut)
     }
 }
 
@@ -136,21 +185,53 @@ impl Wake for Unpark {
     }
 }
 
+/// The right to commit of this thread. Dropping it passes it on, even if the thread unwinds.
+struct Right<'q, C: Commit>(&'q Inner<C>);
+
+impl<C: Commit> Drop for Right<'_, C> {
+    fn drop(&mut self) {
+        self.0.hand_over_or_release();
+    }
+}
+
+/// Waits for a notice. `None` if the deadline passes first.
+fn wait<V, E>(slot: &Slot<V, E>, deadline: Option<Instant>) -> Option<Notice<V, E>> {
+    block_on(
+        |cx| match slot.poll(cx) {
+            Poll::Ready(notice) => Poll::Ready(Some(notice)),
+            Poll::Pending if deadline.is_some_and(has_passed) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        },
+        || match deadline {
+            Some(deadline) => park_until(deadline),
+            None => park(),
+        },
+    )
+}
+
 /// Polls on this thread until the result is ready.
 fn block_on<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, pause: impl Fn()) -> T {
-    // The first poll uses a no-op waker, so that a caller that need not wait allocates no waker.
-    if let Poll::Ready(output) = poll(&mut Context::from_waker(Waker::noop())) {
-        return output;
-    }
     let waker = Waker::from(Arc::new(Unpark(current())));
     let mut cx = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = poll(&mut cx) {
             return output;
         }
-        // A leader that lets its batch fill has unparked itself, so `pause` returns at once. Let
-        // other threads run first.
+        // A short commit may end before this thread has to park.
         yield_now();
         pause();
+    }
+}
+
+/// Runs a commit on this thread. It never waits, so the first poll ends it.
+fn run_here<T>(commit: impl Future<Output = T>) -> T {
+    let mut commit = pin!(commit);
+    loop {
+        let polled = commit
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        if let Poll::Ready(output) = polled {
+            return output;
+        }
     }
 }

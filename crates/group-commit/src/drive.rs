@@ -1,9 +1,9 @@
-//! The leader: the task that holds the right to commit.
+//! Commits batch after batch, in a task that no caller has to poll.
 //!
-//! Before a leader commits, it may yield to other tasks, so that more callers can join its batch.
-//! The leader yields only if callers have recently arrived together, and stops once the callers of
-//! the last batch have submitted again. A lone caller never yields, because one yield costs it
-//! about 10 us.
+//! A caller that finds the right to commit free starts the commit while it polls. If the commit
+//! ends within that poll, as in memory, no task is needed. Otherwise a spawned task goes on, and
+//! the caller only waits for its outcome. So a caller that is not polled, or that is dropped,
+//! delays no other.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,16 +12,52 @@ use std::task::{Context, Poll, Waker};
 
 use crate::batch::{Batch, Settled, settle};
 use crate::commit::Commit;
-use crate::inner::{Handover, Inner};
+use crate::fill_wait::FillWait;
+use crate::inner::Inner;
 
 /// Maximum number of steps in one poll. Without this limit, a commit that is always ready would
-/// block the other tasks on its thread and delay the leader's own outcome.
+/// block the other tasks on its thread, and delay the outcome of the caller that started it.
 const STEPS_PER_POLL: usize = 8;
 
-/// Commits batch after batch until no request waits. The leader polls this future first. When the
-/// leader has its outcome or is dropped, the future moves to a spawned task.
-pub(crate) struct Drive<C: Commit> {
-    inner: Arc<Inner<C>>,
+type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
+
+/// The shared state of an async queue, and how it runs tasks.
+pub(crate) struct Driver<C: Commit> {
+    pub(crate) inner: Inner<C>,
+    spawn: Box<Spawn>,
+    /// Wakes a waker. On tokio, it does so later, after the tasks that are ready now have run.
+    defer: fn(&Waker),
+}
+
+impl<C: Commit> Driver<C> {
+    pub(crate) fn new(inner: Inner<C>, spawn: Box<Spawn>, defer: fn(&Waker)) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            spawn,
+            defer,
+        })
+    }
+
+    /// Commits until no request waits. The caller has just got the right to commit.
+    pub(crate) fn start(self: &Arc<Self>) {
+        let yields = match self.inner.callers_arrive_together() {
+            true => self.inner.fill_yields,
+            false => 0,
+        };
+        let mut drive = Drive::new(self, yields);
+        // A poll here can't yield to others, so a drive that yields first begins in its task. The
+        // task polls the drive in any case, so the poll here needs no waker.
+        let mut cx = Context::from_waker(Waker::noop());
+        if yields == 0 && Pin::new(&mut drive).poll(&mut cx).is_ready() {
+            return;
+        }
+        (self.spawn)(Box::pin(drive));
+    }
+}
+
+/// Commits until no request waits. Holds the right to commit until then.
+struct Drive<C: Commit> {
+    driver: Arc<Driver<C>>,
     stage: Stage<C>,
     /// The batch before the one in flight, until its callers are woken. That happens after the
     /// commit in flight has started.
@@ -39,107 +75,34 @@ enum Stage<C: Commit> {
     Done,
 }
 
-/// How long the leader yields to other tasks before it takes a batch.
-#[derive(Clone, Copy)]
-struct FillWait {
-    /// How many more times it yields.
-    yields_left: u32,
-    /// The leader stops yielding once this many requests wait. `None` if it expects no particular
-    /// number.
-    expected: Option<usize>,
-    /// The most requests seen waiting. A larger number restores `yields_left`, because more callers
-    /// may be on their way. `None` if arrivals do not restore it.
-    seen: Option<usize>,
-}
-
-impl FillWait {
-    const NONE: Self = Self::yields(0);
-
-    /// Yields this many times, no matter how many requests arrive.
-    const fn yields(yields: u32) -> Self {
-        Self {
-            yields_left: yields,
-            expected: None,
-            seen: None,
-        }
-    }
-
-    /// The remaining wait when `waiting` requests are queued. `None` if the leader must stop
-    /// yielding.
-    fn after(self, waiting: usize, yields: u32) -> Option<Self> {
-        if self.expected.is_some_and(|expected| waiting >= expected) {
-            return None;
-        }
-        let yields_left = if self.seen.is_some_and(|seen| waiting > seen) {
-            yields
-        } else {
-            self.yields_left.checked_sub(1)?
-        };
-        Some(Self {
-            yields_left,
-            seen: self.seen.map(|seen| seen.max(waiting)),
-            ..self
-        })
-    }
-}
-
 /// A drive pins only its commit, which is boxed.
 impl<C: Commit> Unpin for Drive<C> {}
 
 impl<C: Commit> Drive<C> {
-    /// A drive for a caller that found the writer free. If recent batches had several callers, the
-    /// drive first yields to callers that may be about to arrive.
-    pub(crate) fn lead(inner: &Arc<Inner<C>>) -> Self {
-        let wait = match inner.handover {
-            Handover::Spawn(_) if inner.callers_arrive_together() => FillWait {
-                // The caller's own request is in the queue already.
-                seen: Some(1),
-                ..FillWait::yields(inner.fill_yields)
-            },
-            // Threads run in parallel and queue up during the commit, so yielding to them would
-            // only delay it.
-            Handover::Spawn(_) | Handover::NextCaller => FillWait::NONE,
+    fn new(driver: &Arc<Driver<C>>, yields: u32) -> Self {
+        let wait = match yields {
+            0 => FillWait::NONE,
+            yields => FillWait::first(yields),
         };
-        Self::filling(inner, wait)
-    }
-
-    /// A drive for a promoted caller, which got the right to commit from the last leader.
-    pub(crate) fn promoted(inner: &Arc<Inner<C>>) -> Self {
-        inner.accept();
-        Self::filling(inner, FillWait::yields(inner.fill_yields))
-    }
-
-    fn filling(inner: &Arc<Inner<C>>, wait: FillWait) -> Self {
         Self {
-            inner: Arc::clone(inner),
+            driver: Arc::clone(driver),
             stage: Stage::Fill(wait),
             settled: None,
             spent: Vec::new(),
         }
     }
 
-    /// Moves the drive to a spawned task if there is more to do. A queue without spawned tasks
-    /// drops the drive instead, which passes on the right to commit.
-    pub(crate) fn detach(self) {
-        if matches!(self.stage, Stage::Done) {
-            return;
-        }
-        let inner = Arc::clone(&self.inner);
-        if let Handover::Spawn(spawn) = &inner.handover {
-            spawn(Box::pin(self));
-        }
-    }
-
     fn fill(&mut self, wait: FillWait, cx: &mut Context<'_>) -> Poll<()> {
-        let waiting = self.inner.filling();
-        let left = waiting.and_then(|waiting| wait.after(waiting, self.inner.fill_yields));
-        if let Some(left) = left {
+        let inner = &self.driver.inner;
+        let waiting = inner.filling();
+        if let Some(left) = waiting.and_then(|waiting| wait.after_yield(waiting, inner.fill_yields))
+        {
             self.stage = Stage::Fill(left);
             self.yield_to_others(left, cx.waker());
             return Poll::Pending;
         }
-        self.stage = match self.inner.take_batch_or_release() {
-            Some(batch) => start(&self.inner, batch),
+        self.stage = match inner.take_batch_or_release() {
+            Some(batch) => self.commit(batch),
             None => Stage::Done,
         };
         Poll::Ready(())
@@ -149,75 +112,52 @@ impl<C: Commit> Drive<C> {
     /// woken thread on the processor of the thread that woke it. Without the yield, the woken
     /// thread and its callers would wait until this thread blocks.
     fn yield_to_others(&self, left: FillWait, waker: &Waker) {
-        if left.yields_left == 0 && matches!(self.inner.handover, Handover::Spawn(_)) {
+        if left.is_none() {
             std::thread::yield_now();
         }
-        (self.inner.defer)(waker);
+        (self.driver.defer)(waker);
+    }
+
+    fn commit(&self, batch: Batch<C>) -> Stage<C> {
+        let driver = Arc::clone(&self.driver);
+        Stage::Commit(Box::pin(async move {
+            settle(&driver.inner.committer, batch).await
+        }))
     }
 
     /// Ends one commit.
-    ///
-    /// Without spawned tasks, the leader passes the right to commit to a waiting caller before it
-    /// delivers the outcomes, so the next commit need not wait for the deliveries. If no caller
-    /// waits, the leader delivers first and then releases the right, because `close` returns once
-    /// the right is free.
     fn finish(&mut self, settled: Settled<C>) {
-        self.stage = match self.inner.handover {
-            Handover::NextCaller if self.inner.promise() => {
-                // The right to commit belongs to the promoted caller now. Set the stage first: a
-                // waker that panics below must not make `drop` release it a second time.
-                self.stage = Stage::Done;
-                drop(settled.deliver());
-                Stage::Done
-            }
-            Handover::NextCaller => {
-                drop(settled.deliver());
-                self.inner.release();
-                Stage::Done
-            }
-            Handover::Spawn(_) if self.inner.fill_yields > 0 => {
-                let seen = self.inner.filling().unwrap_or_default();
-                let answered = settled.batch.len();
-                self.spent = settled.deliver_together(self.inner.defer);
-                // The batch had a lone caller and the queue is empty, so yielding would only cost
-                // time.
-                Stage::Fill(if answered == 1 && seen == 0 {
-                    FillWait::NONE
-                } else {
-                    FillWait {
-                        // One extra yield, because the deferred wake-ups run only after the first
-                        // yield.
-                        yields_left: self.inner.fill_yields.saturating_add(1),
-                        expected: Some(answered + seen),
-                        seen: Some(seen),
-                    }
-                })
-            }
-            Handover::Spawn(_) => match self.inner.take_batch() {
-                Some(batch) => {
-                    self.settled = Some(Box::new(settled));
-                    start(&self.inner, batch)
-                }
-                None => {
-                    self.spent = settled.deliver();
-                    Stage::Fill(FillWait::NONE)
-                }
-            },
+        self.stage = match self.driver.inner.fill_yields {
+            0 => self.commit_before_delivery(settled),
+            yields => self.deliver_before_commit(settled, yields),
         };
+    }
+
+    fn deliver_before_commit(&mut self, settled: Settled<C>, yields: u32) -> Stage<C> {
+        let waiting = self.driver.inner.filling().unwrap_or_default();
+        let answered = settled.batch.len();
+        self.spent = settled.deliver_together(self.driver.defer);
+        Stage::Fill(FillWait::after_batch(yields, answered, waiting))
+    }
+
+    fn commit_before_delivery(&mut self, settled: Settled<C>) -> Stage<C> {
+        match self.driver.inner.take_batch() {
+            Some(batch) => {
+                self.settled = Some(Box::new(settled));
+                self.commit(batch)
+            }
+            None => {
+                self.spent = settled.deliver();
+                Stage::Fill(FillWait::NONE)
+            }
+        }
     }
 
     fn deliver_settled(&mut self) {
         if let Some(settled) = self.settled.take() {
-            drop(settled.deliver_together(self.inner.defer));
+            drop(settled.deliver_together(self.driver.defer));
         }
     }
-}
-
-fn start<C: Commit>(inner: &Arc<Inner<C>>, batch: Batch<C>) -> Stage<C> {
-    let inner = Arc::clone(inner);
-    Stage::Commit(Box::pin(
-        async move { settle(&inner.committer, batch).await },
-    ))
 }
 
 impl<C: Commit> Future for Drive<C> {
@@ -255,7 +195,7 @@ impl<C: Commit> Drop for Drive<C> {
     fn drop(&mut self) {
         self.deliver_settled();
         if !matches!(std::mem::replace(&mut self.stage, Stage::Done), Stage::Done) {
-            self.inner.release();
+            self.driver.inner.release();
         }
     }
 }

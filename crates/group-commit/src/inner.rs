@@ -1,53 +1,28 @@
 //! State that the callers of one queue share: the state machine under its lock, and the committer.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Pending};
 use crate::commit::Commit;
 use crate::limits::Limits;
-use crate::state::{Arrival, Release, State, WhenFull};
+use crate::state::{Arrival, State, WhenFull};
 use crate::stats::Stats;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::wait_queue::Ticket;
 
-/// How a leader passes on its work once its own request has an outcome.
-pub(crate) enum Handover {
-    /// To a spawned task, which commits until no request waits. It also finishes the commit of a
-    /// leader that is dropped.
-    Spawn(Box<Spawn>),
-    /// To the longest-waiting caller.
-    NextCaller,
-}
-
-type Spawn = dyn Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync;
-
 pub(crate) struct Inner<C: Commit> {
     pub(crate) committer: C,
-    pub(crate) handover: Handover,
     pub(crate) fill_yields: u32,
-    /// Wakes a waker. On tokio, it does so later, after the tasks that are ready now have run.
-    pub(crate) defer: fn(&Waker),
     state: Mutex<State<C>>,
 }
 
 impl<C: Commit> Inner<C> {
-    pub(crate) fn new(
-        committer: C,
-        limits: Limits,
-        handover: Handover,
-        defer: fn(&Waker),
-    ) -> Arc<Self> {
-        let fill_yields = limits.fill_yields;
-        Arc::new(Self {
+    pub(crate) fn new(committer: C, limits: Limits) -> Self {
+        Self {
             committer,
-            handover,
-            fill_yields,
-            defer,
+            fill_yields: limits.fill_yields,
             state: Mutex::new(State::new(limits)),
-        })
+        }
     }
 
     pub(crate) fn arrive(&self, request: C::Request, when_full: WhenFull) -> Arrival<C> {
@@ -55,21 +30,16 @@ impl<C: Commit> Inner<C> {
         self.state().arrive(request, bytes, when_full)
     }
 
-    /// Removes a queued request. False if it is in a batch already.
-    pub(crate) fn withdraw(&self, ticket: Ticket) -> bool {
-        let withdrawn = self.state().withdraw(ticket);
-        let Some((_pending, release)) = withdrawn else {
-            return false;
-        };
-        if let Some(release) = release {
-            wake(release);
-        }
-        true
+    /// Takes the right to commit if it is free and a request waits.
+    pub(crate) fn take_right(&self) -> bool {
+        self.state().take_right()
     }
 
-    /// Takes the right to commit that was promised to this caller.
-    pub(crate) fn accept(&self) {
-        self.state().accept();
+    /// Removes a queued request. `None` if it is in a batch already.
+    pub(crate) fn withdraw(&self, ticket: Ticket) -> Option<Pending<C>> {
+        let (pending, wakers) = self.state().withdraw(ticket)?;
+        wake(wakers);
+        Some(pending)
     }
 
     /// The next batch, if any request waits. The caller keeps the right to commit in either case.
@@ -82,9 +52,9 @@ impl<C: Commit> Inner<C> {
         let mut state = self.state();
         let batch = state.take_batch();
         if batch.is_none() {
-            let release = state.release();
+            let wakers = state.release();
             drop(state);
-            wake(release);
+            wake(wakers);
         }
         batch
     }
@@ -101,18 +71,25 @@ impl<C: Commit> Inner<C> {
 
     /// Passes the right to commit to the first waiting caller. False if no caller waits; then this
     /// leader keeps the right.
-    pub(crate) fn promise(&self) -> bool {
-        let promised = self.state().promise();
-        if let Some(slot) = &promised {
-            slot.promote();
-        }
-        promised.is_some()
+    pub(crate) fn hand_over(&self) -> bool {
+        let wakers = self.state().hand_over();
+        let is_passed_on = wakers.is_some();
+        wake(wakers.unwrap_or_default());
+        is_passed_on
     }
 
-    /// Releases the right to commit.
+    /// Passes the right to commit to the first waiting caller, or releases it if no caller waits.
+    pub(crate) fn hand_over_or_release(&self) {
+        let mut state = self.state();
+        let wakers = state.hand_over().unwrap_or_else(|| state.release());
+        drop(state);
+        wake(wakers);
+    }
+
+    /// Releases the right to commit. If requests wait, each of their callers may take it.
     pub(crate) fn release(&self) {
-        let release = self.state().release();
-        wake(release);
+        let wakers = self.state().release();
+        wake(wakers);
     }
 
     pub(crate) fn close(&self) {
@@ -137,9 +114,6 @@ impl<C: Commit> Inner<C> {
     }
 }
 
-fn wake<C: Commit>(release: Release<C>) {
-    match release {
-        Release::Promote(slot) => slot.promote(),
-        Release::Idle(wakers) => wakers.into_iter().for_each(Waker::wake),
-    }
+fn wake(wakers: Vec<Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
 }

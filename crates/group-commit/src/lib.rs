@@ -6,6 +6,7 @@ mod blocking;
 mod commit;
 mod drive;
 mod error;
+mod fill_wait;
 mod inner;
 mod limits;
 mod queue;

@@ -18,13 +18,12 @@ pub struct Limits {
     /// takes a batch. 1 by default.
     ///
     /// The yields let the callers of the last batch join the next one, even if they run on several
-    /// threads. The first caller of a batch yields too if recent batches had several callers. The
-    /// leader stops yielding once as many new requests have arrived as it has just answered, or
+    /// threads. If recent batches had several callers, the leader also yields before its first batch.
+    /// It stops yielding once as many new requests have arrived as it has just answered, or
     /// once a batch is full. A lone caller never yields, because one yield costs about 10 us.
     ///
-    /// A caller that takes over from another leader, as in a
-    /// [`BlockingQueue`](crate::BlockingQueue), yields at most this many times. In a
-    /// `BlockingQueue`, a caller that finds the writer free never yields.
+    /// In a [`BlockingQueue`](crate::BlockingQueue), a caller that takes over from another leader
+    /// yields at most this many times, and a caller that finds the writer free never yields.
     ///
     /// With 0, the next commit starts before the callers of the last one are answered, so their
     /// work overlaps the commit. This suits independent callers. Callers that submit again as soon

@@ -8,8 +8,9 @@ use std::task::{Poll, Waker};
 
 use crate::Outcome;
 use crate::commit::Commit;
+use crate::drive::Driver;
 use crate::error::SubmitError;
-use crate::inner::{Handover, Inner};
+use crate::inner::Inner;
 use crate::limits::Limits;
 use crate::state::WhenFull;
 use crate::stats::Stats;
@@ -17,27 +18,27 @@ use crate::submit::Submit;
 
 /// The async commit queue.
 ///
-/// A caller that finds the writer free commits its request in its own task. That costs two
-/// allocations and wakes no other thread. Under contention a spawned task commits batch after batch
-/// until no request waits; [`Limits::fill_yields`] decides whether the task answers the callers of
-/// a batch before or after it starts the next one.
+/// A caller that finds the writer free starts the commit while it is polled. A commit that ends
+/// within that poll, as in memory, costs two allocations and no task. In every other case a spawned
+/// task goes on, and commits batch after batch until no request waits. [`Limits::fill_yields`]
+/// decides whether the task answers the callers of a batch before or after it starts the next one.
 ///
 /// A request arrives when its `submit` future is first polled, and requests are committed in order
-/// of arrival. After the first poll, poll the future to its end or drop it: it may drive the commit
-/// for all callers.
+/// of arrival. The future only waits for the outcome: one that is held and not polled delays no
+/// other caller.
 ///
 /// Dropping a submit future withdraws a request that is still queued. A request in flight is
-/// committed nevertheless, in a spawned task if its caller was driving the commit.
+/// committed nevertheless.
 pub struct Queue<C: Commit> {
-    inner: Arc<Inner<C>>,
+    driver: Arc<Driver<C>>,
 }
 
 impl<C: Commit> Queue<C> {
-    /// A queue that spawns its tasks on the current tokio runtime. Outside a runtime, it spawns
-    /// them on the runtime in which `new` was called.
+    /// A queue that spawns its tasks on the tokio runtime of the caller. Outside a runtime, it
+    /// spawns them on the runtime in which `new` was called.
     ///
-    /// Without a running runtime, dropping the future that drives a commit also drops the commit.
-    /// The callers of its batch then get [`SubmitError::OutcomeUnknown`].
+    /// If there is no runtime, or it shuts down, a commit that has begun is dropped. The callers of
+    /// its batch get [`SubmitError::OutcomeUnknown`], and the queue goes on with the next batch.
     #[cfg(feature = "tokio")]
     pub fn new(committer: C, limits: Limits) -> Self {
         let home = tokio::runtime::Handle::try_current().ok();
@@ -51,8 +52,8 @@ impl<C: Commit> Queue<C> {
     }
 
     /// A queue on any runtime. `spawn` runs a future to its end in the background. If it drops a
-    /// future early, the callers of the batch in flight get [`SubmitError::OutcomeUnknown`] and the
-    /// queue continues with the next waiting caller.
+    /// future early, the callers of the batch in flight get [`SubmitError::OutcomeUnknown`]. The
+    /// next caller that arrives or is polled goes on with the other requests.
     pub fn with_spawner<S>(committer: C, limits: Limits, spawn: S) -> Self
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
@@ -64,15 +65,15 @@ impl<C: Commit> Queue<C> {
     where
         S: Fn(Pin<Box<dyn Future<Output = ()> + Send>>) + Send + Sync + 'static,
     {
-        let handover = Handover::Spawn(Box::new(spawn));
+        let inner = Inner::new(committer, limits);
         Self {
-            inner: Inner::new(committer, limits, handover, defer),
+            driver: Driver::new(inner, Box::new(spawn), defer),
         }
     }
 
     /// Commits `request`. Waits for space if the queue is full, and then for the request's outcome.
     pub async fn submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.inner, request, WhenFull::Wait).await
+        Submit::new(&self.driver, request, WhenFull::Wait).await
     }
 
     /// Commits `request` unless `deadline`, such as `tokio::time::sleep`, completes first.
@@ -86,7 +87,7 @@ impl<C: Commit> Queue<C> {
         deadline: impl Future<Output = ()>,
     ) -> Outcome<C> {
         let mut deadline = pin!(deadline);
-        let mut submit = Submit::new(&self.inner, request, WhenFull::Wait);
+        let mut submit = Submit::new(&self.driver, request, WhenFull::Wait);
         poll_fn(|cx| {
             // A request past its deadline must not arrive. This poll also registers the task with
             // the deadline, so that the deadline wakes the task.
@@ -105,30 +106,30 @@ impl<C: Commit> Queue<C> {
 
     /// Commits `request` if the queue has room now; otherwise returns [`SubmitError::Full`].
     pub async fn try_submit(&self, request: C::Request) -> Outcome<C> {
-        Submit::new(&self.inner, request, WhenFull::Refuse).await
+        Submit::new(&self.driver, request, WhenFull::Refuse).await
     }
 
     /// Refuses new requests from the first poll on, and returns when all waiting requests have an
     /// outcome. Calling it again waits in the same way. Dropping the future leaves the queue
     /// closed.
     pub async fn close(&self) {
-        self.inner.close();
-        poll_fn(|cx| self.inner.poll_idle(cx)).await;
+        self.driver.inner.close();
+        poll_fn(|cx| self.driver.inner.poll_idle(cx)).await;
     }
 
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
-        self.inner.is_closed()
+        self.driver.inner.is_closed()
     }
 
     /// The committer, for work that needs no queue.
     pub fn committer(&self) -> &C {
-        &self.inner.committer
+        &self.driver.inner.committer
     }
 
     /// The current counters.
     pub fn stats(&self) -> Stats {
-        self.inner.stats()
+        self.driver.inner.stats()
     }
 }
 

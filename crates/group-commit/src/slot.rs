@@ -11,15 +11,16 @@ pub(crate) struct Slot<V, E>(Mutex<Phase<V, E>>);
 
 enum Phase<V, E> {
     Waiting(Option<Waker>),
-    /// The caller must commit the next batch itself.
-    Promoted,
+    /// The caller is called to commit the next batch.
+    Called,
     Decided(Result<V, SubmitError<E>>),
     Collected,
 }
 
 /// A message to a waiting caller.
 pub(crate) enum Notice<V, E> {
-    /// Commit the next batch, which holds your request.
+    /// Commit the next batch. A thread has got the right to commit with this notice; a task must
+    /// take it.
     Lead,
     Outcome(Result<V, SubmitError<E>>),
 }
@@ -42,7 +43,7 @@ impl<V, E> Slot<V, E> {
         match &mut *phase {
             Phase::Waiting(Some(waker)) => waker.clone_from(cx.waker()),
             Phase::Waiting(waker @ None) => *waker = Some(cx.waker().clone()),
-            Phase::Promoted => {
+            Phase::Called => {
                 *phase = Phase::Waiting(None);
                 return Poll::Ready(Notice::Lead);
             }
@@ -59,22 +60,16 @@ impl<V, E> Slot<V, E> {
         take_decided(&mut self.lock())
     }
 
-    /// Tells a waiting caller to commit the next batch.
-    pub(crate) fn promote(&self) {
-        self.advance(Phase::Promoted);
-    }
-
-    fn advance(&self, next: Phase<V, E>) {
-        if let Some(waker) = self.set_phase(next) {
-            waker.wake();
-        }
+    /// Whether the caller is called to commit, and has not taken the notice.
+    pub(crate) fn is_called_to_lead(&self) -> bool {
+        matches!(*self.lock(), Phase::Called)
     }
 
     /// Sets the next phase. Returns the waker to wake.
     fn set_phase(&self, next: Phase<V, E>) -> Option<Waker> {
         match std::mem::replace(&mut *self.lock(), next) {
             Phase::Waiting(waker) => waker,
-            Phase::Promoted | Phase::Decided(_) | Phase::Collected => None,
+            Phase::Called | Phase::Decided(_) | Phase::Collected => None,
         }
     }
 
@@ -99,16 +94,19 @@ impl<V, E> Caller<V, E> {
         self.0.take()?.set_phase(Phase::Decided(outcome))
     }
 
-    /// The caller's side, for [`Slot::promote`].
-    pub(crate) fn slot(&self) -> Option<Arc<Slot<V, E>>> {
-        self.0.clone()
+    /// Calls the caller to commit the next batch. Returns the waker to wake.
+    pub(crate) fn call_to_lead(&self) -> Option<Waker> {
+        self.0.as_ref()?.set_phase(Phase::Called)
     }
 }
 
 impl<V, E> Drop for Caller<V, E> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            slot.advance(Phase::Decided(Err(SubmitError::OutcomeUnknown)));
+            let unknown = Phase::Decided(Err(SubmitError::OutcomeUnknown));
+            if let Some(waker) = slot.set_phase(unknown) {
+                waker.wake();
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The state machine of a queue: the right to commit, the waiting requests, and whether it is
 //! closed.
 //!
-//! It does no I/O, takes no lock and wakes no task. Each step returns the wakers to wake after the
-//! lock is released, so that a waker never runs under the lock.
+//! It does no I/O and wakes no task. Each step returns the wakers to wake after the lock is
+//! released, so that a waker never runs under the lock.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,22 +14,9 @@ use crate::slot;
 use crate::stats::Stats;
 use crate::wait_queue::{Ticket, WaitQueue};
 
-/// The right to commit. It is `Free` only while no request waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CommitRight {
-    /// The next caller commits at once.
-    Free,
-    /// A leader holds the right.
-    Held,
-    /// The first waiting caller holds the right. It has been promoted, or is promoted as soon as
-    /// the lock is released.
-    Promised(Ticket),
-}
-
 /// The result of an arrival.
 pub(crate) enum Arrival<C: Commit> {
-    /// The right to commit was free. The request is first in the queue, and its caller commits the next
-    /// batch.
+    /// The request is in the queue, and its caller has got the right to commit.
     Lead(Ticket, Arc<SlotOf<C>>),
     /// The request waits.
     Wait(Ticket, Arc<SlotOf<C>>),
@@ -44,18 +31,11 @@ pub(crate) enum WhenFull {
     Refuse,
 }
 
-/// The wake-ups after a release of the right to commit.
-pub(crate) enum Release<C: Commit> {
-    /// This waiter commits next.
-    Promote(Arc<SlotOf<C>>),
-    /// The queue is idle. These tasks wait in `close`.
-    Idle(Vec<Waker>),
-}
-
 pub(crate) struct State<C: Commit> {
     limits: Limits,
     waiting: WaitQueue<Pending<C>>,
-    right: CommitRight,
+    /// Whether the right to commit is taken.
+    leading: bool,
     closed: bool,
     until_idle: Vec<Waker>,
     /// Number of batches with a single caller since the last batch with several callers.
@@ -71,7 +51,7 @@ impl<C: Commit> State<C> {
         Self {
             limits,
             waiting: WaitQueue::new(),
-            right: CommitRight::Free,
+            leading: false,
             closed: false,
             until_idle: Vec::new(),
             // No batch has had several callers yet.
@@ -97,26 +77,25 @@ impl<C: Commit> State<C> {
         }
         let (caller, slot) = slot::slot();
         let ticket = self.waiting.push(bytes, (request, caller), &self.limits);
-        if self.right == CommitRight::Free {
-            self.right = CommitRight::Held;
-            return Arrival::Lead(ticket, slot);
+        match self.take_right() {
+            true => Arrival::Lead(ticket, slot),
+            false => Arrival::Wait(ticket, slot),
         }
-        Arrival::Wait(ticket, slot)
     }
 
-    /// Removes a waiting request, and passes on the right to commit if it was promised to this
-    /// caller. `None` if the request is in a batch already.
-    pub(crate) fn withdraw(&mut self, ticket: Ticket) -> Option<(Pending<C>, Option<Release<C>>)> {
+    /// Takes the right to commit if it is free and a request waits.
+    pub(crate) fn take_right(&mut self) -> bool {
+        let takes = !self.leading && !self.waiting.is_empty();
+        self.leading |= takes;
+        takes
+    }
+
+    /// Removes a waiting request, and returns it with the tasks to wake. `None` if the request is
+    /// in a batch already.
+    pub(crate) fn withdraw(&mut self, ticket: Ticket) -> Option<(Pending<C>, Vec<Waker>)> {
         let pending = self.waiting.withdraw(ticket, &self.limits)?;
         self.withdrawn += 1;
-        let release = (self.right == CommitRight::Promised(ticket)).then(|| self.release());
-        Some((pending, release))
-    }
-
-    /// The promoted caller takes the right to commit, and keeps it even if its request is
-    /// withdrawn.
-    pub(crate) fn accept(&mut self) {
-        self.right = CommitRight::Held;
+        Some((pending, self.idle_wakers()))
     }
 
     /// The next batch, if any request waits. Only the holder of the right to commit may call this;
@@ -135,22 +114,29 @@ impl<C: Commit> State<C> {
         (!self.waiting.fills_a_batch(&self.limits)).then(|| self.waiting.queued())
     }
 
-    /// Promises the right to commit to the first waiting caller. `None` if no request waits; then
-    /// nothing changes.
-    pub(crate) fn promise(&mut self) -> Option<Arc<SlotOf<C>>> {
-        let (ticket, (_, caller)) = self.waiting.front()?;
-        let slot = caller.slot()?;
-        self.right = CommitRight::Promised(ticket);
-        Some(slot)
+    /// Passes the right to commit to the first waiting caller, and returns its task to wake. `None`
+    /// if no request waits; then nothing changes.
+    pub(crate) fn hand_over(&mut self) -> Option<Vec<Waker>> {
+        let (_, caller) = self.waiting.iter().next()?;
+        Some(caller.call_to_lead().into_iter().collect())
     }
 
-    /// Releases the right to commit.
-    pub(crate) fn release(&mut self) -> Release<C> {
-        if let Some(slot) = self.promise() {
-            return Release::Promote(slot);
+    /// Frees the right to commit. Returns the tasks to wake.
+    ///
+    /// Requests wait only if the task that commits was dropped. Each of their callers is then
+    /// called to take the right, because any of them may be a future that is not polled.
+    pub(crate) fn release(&mut self) -> Vec<Waker> {
+        self.leading = false;
+        if self.waiting.is_empty() {
+            return self.idle_wakers();
         }
-        self.right = CommitRight::Free;
-        Release::Idle(std::mem::take(&mut self.until_idle))
+        // The next leader must not yield before it commits: where no task runs, it commits while
+        // its caller polls.
+        self.lone_batches = u32::MAX;
+        let callers = self.waiting.iter();
+        callers
+            .filter_map(|(_, caller)| caller.call_to_lead())
+            .collect()
     }
 
     /// Whether one of the last two batches had several callers. The last batch alone is not enough,
@@ -168,7 +154,7 @@ impl<C: Commit> State<C> {
     }
 
     pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.right == CommitRight::Free {
+        if self.is_idle() {
             return Poll::Ready(());
         }
         if !self
@@ -190,6 +176,18 @@ impl<C: Commit> State<C> {
             queued: self.waiting.queued(),
             queued_bytes: self.waiting.queued_bytes(),
             waiting_for_room: self.waiting.waiting_for_room(),
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.leading && self.waiting.is_empty()
+    }
+
+    /// The tasks that wait in `close`, if the queue is idle.
+    fn idle_wakers(&mut self) -> Vec<Waker> {
+        match self.is_idle() {
+            true => std::mem::take(&mut self.until_idle),
+            false => Vec::new(),
         }
     }
 

@@ -53,10 +53,9 @@ impl<T> WaitQueue<T> {
         self.entries.len() - self.queued
     }
 
-    pub(crate) fn front(&self) -> Option<(Ticket, &T)> {
-        self.entries
-            .front()
-            .map(|entry| (entry.ticket, &entry.item))
+    /// All waiting items, in order of arrival.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().map(|entry| &entry.item)
     }
 
     /// Whether an item of `bytes` would enter the queue at once.

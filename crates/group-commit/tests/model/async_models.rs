@@ -1,5 +1,5 @@
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -157,6 +157,38 @@ fn errors_and_panics_reach_their_own_callers() {
             close_and_check_idle(&queue).await;
         });
     });
+}
+
+/// A caller that is polled once and then held, as in `tokio::select!`, must delay no other caller
+/// and no `close`.
+#[test]
+fn held_callers_do_not_delay_the_others() {
+    explore(|| {
+        block_on(async {
+            let queue = queue(some_fill_yields());
+            let mut held: Vec<_> = [10, 11, 12]
+                .map(|id| Box::pin(queue.submit(plain(id))))
+                .into();
+            let mut outcomes = Vec::new();
+            for call in &mut held {
+                outcomes.push(poll_once(call.as_mut()).await);
+            }
+            join(spawn_callers(&queue, plain, any_manner)).await;
+            close_and_check_idle(&queue).await;
+            for (call, outcome) in held.into_iter().zip(outcomes) {
+                let outcome = match outcome {
+                    Poll::Ready(outcome) => outcome,
+                    Poll::Pending => call.await,
+                };
+                assert!(outcome.is_ok(), "{outcome:?}");
+            }
+            check_finished(&queue);
+        });
+    });
+}
+
+async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
 fn one_poison(id: u32) -> Request {

@@ -30,6 +30,8 @@ mod commit;
 mod drive;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/fill_wait.rs"]
+mod fill_wait;
 #[path = "../../src/inner.rs"]
 mod inner;
 #[path = "../../src/limits.rs"]

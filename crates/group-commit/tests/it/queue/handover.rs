@@ -1,5 +1,8 @@
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 
 use group_commit::{Commit, CommitError, Limits, Queue, SubmitError};
 
@@ -141,20 +144,74 @@ fn callers_on_another_runtime_continue_after_the_drivers_runtime_shuts_down() {
 
 #[tokio::test]
 async fn spawner_that_drops_its_task_causes_outcome_unknown_and_the_queue_continues() {
-    // Without fill yields, the leader begins the follower's commit and then hands it to the spawner,
-    // which drops it.
-    let limits = Limits {
-        fill_yields: 0,
-        ..Limits::default()
+    let queue = Arc::new(Queue::with_spawner(Gate::closed(), Limits::default(), drop));
+    for id in [0, 1] {
+        let outcome = queue.submit(job(id)).await;
+        assert_eq!(outcome, Err(SubmitError::OutcomeUnknown));
+    }
+    queue.committer().let_through(1);
+    assert_eq!(queue.submit(job(2)).await, Ok(1));
+    assert_eq!(queue.committer().written(), [2]);
+}
+
+/// If callers have arrived together, a task yields before it commits. A task that is dropped before
+/// it takes a batch has begun nothing, so its request is still committed.
+#[tokio::test]
+async fn request_whose_task_was_dropped_before_the_commit_is_committed() {
+    let drops = Arc::new(AtomicBool::new(false));
+    let spawn = {
+        let drops = Arc::clone(&drops);
+        move |drive| {
+            if !drops.load(Ordering::SeqCst) {
+                tokio::spawn(drive);
+            }
+        }
     };
-    let queue = Arc::new(Queue::with_spawner(Gate::closed(), limits, drop));
-    let (leader, mut waiting) = arrive_behind(&queue, &[1]).await;
+    let queue = Arc::new(Queue::with_spawner(
+        Gate::closed(),
+        Limits::default(),
+        spawn,
+    ));
+    let (leader, waiting) = arrive_behind(&queue, &[1, 2]).await;
+    queue.committer().let_through(3);
+    for caller in waiting.into_iter().chain([leader]) {
+        caller.await.unwrap().unwrap();
+    }
+    drops.store(true, Ordering::SeqCst);
+    assert_eq!(queue.submit(job(3)).await, Ok(4));
+}
+
+/// The future of the first caller is polled once and then held, while the same task goes on.
+#[tokio::test]
+async fn held_caller_delays_no_other() {
+    let queue = Arc::new(Queue::new(Numbered::default(), Limits::default()));
+    let mut held = pin!(queue.submit(()));
+    assert!(poll_once(held.as_mut()).is_pending());
+    for number in 2..5 {
+        assert_eq!(queue.submit(()).await, Ok(number));
+    }
+    let mut queued = pin!(queue.submit(()));
+    assert!(poll_once(queued.as_mut()).is_pending());
+    queue.close().await;
+    assert_eq!((held.await, queued.await), (Ok(1), Ok(5)));
+}
+
+fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// The queue spawns its tasks where it was made, if its caller runs outside a runtime.
+#[test]
+fn caller_outside_a_runtime_is_committed_by_the_runtime_of_the_queue() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build()
+        .unwrap();
+    let queue = runtime.block_on(async { closed_queue(Limits::default()) });
+    let mut outside = pin!(queue.submit(job(0)));
+    assert!(poll_once(outside.as_mut()).is_pending());
     queue.committer().let_through(1);
-    assert_eq!(leader.await.unwrap(), Ok(1));
-    let follower = waiting.remove(0).await.unwrap();
-    assert_eq!(follower, Err(SubmitError::OutcomeUnknown));
-    queue.committer().let_through(1);
-    assert_eq!(queue.submit(job(2)).await, Ok(2));
+    assert_eq!(runtime.block_on(outside), Ok(1));
 }
 
 #[test]
