@@ -6,6 +6,7 @@ mod pool;
 mod schema;
 mod server;
 mod statement;
+mod task;
 mod writer_connection;
 
 pub use column::{Column, Element};
@@ -14,4 +15,5 @@ pub use pool::{Lease, Limits, Pool};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
 pub use statement::{Bound, execute, in_time, rows};
+pub use task::Task;
 pub use writer_connection::WriterConnection;

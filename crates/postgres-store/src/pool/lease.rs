@@ -17,6 +17,7 @@ use super::open::Open;
 pub struct Lease {
     /// `None` only once the lease has ended.
     open: Option<Open>,
+    is_closed_on_drop: bool,
     /// The pool that lent the connection, and the pool's permit for it.
     origin: Option<(Arc<Shared>, OwnedSemaphorePermit)>,
 }
@@ -25,6 +26,7 @@ impl Lease {
     pub(super) fn new(open: Open, pool: Arc<Shared>, permit: OwnedSemaphorePermit) -> Self {
         Self {
             open: Some(open),
+            is_closed_on_drop: false,
             origin: Some((pool, permit)),
         }
     }
@@ -40,6 +42,13 @@ impl Lease {
         }
     }
 
+    /// Closes the socket when the lease is dropped, instead of a ping. Use it before a transaction
+    /// begins: a ping does not end a transaction that breaks off, and a pooler would keep a server
+    /// process for it.
+    pub fn close_on_drop(&mut self) {
+        self.is_closed_on_drop = true;
+    }
+
     /// Closes the socket at once. Use it if an answer may still arrive, for example after a
     /// timeout.
     pub fn discard(mut self) {
@@ -52,6 +61,9 @@ impl Drop for Lease {
         let (Some(open), Some((pool, permit))) = (self.open.take(), self.origin.take()) else {
             return;
         };
+        if self.is_closed_on_drop {
+            return;
+        }
         // Without a runtime nothing can ping the connection. Dropping it closes its socket.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {

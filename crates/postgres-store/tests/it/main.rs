@@ -6,6 +6,7 @@ mod closing;
 mod lost;
 mod proxy;
 mod sessions;
+mod task;
 
 use std::time::Duration;
 
