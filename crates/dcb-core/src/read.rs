@@ -69,8 +69,9 @@ pub struct Events {
 
 /// Streams the events of a read, all from one snapshot, in constant memory.
 ///
-/// The stream holds no connection and no transaction between pages, so it may live for any length of
-/// time. An error ends it.
+/// The stream holds no connection and no transaction while it waits for its consumer, so it may live
+/// for any length of time. On PostgreSQL a page waits 100 ms for a slow consumer, then the connection
+/// serves other reads and the stream reads on later. An error ends the stream.
 pub struct EventStream {
     head: Option<Position>,
     /// `None` once the stream has ended.

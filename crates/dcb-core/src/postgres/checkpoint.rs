@@ -1,5 +1,6 @@
 //! The checkpoint of a kept projection, stored in the database of the projection's tables.
 
+use futures_util::TryFutureExt as _;
 use postgres_store::Schema;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
@@ -8,12 +9,14 @@ use super::config::Config;
 use super::error::error;
 use super::schema::schema;
 use super::session;
+use super::store::in_task;
 use crate::text::{check, invalid};
 use crate::{Error, Position};
 
 const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
 
 /// The checkpoint row of one projection.
+#[derive(Clone)]
 pub(super) struct Checkpoint {
     options: PgConnectOptions,
     schema: Schema,
@@ -40,7 +43,10 @@ impl Checkpoint {
 
     /// Opens a connection, and creates the table and the row if they are missing.
     pub(super) async fn connect(&self) -> Result<PgConnection, Error> {
-        self.try_connect().await.map_err(|failed| error(&failed))
+        // In a task, because the installation locks out other installers.
+        let checkpoint = self.clone();
+        let connecting = async move { checkpoint.try_connect().await };
+        in_task(connecting.map_err(|failed| error(&failed))).await
     }
 
     async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {

@@ -7,9 +7,10 @@
 //!
 //! 1. `append.rs`: the call checks the events against the limits and makes a request (`request.rs`): it
 //!    gives each event an id, and hashes the tags of the events and of the condition (`tag_key.rs`).
-//! 2. `group_commit::Queue`: if no commit runs, the caller's task commits a batch of one. If recent
-//!    batches had several callers, it yields first, so that others can join. During a commit,
-//!    requests wait in the queue, and all of them form the next batch.
+//! 2. `group_commit::Queue`: if no commit runs, the caller's task starts the commit of a batch of
+//!    one, and a spawned task finishes it. If recent batches had several callers, that task yields
+//!    first, so that others can join. During a commit, requests wait in the queue, and all of them
+//!    form the next batch.
 //! 3. `plan.rs`: a request that conflicts with an earlier one of its batch is deferred. The batch
 //!    carries its conditions, but not its events.
 //! 4. `parameters.rs`: encodes the batch in columns, in reused buffers. Each condition becomes
@@ -32,6 +33,10 @@
 //!
 //! If the connection is lost, `postgres_store` fences the old session, and `writer.rs` looks
 //! the events up by id.
+//!
+//! No caller does work that others wait for: a future of the store can be held without being
+//! polled. Appends are committed by the queue's task. A read or another call that holds a
+//! connection or a lock runs in a task (`postgres_store::Task`).
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
 //! `coalesce` joins identical short reads that wait for a connection.

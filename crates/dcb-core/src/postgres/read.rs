@@ -22,18 +22,18 @@ use super::PostgresStore;
 use super::error::error;
 use super::readers::Readers;
 use super::row;
-use super::selection::{Bounds, Selection, Shape, Wanted, probes};
+use super::selection::{Bounds, Selection, Wanted, probes};
 use super::statements::Statements;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
 /// Binds the parameters of [`super::statements::Statements::read`].
-pub(super) fn bind<'q>(
+pub(super) fn bind(
     sql: SqlStr,
-    selection: &'q Selection<'_>,
+    selection: &Selection<'_>,
     bounds: Bounds,
     limit: Option<i64>,
-) -> Bound<'q> {
+) -> Bound<'static> {
     let statement = sqlx::query(sql)
         .bind(bounds.above)
         .bind(bounds.below)
@@ -96,13 +96,15 @@ impl Answer {
     }
 
     /// Adds a row of [`Statements::read`]. The first has the head, each further one an event.
-    fn take(&mut self, shape: Shape, query: &Query, row: &PgRow) -> Result<(), Error> {
+    /// `filter` is the query if the rows are not exactly its events.
+    fn take(&mut self, filter: Option<&Query>, row: &PgRow) -> Result<(), Error> {
         if self.head.is_none() {
             self.head = Some(row::head(row)?);
             return Ok(());
         }
         let event = row::event(row)?;
-        if shape.is_exact() || self.events.len() < self.limit && query.matches(&event) {
+        let is_wanted = |query: &Query| self.events.len() < self.limit && query.matches(&event);
+        if filter.is_none_or(is_wanted) {
             self.size_bytes += event.size_bytes();
             self.events.push(event);
         }
@@ -131,10 +133,11 @@ async fn read_once(
     let shape = selection.shape(bounds, readers.last_head());
     let sql = statements.read(shape, options.backwards);
     let statement = bind(sql, &selection, bounds, limit(options));
+    let filter = (!shape.is_exact()).then_some(query);
     let start = Answer::new(options.limit);
     let answer = readers
         .try_fold_on(connection, statement, start, |answer, row| {
-            answer.take(shape, query, &row).ok()?;
+            answer.take(filter, &row).ok()?;
             (answer.size_bytes <= MAX_BYTES).then_some(())
         })
         .await?;
@@ -191,11 +194,12 @@ impl PostgresStore {
         loop {
             let shape = selection.shape(bounds, head);
             let sql = self.shared.statements.read(shape, options.backwards);
+            let filter = (!shape.is_exact()).then(|| Arc::new(query.clone()));
             let answer = readers
                 .fold(
                     || bind(sql.clone(), &selection, bounds, limit(options)),
                     || Answer::new(options.limit),
-                    |answer, row| answer.take(shape, query, &row),
+                    move |answer: &mut Answer, row| answer.take(filter.as_deref(), &row),
                 )
                 .await?;
             head = answer.head.flatten();

@@ -49,6 +49,9 @@ pub trait Handler: Send {
 /// missing. Behind a pooler in transaction mode ([`Config::transaction_pooling`]) a handler must
 /// not use named prepared statements either. A batch costs three round trips in addition to the
 /// handler's, and one commit.
+///
+/// The handler runs in the runner's future. If that future is held and not polled, its transaction
+/// stays open, and other runners of the projection wait for it. Run it in a task.
 pub struct PostgresReadModel<H> {
     checkpoint: Checkpoint,
     handler: H,

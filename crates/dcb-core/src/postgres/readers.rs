@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use postgres_store::{Bound, Failure, Lease, Limits, Pool, deadline_after, failure, in_time};
+use postgres_store::{Bound, Failure, Lease, Limits, Pool, Task, deadline_after, failure, in_time};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, SqlStr};
 use tokio::time::{Instant, timeout_at};
@@ -125,9 +125,9 @@ impl Readers {
     }
 
     /// Fetches all rows of a statement.
-    pub(super) async fn rows<'q>(
+    pub(super) async fn rows(
         &self,
-        statement: impl Fn() -> Bound<'q>,
+        statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<PgRow>, Error> {
         self.fold(statement, Vec::new, |rows, row| {
             rows.push(row);
@@ -138,24 +138,38 @@ impl Readers {
 
     /// Folds the rows of a statement as they arrive. If the connection turns out to be dead or its
     /// session spoiled, the call sends the statement once more, on another connection.
-    pub(super) async fn fold<'q, T>(
+    pub(super) async fn fold<T: Send + 'static>(
         &self,
-        statement: impl Fn() -> Bound<'q>,
+        statement: impl Fn() -> Bound<'static>,
         start: impl Fn() -> T,
-        take: impl Fn(&mut T, PgRow) -> Result<(), Error>,
+        take: impl Fn(&mut T, PgRow) -> Result<(), Error> + Clone + Send + 'static,
     ) -> Result<T, Error> {
-        let mut folded = start();
-        let answer = match self.try_fold(statement(), &mut folded, &take).await {
+        let answer = match self.fold_once(statement(), start(), take.clone()).await {
             Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // A restarted server has ended all of its connections, not just this one.
                 self.learn(failure(&failed));
-                folded = start();
-                self.try_fold(statement(), &mut folded, &take).await
+                self.fold_once(statement(), start(), take).await
             }
             answer => answer,
         };
-        answer.map_err(|failed| self.error(&failed))??;
-        Ok(folded)
+        answer.map_err(|failed| self.error(&failed))?
+    }
+
+    /// Folds the rows of a statement in a task. Otherwise a caller that is not polled would keep a
+    /// connection, or a place in the queue for one, that other reads need.
+    async fn fold_once<T: Send + 'static>(
+        &self,
+        statement: Bound<'static>,
+        mut folded: T,
+        take: impl Fn(&mut T, PgRow) -> Result<(), Error> + Send + 'static,
+    ) -> Result<Result<T, Error>, sqlx::Error> {
+        let readers = self.clone();
+        let folding = Task::start(async move {
+            let taken = readers.try_fold(statement, &mut folded, take).await?;
+            Ok(taken.map(|()| folded))
+        });
+        let folded = folding.join().await;
+        folded.unwrap_or(Err(sqlx::Error::PoolClosed))
     }
 
     /// Folds the rows of a statement on this connection, without a retry. `None` if the statement
@@ -211,6 +225,7 @@ impl Readers {
             match &self.begin {
                 None => fold_rows(&mut connection, statement, folded, take).await,
                 Some(begin) => {
+                    connection.close_on_drop();
                     let mut transaction = connection.begin_with(begin.clone()).await?;
                     let statement = statement.persistent(false);
                     let done = fold_rows(&mut transaction, statement, folded, take).await;

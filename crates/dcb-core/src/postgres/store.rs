@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::Queue;
-use postgres_store::WriterConnection;
+use postgres_store::{Task, WriterConnection};
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
@@ -47,6 +47,26 @@ impl Shared {
     pub(super) fn reads_a_replica(&self) -> bool {
         self.config.replica_url.is_some()
     }
+
+    async fn writer_health(&self) -> Result<Health, Error> {
+        let writer = self.queue.committer();
+        let version = writer.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in DURABILITY {
+            durability.push((name, writer.setting(name).await?));
+        }
+        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+    }
+
+    async fn close(&self) {
+        // Close the queue before the connections, because its appends need the writer's.
+        self.queue.close().await;
+        self.listener.stop();
+        self.queue.committer().close().await;
+        self.readers.close().await;
+        self.primary.close().await;
+    }
 }
 
 impl PostgresStore {
@@ -58,6 +78,11 @@ impl PostgresStore {
     /// [`Error::Database`] if the database fails or its encoding is not UTF8;
     /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
+        // In a task, because the installation locks out other installers.
+        in_task(Self::install_and_connect(config)).await
+    }
+
+    async fn install_and_connect(config: Config) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;
         ensure(&config, &schema).await?;
         let statements = Arc::new(Statements::new(
@@ -115,12 +140,34 @@ impl PostgresStore {
         if self.shared.primary.is_closed() {
             return Err(Error::Closed);
         }
-        let cleared = self.shared.queue.committer().clear().await;
+        let shared = Arc::clone(&self.shared);
+        let cleared = on_writer(async move { shared.queue.committer().clear().await }).await;
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().notify();
         cleared
     }
+}
+
+/// Runs a call on the writer's connection in a task, so that a caller that is not polled does not
+/// keep the connection. The call also ends if its caller is dropped, because appends follow on the
+/// same connection.
+async fn on_writer<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let done = Task::start(call).to_its_end().join().await;
+    // Without a result the runtime shuts down.
+    done.unwrap_or(Err(Error::Closed))
+}
+
+/// Runs a call that holds locks of the database in a task, so that a caller that is not polled does
+/// not keep them.
+pub(super) async fn in_task<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let done = Task::start(call).join().await;
+    // Without a result the runtime shuts down.
+    done.unwrap_or(Err(Error::Closed))
 }
 
 fn queue_limits(config: &Config) -> group_commit::Limits {
@@ -204,14 +251,8 @@ impl EventStore for PostgresStore {
 
     async fn health(&self) -> Result<Health, Error> {
         self.last_position().await?;
-        let writer = self.shared.queue.committer();
-        let version = writer.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in DURABILITY {
-            durability.push((name, writer.setting(name).await?));
-        }
-        let is_durable = durability.iter().all(|(_, value)| value != "off");
-        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+        let shared = Arc::clone(&self.shared);
+        on_writer(async move { shared.writer_health().await }).await
     }
 
     fn stats(&self) -> Stats {
@@ -232,12 +273,11 @@ impl EventStore for PostgresStore {
     }
 
     async fn close(&self) {
-        // Close the queue before the connections, because its appends need the writer's.
-        self.shared.queue.close().await;
-        self.shared.listener.stop();
-        self.shared.queue.committer().close().await;
-        self.shared.readers.close().await;
-        self.shared.primary.close().await;
+        let shared = Arc::clone(&self.shared);
+        // Without a result the runtime shuts down, and the connections end with it.
+        let _ = Task::start(async move { shared.close().await })
+            .join()
+            .await;
     }
 }
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::{BEGIN, Schema, Task};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use tokio::sync::Mutex;
@@ -12,7 +12,7 @@ use super::error::error;
 use super::pools::Pools;
 use super::schema;
 use super::session::administrator;
-use super::store::PostgresStore;
+use super::store::{PostgresStore, in_task};
 use crate::text::invalid;
 use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, json};
 
@@ -29,6 +29,12 @@ const SELECT: &str = "SELECT number, name, (extract(epoch FROM created_at) * 100
 /// The stores share read connections. Each store opens a connection for writes with its first
 /// write.
 pub struct PostgresNamespaces {
+    shared: Arc<Shared>,
+}
+
+/// Each call runs in a task: it holds the map of open stores or locks of the database, and a caller
+/// that is not polled must keep neither.
+struct Shared {
     config: Config,
     pools: Arc<Pools>,
     open: Mutex<HashMap<NamespaceName, PostgresStore>>,
@@ -45,11 +51,14 @@ impl PostgresNamespaces {
         let config = config.normalized();
         let pools = Arc::new(Pools::new(&config)?);
         let namespaces = Self {
-            config,
-            pools,
-            open: Mutex::default(),
+            shared: Arc::new(Shared {
+                config,
+                pools,
+                open: Mutex::default(),
+            }),
         };
-        namespaces.prepare().await?;
+        let shared = Arc::clone(&namespaces.shared);
+        in_task(async move { shared.prepare().await }).await?;
         Ok(namespaces)
     }
 
@@ -58,11 +67,54 @@ impl PostgresNamespaces {
     pub fn stats(&self) -> Option<Stats> {
         // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
         // across round trips.
-        let open = self.open.try_lock().ok()?;
+        let open = self.shared.open.try_lock().ok()?;
         let stores = open.values().map(MessageStore::stats);
         Some(stores.fold(Stats::default(), Stats::and))
     }
+}
 
+impl Namespaces for PostgresNamespaces {
+    type Store = PostgresStore;
+
+    async fn create(
+        &self,
+        name: &NamespaceName,
+        attributes: Option<&str>,
+    ) -> Result<Namespace, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        let attributes = attributes.map(str::to_owned);
+        in_task(async move { shared.create(&name, attributes.as_deref()).await }).await
+    }
+
+    async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        in_task(async move { shared.open(&name).await }).await
+    }
+
+    async fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
+        let found = self.shared.find(name).await;
+        found.map(|(_, namespace)| namespace)
+    }
+
+    async fn list(&self) -> Result<Vec<Namespace>, Error> {
+        self.shared.list().await
+    }
+
+    async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        in_task(async move { shared.delete(&name).await }).await
+    }
+
+    async fn close(&self) {
+        let shared = Arc::clone(&self.shared);
+        // Without a result the runtime shuts down, and the connections end with it.
+        let _ = Task::start(async move { shared.close().await })
+            .join()
+            .await;
+    }
+}
+
+impl Shared {
     async fn prepare(&self) -> Result<(), Error> {
         /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
@@ -127,9 +179,7 @@ fn schema_for(number: i64) -> Result<Schema, Error> {
     schema::schema(&format!("message_store_{number}"))
 }
 
-impl Namespaces for PostgresNamespaces {
-    type Store = PostgresStore;
-
+impl Shared {
     async fn create(
         &self,
         name: &NamespaceName,
@@ -209,10 +259,6 @@ impl Namespaces for PostgresNamespaces {
         let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false)?;
         open.insert(name.clone(), store.clone());
         Ok(store)
-    }
-
-    async fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
-        self.find(name).await.map(|(_, namespace)| namespace)
     }
 
     async fn list(&self) -> Result<Vec<Namespace>, Error> {

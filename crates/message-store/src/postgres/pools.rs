@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postgres_store::{Bound, Failure, Limits, execute, failure, in_time, rows};
+use postgres_store::{Bound, Failure, Lease, Limits, Task, execute, failure, in_time, rows};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
 
@@ -40,7 +40,8 @@ impl Pools {
     }
 }
 
-/// Connections to one server.
+/// Connections to one server. Cheap to clone; clones share the connections.
+#[derive(Clone)]
 pub(super) struct Pool {
     pool: postgres_store::Pool,
     /// Begins a transaction around each statement. `None` without a pooler in transaction mode.
@@ -61,40 +62,58 @@ impl Pool {
 
     /// Runs a statement and returns all rows. Retries once if the connection was dead or its session
     /// spoiled, so the statement must be safe to run twice.
-    pub(super) async fn rows<'q>(
+    pub(super) async fn rows(
         &self,
-        statement: impl Fn() -> Bound<'q>,
+        statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<PgRow>, Error> {
-        let rows = match self.try_rows(statement()).await {
+        let rows = match self.rows_once(statement()).await {
             Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // If the server has restarted, all idle connections are dead. The pool tests each
                 // one before its next use.
                 self.pool.learn(failure(&failed));
-                self.try_rows(statement()).await
+                self.rows_once(statement()).await
             }
             rows => rows,
         };
         rows.map_err(|failed| self.error(&failed))
     }
 
+    /// Runs a statement in a task. Otherwise a caller that is not polled would keep a connection,
+    /// or a place in the queue for one, that others need.
+    async fn rows_once(&self, statement: Bound<'static>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let pool = self.clone();
+        let rows = Task::start(async move { pool.try_rows(statement).await });
+        rows.join().await.unwrap_or(Err(sqlx::Error::PoolClosed))
+    }
+
     /// Runs a statement and returns the number of changed rows. Never retries: after a lost
     /// connection, the statement may or may not have run.
-    pub(super) async fn execute(&self, statement: Bound<'_>) -> Result<u64, Error> {
-        let executing = async {
-            let mut connection = self.pool.acquire().await?;
-            let changed = execute(&mut connection, self.begin.as_ref(), statement).await?;
+    pub(super) async fn execute(&self, statement: Bound<'static>) -> Result<u64, Error> {
+        let pool = self.clone();
+        let executing = Task::start(async move {
+            let mut connection = pool.acquire().await?;
+            let changed = execute(&mut connection, pool.begin.as_ref(), statement).await?;
             connection.give_back();
             Ok(changed)
-        };
-        let done = executing.await;
+        });
+        let done = executing.join().await;
+        let done = done.unwrap_or(Err(sqlx::Error::PoolClosed));
         if let Err(failed) = &done {
             self.pool.learn(failure(failed));
         }
         done.map_err(|failed| self.error(&failed))
     }
 
-    async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+    async fn acquire(&self) -> Result<Lease, sqlx::Error> {
         let mut connection = self.pool.acquire().await?;
+        if self.begin.is_some() {
+            connection.close_on_drop();
+        }
+        Ok(connection)
+    }
+
+    async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut connection = self.acquire().await?;
         let answer = rows(&mut connection, self.begin.as_ref(), statement);
         match in_time(self.timeout, answer).await {
             Ok(rows) => {

@@ -125,10 +125,10 @@ impl PostgresStore {
         self.messages(&self.pools()?.primary, statement).await
     }
 
-    async fn messages<'q>(
+    async fn messages(
         &self,
         pool: &Pool,
-        statement: impl Fn() -> Bound<'q>,
+        statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<RecordedMessage>, Error> {
         let rows = pool.rows(statement).await?;
         self.shared.counters.read(rows.len());

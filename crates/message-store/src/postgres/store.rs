@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::Queue;
-use postgres_store::{BEGIN, Schema, WriterConnection};
+use postgres_store::{BEGIN, Schema, Task, WriterConnection};
 use sqlx::Connection as _;
 use tokio::sync::Mutex;
 use tracing::instrument;
@@ -58,6 +58,11 @@ impl PostgresStore {
     /// [`Error::SchemaMismatch`] with the differences;
     /// [`Error::SchemaTooNew`].
     pub async fn connect(config: Config) -> Result<Self, Error> {
+        // In a task, because the installation locks out other installers.
+        in_task(Self::install_and_connect(config)).await
+    }
+
+    async fn install_and_connect(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
         let schema = schema(&config.schema)?;
         let mut connection = session::administrator(&config).await?;
@@ -129,6 +134,21 @@ impl PostgresStore {
         &self.shared.schema
     }
 
+    async fn check_health(&self) -> Result<Health, Error> {
+        /// The settings that decide whether a commit survives power loss.
+        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+        self.read_head().await?;
+        let writer = self.shared.queue.committer();
+        let version = writer.setting("server_version").await?;
+        let mut durability = Vec::new();
+        for name in DURABILITY {
+            durability.push((name, writer.setting(name).await?));
+        }
+        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
+        let is_durable = durability.iter().all(|(_, value)| value != "off");
+        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+    }
+
     /// Closes the store except its pools, which other stores may use.
     pub(super) async fn close_except_pools(&self) {
         let shared = &self.shared;
@@ -139,6 +159,27 @@ impl PostgresStore {
         }
         shared.listener.stop();
     }
+}
+
+/// Runs a call on the writer's connection in a task, so that a caller that is not polled does not
+/// keep the connection. The call also ends if its caller is dropped, because writes follow on the
+/// same connection.
+async fn on_writer<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let done = Task::start(call).to_its_end().join().await;
+    // Without a result the runtime shuts down.
+    done.unwrap_or(Err(Error::Closed))
+}
+
+/// Runs a call that holds locks of the database in a task, so that a caller that is not polled does
+/// not keep them.
+pub(super) async fn in_task<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let done = Task::start(call).join().await;
+    // Without a result the runtime shuts down.
+    done.unwrap_or(Err(Error::Closed))
 }
 
 impl MessageStore for PostgresStore {
@@ -189,7 +230,9 @@ impl MessageStore for PostgresStore {
 
     #[instrument(level = "debug", name = "messages.import", skip_all, fields(messages = messages.len()))]
     async fn import_messages(&self, messages: Vec<RecordedMessage>) -> Result<u64, Error> {
-        self.import(&messages).await
+        // In a task, because an import locks out all other writers.
+        let store = self.clone();
+        in_task(async move { store.import(&messages).await }).await
     }
 
     #[instrument(level = "debug", name = "messages.get_stream", skip_all)]
@@ -279,18 +322,8 @@ impl MessageStore for PostgresStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        /// The settings that decide whether a commit survives power loss.
-        const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
-        self.read_head().await?;
-        let writer = self.shared.queue.committer();
-        let version = writer.setting("server_version").await?;
-        let mut durability = Vec::new();
-        for name in DURABILITY {
-            durability.push((name, writer.setting(name).await?));
-        }
-        // `synchronous_commit` has more values than `on` and `off`. All but `off` flush locally.
-        let is_durable = durability.iter().all(|(_, value)| value != "off");
-        Ok(Health::new("PostgreSQL", version, durability, is_durable))
+        let store = self.clone();
+        on_writer(async move { store.check_health().await }).await
     }
 
     fn stats(&self) -> Stats {
@@ -300,10 +333,15 @@ impl MessageStore for PostgresStore {
     }
 
     async fn close(&self) {
-        self.close_except_pools().await;
-        if self.shared.owns_pools {
-            self.shared.pools.close().await;
-        }
+        let store = self.clone();
+        let closing = Task::start(async move {
+            store.close_except_pools().await;
+            if store.shared.owns_pools {
+                store.shared.pools.close().await;
+            }
+        });
+        // Without a result the runtime shuts down, and the connections end with it.
+        let _ = closing.to_its_end().join().await;
     }
 }
 

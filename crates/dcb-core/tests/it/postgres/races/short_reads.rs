@@ -385,7 +385,7 @@ async fn unpolled_read_delays_no_other() {
     assert_eq!(unpolled.await, expected);
 }
 
-/// A stream that is not polled keeps the only connection.
+/// A read that waits for a lock has the only connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn read_without_a_connection_times_out() {
     let log = fresh_log().await;
@@ -395,11 +395,10 @@ async fn read_without_a_connection_times_out() {
     hurried.read_timeout = Duration::from_millis(300);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
-    let mut stream = store
-        .query_stream(&Query::all(), ReadOptions::new())
-        .await
-        .unwrap();
-    stream.next().await.unwrap().unwrap();
+    let mut locker = locked(&log).await;
+    let all = Query::all();
+    let mut blocked = pin!(store.query(&all, ReadOptions::new()));
+    assert!(poll_once(blocked.as_mut()).await.is_none());
     let query = Query::all();
     let [options, ..] = ranges();
     let mut unpolled = pin!(store.query(&query, options));
@@ -408,9 +407,11 @@ async fn read_without_a_connection_times_out() {
     let answer = timeout(Duration::from_secs(60), behind).await;
     let error = answer.expect("the read ends").unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
-    let error = unpolled.await.unwrap_err();
-    assert!(matches!(error, Error::Timeout { .. }), "{error}");
-    drop(stream);
+    for held in [unpolled.await, blocked.await] {
+        let error = held.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    }
+    locker.run("COMMIT").await;
     assert_eq!(
         store.query(&query, options).await.unwrap().events.len(),
         100

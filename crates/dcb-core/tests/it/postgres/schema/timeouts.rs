@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{Appended, Error, EventStore as _, Query, ReadOptions};
+use futures_util::future::join;
 use tokio::task::JoinHandle;
 
 use crate::support::events::{head, read, tag, tagged};
@@ -138,7 +139,7 @@ async fn blocked_read_times_out() {
     store.close().await;
 }
 
-/// Unfinished streams hold all connections.
+/// A read that waits for a lock has the only connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn read_without_a_free_connection_times_out() {
     let mut log = fresh_log().await;
@@ -146,26 +147,36 @@ async fn read_without_a_free_connection_times_out() {
     log.read_connections = 1;
     let store = connect(&log).await;
     store.append(vec![tagged("a"); 1000]).await.unwrap();
-    let mut stream = store
-        .query_stream(&Query::all(), ReadOptions::new())
-        .await
-        .unwrap();
-    stream.next().await.unwrap().unwrap();
+    let mut other = Sql::connect(&log.url).await;
+    other
+        .run(&format!(
+            "BEGIN; LOCK TABLE {}.event IN ACCESS EXCLUSIVE MODE",
+            log.schema
+        ))
+        .await;
     let before = store.stats().reads;
-    let given_up = store.head().await;
-    assert!(
-        matches!(
-            given_up,
-            Err(Error::Timeout {
-                operation: "read",
-                ..
-            })
-        ),
-        "{given_up:?}"
+    let all = Query::all();
+    let (first, given_up) = join(store.query(&all, ReadOptions::new()), store.head()).await;
+    for error in [first.unwrap_err(), given_up.unwrap_err()] {
+        assert!(
+            matches!(
+                error,
+                Error::Timeout {
+                    operation: "read",
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+    }
+    assert_eq!(
+        store.stats().reads - before,
+        2,
+        "the reads are not repeated"
     );
-    assert_eq!(store.stats().reads - before, 1, "the read is not repeated");
-    drop(stream);
+    other.run("COMMIT").await;
     assert_eq!(head(&store).await, 1000);
+    other.close().await;
     store.close().await;
 }
 

@@ -1,0 +1,84 @@
+//! Streams: a task reads a snapshot of the log in pages, and passes the events on in chunks.
+//!
+//! Invariants:
+//!
+//! - All pages of a stream show the same snapshot. No transaction has to stay open between pages,
+//!   because the events up to a position never change. The first page sees the head of the log, and
+//!   no page reads beyond that position. Only `clear` changes earlier events: a stream whose next
+//!   page finds a lower head ends with [`Error::AfterBeyondHead`]. Tested by the conformance suite
+//!   (`suite.rs`), `reads.rs` and `clearing.rs`.
+//! - A stream that is not polled keeps no connection: its page waits for 100 ms, then the connection
+//!   goes to other reads. The next page begins behind the last event that was passed on. Tested by `held.rs` of the conformance suite and `streams.rs`.
+//!
+//! If a consumer stops early, the server has read at most one page too many.
+
+mod chunks;
+mod pages;
+mod reading;
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use postgres_store::Task;
+
+use self::chunks::channel;
+use self::pages::Pages;
+use self::reading::Reading;
+use super::PostgresStore;
+use super::read::check_after;
+use super::readers::Readers;
+use crate::{Error, EventStream, Events, Query, ReadOptions};
+
+impl PostgresStore {
+    pub(super) async fn stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        match self.stream_from(&self.shared.readers, query, options).await {
+            Err(Error::AfterBeyondHead { .. }) if self.shared.reads_a_replica() => {
+                self.stream_from(&self.shared.primary, query, options).await
+            }
+            stream => stream,
+        }
+    }
+
+    async fn stream_from(
+        &self,
+        readers: &Readers,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        match self.read_coalesced(readers, query, options).await {
+            Ok(Some(Events { events, head })) => {
+                return Ok(EventStream::new(head, stream::iter(events).map(Ok)));
+            }
+            Ok(None) => {}
+            // The first page below reads again, on another connection.
+            Err(failed) if failed.is_transient() => {}
+            Err(failed) => return Err(failed),
+        }
+        let (consumer, mut chunks) = channel();
+        let reading = Reading {
+            readers: readers.clone(),
+            statements: Arc::clone(&self.shared.statements),
+            query: query.clone(),
+            pages: Pages::new(options),
+            consumer,
+        };
+        // Dropped with the stream, which ends it.
+        let task = Task::start(reading.run());
+        let first = chunks.next().await?;
+        check_after(options, first.head)?;
+        let head = first.head;
+        let rest = stream::poll_fn(move |cx| {
+            let _task = &task;
+            chunks.poll_next(cx)
+        });
+        let events = stream::once(std::future::ready(Ok(first)))
+            .chain(rest)
+            .map_ok(|chunk| stream::iter(chunk.events).map(Ok))
+            .try_flatten();
+        Ok(EventStream::new(head, events))
+    }
+}

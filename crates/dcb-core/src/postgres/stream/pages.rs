@@ -1,0 +1,101 @@
+//! The progress of a stream through the pages of its snapshot.
+
+use postgres_store::Failure;
+
+use super::super::selection::Bounds;
+use crate::{Error, Position, ReadOptions};
+
+// Pages grow, so that a consumer of a few events does not make the server read thousands.
+const FIRST_PAGE_ROWS: i64 = 256;
+const LAST_PAGE_ROWS: i64 = 8192;
+const PAGE_GROWTH: i64 = 8;
+
+/// The progress of a stream.
+pub(super) struct Pages {
+    pub(super) backwards: bool,
+    pub(super) bounds: Bounds,
+    pub(super) remaining: Option<i64>,
+    page_rows: i64,
+    /// The head of the snapshot: `None` before the first page, `Some(None)` if the log is empty.
+    snapshot: Option<Option<Position>>,
+    /// Whether a dead connection has used up its one retry.
+    retried: bool,
+}
+
+impl Pages {
+    pub(super) fn new(options: ReadOptions) -> Self {
+        Self {
+            backwards: options.backwards,
+            bounds: Bounds::new(options),
+            remaining: options
+                .limit
+                .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+            page_rows: FIRST_PAGE_ROWS,
+            snapshot: None,
+            retried: false,
+        }
+    }
+
+    pub(super) fn limit(&self) -> i64 {
+        self.remaining
+            .map_or(self.page_rows, |remaining| remaining.min(self.page_rows))
+    }
+
+    /// The head of the snapshot. Valid after the first page has begun.
+    pub(super) fn head(&self) -> Option<Position> {
+        self.snapshot.flatten()
+    }
+
+    /// Handles the head that a page saw. The first page defines the snapshot. A later head below
+    /// the snapshot's means that the log was cleared.
+    pub(super) fn begin(&mut self, head: Option<Position>) -> Result<(), Error> {
+        match self.snapshot {
+            None => {
+                self.snapshot = Some(head);
+                let end = Position::number_or_zero(head).saturating_add(1);
+                self.bounds.below = self
+                    .bounds
+                    .below
+                    .min(i64::try_from(end).unwrap_or(i64::MAX));
+                Ok(())
+            }
+            Some(Some(after)) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn passed(&mut self, position: Position) {
+        let position = i64::try_from(position.get()).unwrap_or(i64::MAX);
+        if self.backwards {
+            self.bounds.below = position;
+        } else {
+            self.bounds.above = position;
+        }
+        self.remaining = self.remaining.map(|remaining| remaining - 1);
+    }
+
+    /// Whether to continue a failed page on another connection. Yes if the page timed out after
+    /// some events, because then its consumer was slow; and once if its connection was dead, or its
+    /// session spoiled, before the first event.
+    pub(super) fn may_retry(&mut self, failure: Failure, seen: i64) -> bool {
+        match failure {
+            Failure::Cancelled => seen > 0,
+            Failure::Lost | Failure::ReadOnly | Failure::Session => {
+                !std::mem::replace(&mut self.retried, seen == 0) && seen == 0
+            }
+            Failure::NotSent | Failure::Data | Failure::Deadlock | Failure::Refused => false,
+        }
+    }
+
+    pub(super) fn grow(&mut self) {
+        self.page_rows = (self.page_rows * PAGE_GROWTH).min(LAST_PAGE_ROWS);
+    }
+
+    /// Makes the next page as long as the part of the last one that a slow consumer took, so that
+    /// the server does not read the rest again and again.
+    pub(super) fn shrink(&mut self, seen: i64) {
+        if seen > 0 {
+            self.page_rows = seen;
+        }
+    }
+}
