@@ -150,6 +150,32 @@ impl Appended {
 /// Positions are dense from 1 and in commit order. Every read sees a prefix of the log and reports
 /// its last position as the head. All methods take `&self`: share a store by reference, clone or
 /// `Arc`.
+///
+/// The future of a call may be held without being polled. Then only this call waits:
+///
+/// ```
+/// # use std::pin::pin;
+/// # use std::time::Duration;
+/// # use dcb_core::{Error, Event, EventStore, MemoryStore};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Error> {
+/// # let store = MemoryStore::new();
+/// # let event = |event_type: &str| Event::builder(event_type).build();
+/// let mut append = pin!(store.append(event("CourseOffered")?));
+/// tokio::select! {
+///     appended = &mut append => {
+///         println!("at position {}", appended?.first());
+///     }
+///     () = tokio::time::sleep(Duration::from_millis(100)) => {
+///         store.append(event("CourseDelayed")?).await?;
+///         append.await?;
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// Dropping the future of an append withdraws the append if it still waits in a queue. An append
+/// whose commit has begun is committed.
 pub trait EventStore: Send + Sync {
     /// Appends atomically: all the events at consecutive positions, or none.
     ///

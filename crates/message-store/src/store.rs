@@ -17,6 +17,10 @@ use crate::{
 /// never misses a message that is committed later.
 ///
 /// All methods take `&self`. Share a store by reference, as a clone or in an `Arc`.
+///
+/// The future of a call may be held without being polled, as `tokio::select!` does with `&mut call`.
+/// Then only this call waits. Dropping the future of a write withdraws the write if it still waits
+/// in a queue; a write whose commit has begun is committed.
 pub trait MessageStore: Send + Sync {
     /// Writes to several streams atomically: all messages or none. Returns the positions in the
     /// order of the messages, one list per stream.

@@ -25,6 +25,7 @@ mod conditions;
 mod content;
 mod decision;
 mod fixture;
+mod held;
 pub mod history;
 mod idempotency;
 mod order_of_checks;
@@ -230,6 +231,15 @@ macro_rules! for_each_conformance_case {
                 event_over_one_mebibyte_is_refused
                 append_over_64_mebibytes_is_refused
                 invalid_values_are_refused_before_the_store
+            }
+            held {
+                held_call_delays_no_other
+                many_held_calls_delay_no_other
+                held_call_of_a_batch_delays_no_other
+                held_stream_delays_no_other
+                append_held_by_select_delays_no_other
+                dropped_calls_delay_no_other
+                close_ends_while_calls_are_held
             }
             closing {
                 closed_store_refuses_every_call

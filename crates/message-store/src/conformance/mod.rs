@@ -20,6 +20,7 @@ mod content;
 mod correlation;
 mod fixture;
 mod groups;
+mod held;
 pub mod history;
 mod idempotency;
 mod importing;
@@ -218,6 +219,14 @@ macro_rules! for_each_message_store_case {
                 dropped_write_is_whole_or_absent
                 write_sends_notification
             }
+            held {
+                held_call_delays_no_other
+                many_held_calls_delay_no_other
+                held_call_of_a_batch_delays_no_other
+                write_held_by_select_delays_no_other
+                dropped_calls_delay_no_other
+                close_ends_while_calls_are_held
+            }
             closing {
                 closed_store_refuses_every_call
                 close_can_be_repeated
@@ -278,6 +287,11 @@ macro_rules! case_list {
 
 fn cases<S: MessageStore + 'static>() -> Vec<Case<S>> {
     for_each_message_store_case!([case_list], ())
+}
+
+/// The names of all cases, as in `write::refused_write_writes_nothing`.
+pub fn case_names() -> impl Iterator<Item = &'static str> {
+    cases::<Model>().into_iter().map(|case| case.name)
 }
 
 /// Runs the case with this name in a new runtime, on a store that `factory` creates there.

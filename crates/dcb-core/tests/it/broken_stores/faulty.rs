@@ -29,6 +29,7 @@ pub(crate) enum Fault {
     AcceptsAfterBeyondTheHead,
     LimitsBeforeReversing,
     DropsCommands,
+    HoldsALockWhileNotPolled,
 }
 
 /// The type of the events that fill wasted positions. Reads leave these events out.
@@ -39,6 +40,8 @@ pub(crate) struct Faulty {
     fault: Fault,
     /// Positions whose events are not committed yet.
     uncommitted: Mutex<BTreeSet<Position>>,
+    /// Held by the one append that is running.
+    appending: tokio::sync::Mutex<()>,
 }
 
 impl Faulty {
@@ -47,6 +50,7 @@ impl Faulty {
             store,
             fault,
             uncommitted: Mutex::default(),
+            appending: tokio::sync::Mutex::default(),
         }
     }
 
@@ -78,6 +82,19 @@ impl Faulty {
         }
         drop(uncommitted);
         Ok(appended)
+    }
+
+    /// Appends in the caller's future, as long as no other append does.
+    async fn submit_under_lock(&self, append: Append) -> Result<Appended, Error> {
+        let limit = Duration::from_secs(1);
+        let locked = tokio::time::timeout(limit, self.appending.lock()).await;
+        let _appending = locked.map_err(|_| Error::Timeout {
+            operation: "append",
+            limit,
+        })?;
+        // About as long as a round trip to a database.
+        tokio::time::sleep(Duration::from_micros(50)).await;
+        self.store.submit(append).await
     }
 
     /// The events that a reader sees while some appends are not committed.
@@ -201,6 +218,9 @@ impl EventStore for Faulty {
         }
         if self.fault == Fault::AssignsPositionsBeforeTheCommit {
             return self.submit_late(append).await;
+        }
+        if self.fault == Fault::HoldsALockWhileNotPolled {
+            return self.submit_under_lock(append).await;
         }
         let answer = self.store.submit(append).await;
         if self.fault == Fault::UsesAPositionOnConflict

@@ -183,6 +183,16 @@ fn suite_finds_a_store_that_drops_commands() {
 }
 
 #[test]
+fn suite_finds_a_store_that_holds_a_lock_while_not_polled() {
+    let by = [
+        "held::held_call_delays_no_other",
+        "held::many_held_calls_delay_no_other",
+        "held::append_held_by_select_delays_no_other",
+    ];
+    assert_found(Fault::HoldsALockWhileNotPolled, &by);
+}
+
+#[test]
 fn random_histories_find_single_caller_faults() {
     for fault in [
         Fault::IgnoresAfter,

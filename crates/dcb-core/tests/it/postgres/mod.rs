@@ -2,11 +2,13 @@
 
 mod append_statements;
 mod crash;
+mod held;
 mod plans;
 mod pooled;
 mod races;
 mod replica;
 mod schema;
+mod streams;
 mod subscription;
 mod suite;
 mod transaction;

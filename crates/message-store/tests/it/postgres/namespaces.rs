@@ -104,6 +104,15 @@ async fn closed_store_is_reopened() {
     namespaces.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn held_calls_delay_no_other() {
+    let database = fresh_database().await;
+    let mut config = Config::new(database.url());
+    config.read_connections = 1;
+    let namespaces = PostgresNamespaces::connect(config).await.unwrap();
+    namespaces::held_calls_delay_no_other(&namespaces).await;
+}
+
 /// A writer does not wait for a writer of the same category in another namespace.
 #[tokio::test]
 async fn namespaces_have_separate_locks_and_positions() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use local_postgres::{Database, PgBouncer};
-use message_store::conformance::Json;
+use message_store::conformance::{Json, case_names, run};
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{
     Category, Error, ExpectedVersion, GlobalPosition, MessageStore as _, NamespaceName,
@@ -47,15 +47,33 @@ impl PooledDatabase {
     }
 }
 
-/// An empty store in a new schema, through the pooler.
-async fn store() -> PostgresStore {
+/// A new schema, through the pooler.
+async fn new_config() -> Config {
     static DATABASE: OnceCell<PooledDatabase> = OnceCell::const_new();
     static STORES: AtomicU32 = AtomicU32::new(0);
     let pooled = DATABASE
         .get_or_init(|| PooledDatabase::start("suite"))
         .await;
     let number = STORES.fetch_add(1, Ordering::Relaxed);
-    connect(pooled.config().schema(format!("pooled_{number}"))).await
+    pooled.config().schema(format!("pooled_{number}"))
+}
+
+async fn store() -> PostgresStore {
+    connect(new_config().await).await
+}
+
+/// Behind a pooler, a call is an open transaction: if it waited for its caller, it would keep the
+/// locks of categories, and every other process would wait.
+#[test]
+fn held_calls_delay_no_other_with_one_connection() {
+    for name in case_names().filter(|name| name.starts_with("held::")) {
+        println!("{name}");
+        run(name, Json::Values, async || {
+            let mut config = new_config().await;
+            config.read_connections = 1;
+            connect(config).await
+        });
+    }
 }
 
 message_store::conformance_suite!(async || store().await, Json::Values);

@@ -217,6 +217,12 @@ async fn closed_store_is_reopened() {
     namespaces::closed_store_is_reopened(&in_folder(folder.path())).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn held_calls_delay_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    namespaces::held_calls_delay_no_other(&in_folder(folder.path())).await;
+}
+
 /// An in-memory namespace loses its messages with its store.
 #[tokio::test]
 async fn in_memory_namespace_ends_with_its_store() {

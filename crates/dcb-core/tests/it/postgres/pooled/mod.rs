@@ -3,6 +3,7 @@
 
 mod sharing;
 
+use dcb_core::conformance::{cases, run};
 use dcb_core::postgres::{Config, PostgresStore};
 use local_postgres::{Database, PgBouncer};
 use tokio::sync::OnceCell;
@@ -35,12 +36,34 @@ impl PooledDatabase {
     }
 }
 
-async fn fresh_store() -> PostgresStore {
+async fn fresh_log() -> Config {
     static DATABASE: OnceCell<PooledDatabase> = OnceCell::const_new();
     let pooled = DATABASE
         .get_or_init(|| PooledDatabase::start("suite"))
         .await;
-    crate::support::postgres::connect(&pooled.new_log()).await
+    pooled.new_log()
+}
+
+async fn fresh_store() -> PostgresStore {
+    crate::support::postgres::connect(&fresh_log().await).await
+}
+
+async fn store_with_one_connection() -> PostgresStore {
+    let mut log = fresh_log().await;
+    log.read_connections = 1;
+    crate::support::postgres::connect(&log).await
+}
+
+/// A held call must not keep the log's lock either: behind a pooler it would be in an open
+/// transaction, and every other process would wait.
+#[test]
+fn held_calls_delay_no_other_with_one_connection() {
+    for case in cases::<PostgresStore>() {
+        if case.name.starts_with("held::") {
+            println!("{}", case.name);
+            run(case.name, store_with_one_connection);
+        }
+    }
 }
 
 dcb_core::conformance_suite!(fresh_store);
