@@ -12,8 +12,11 @@ use crate::{Durability, options::DURABILITY_SETTINGS};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The first version with `DROP DATABASE .. WITH (FORCE)`.
-const OLDEST_VERSION_NUM: i32 = 130_000;
+/// The oldest major version that this crate starts and the stores are tested with. It is the first
+/// with `DROP DATABASE .. WITH (FORCE)`.
+pub const OLDEST_VERSION: u16 = 13;
+/// The newest major version that the stores are tested with.
+pub const NEWEST_VERSION: u16 = 18;
 
 /// An error answer of the server, or a failure to reach it.
 pub(crate) struct Refusal {
@@ -82,10 +85,10 @@ impl Facts {
         let number = show(&mut connection, "server_version_num").await?;
         if number
             .parse()
-            .is_ok_and(|number: i32| number < OLDEST_VERSION_NUM)
+            .is_ok_and(|number: i32| number / 10_000 < i32::from(OLDEST_VERSION))
         {
             return Err(Refusal::own(format!(
-                "PostgreSQL {version} is older than 13"
+                "PostgreSQL {version} is older than {OLDEST_VERSION}"
             )));
         }
         let mut settings = Vec::new();

@@ -16,6 +16,12 @@ pub enum Error {
         /// The value found.
         value: String,
     },
+    /// `POSTGRES_VERSION` is not a major version: correct or unset the variable.
+    #[error("POSTGRES_VERSION is {value:?}: set it to a major version such as 17, or unset it")]
+    UnknownVersion {
+        /// The value found.
+        value: String,
+    },
     /// A setting of [`Options::settings`](crate::Options::settings) cannot be written to
     /// postgresql.conf: correct the setting.
     #[error("setting {name:?} cannot be written to postgresql.conf: {reason}")]

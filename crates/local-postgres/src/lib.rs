@@ -15,6 +15,7 @@ mod shared;
 mod source;
 mod url;
 
+pub use connection::{NEWEST_VERSION, OLDEST_VERSION};
 pub use database::Database;
 pub use error::{Error, Missing};
 pub use options::{Durability, Options, Source};

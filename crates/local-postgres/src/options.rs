@@ -11,6 +11,10 @@ pub struct Options {
     /// that is unset too and `DATABASE_URL` is set, only [`Source::Url`] is tried. Otherwise the
     /// sources are tried in the order of [`Source`].
     pub source: Option<Source>,
+    /// The major version of the binaries or of the official image, such as 15. If `None`, the
+    /// variable `POSTGRES_VERSION` names it. If that is unset too, any version will do: the newest
+    /// that is installed, else 17. `DATABASE_URL` and `POSTGRES_IMAGE` name a server of any version.
+    pub version: Option<u16>,
     /// Whether a commit must survive a power cut. A server behind `DATABASE_URL` keeps its own
     /// settings; [`LocalPostgres::durability`](crate::LocalPostgres::durability) returns them.
     pub durability: Durability,
@@ -84,6 +88,14 @@ impl fmt::Display for Source {
 }
 
 impl Options {
+    /// These options, with the version that `POSTGRES_VERSION` names unless they name one.
+    pub(crate) fn with_version_from_env(mut self) -> Result<Self, Error> {
+        if self.version.is_none() {
+            self.version = version_from_env()?;
+        }
+        Ok(self)
+    }
+
     /// The lines for postgresql.conf: enough connections for a hundred callers on several pools,
     /// the durability settings, then the caller's settings. The last line for a name wins.
     pub(crate) fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
@@ -97,6 +109,17 @@ impl Options {
         }
         Ok(lines)
     }
+}
+
+fn version_from_env() -> Result<Option<u16>, Error> {
+    let Some(value) = env::var_os("POSTGRES_VERSION").filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let value = value.to_string_lossy().into_owned();
+    value
+        .parse()
+        .map(Some)
+        .map_err(|_| Error::UnknownVersion { value })
 }
 
 /// The settings that protect an acknowledged commit from a power cut.

@@ -37,10 +37,12 @@ impl LocalPostgres {
     /// # Errors
     /// [`Error::NoneAvailable`] lists why each source failed. [`Error::Unavailable`] says why the
     /// forced source failed, or why the server that was found did not answer.
-    /// [`Error::UnknownSource`] and [`Error::BadSetting`] report mistakes in the options.
+    /// [`Error::UnknownSource`], [`Error::UnknownVersion`] and [`Error::BadSetting`] report mistakes
+    /// in the options.
     pub async fn start(options: Options) -> Result<Self, Error> {
         // A mistake in the settings would make every source fail. Report it as what it is.
         options.server_settings()?;
+        let options = options.with_version_from_env()?;
         Self::of(source::find(&options).await?).await
     }
 

@@ -4,6 +4,7 @@ use std::{
     cmp::Reverse,
     env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use super::Found;
@@ -19,7 +20,8 @@ const VERSIONED: [(&str, &str); 4] = [
 ];
 
 pub(crate) async fn start(options: &Options) -> Result<Found, Missing> {
-    let binaries = find().map_err(|reason| Missing::absent(Source::Installed, reason))?;
+    let binaries =
+        find(options.version).map_err(|reason| Missing::absent(Source::Installed, reason))?;
     start_from(&binaries, options)
         .await
         .map(|server| {
@@ -34,28 +36,46 @@ async fn start_from(binaries: &Path, options: &Options) -> Result<Postmaster, St
     started.map_err(|reason| format!("{}: {reason}", binaries.display()))
 }
 
-/// The folder with the binaries: `PG_BIN_DIR` if it is set, otherwise the newest version in the
-/// usual folders, otherwise a folder on `PATH`.
-fn find() -> Result<PathBuf, String> {
+/// The folder with binaries of this version: `PG_BIN_DIR` if it is set, otherwise the newest version
+/// in the usual folders, otherwise a folder on `PATH`.
+fn find(version: Option<u16>) -> Result<PathBuf, String> {
+    let fits = |folder: &PathBuf| has_server(folder) && has_version(folder, version);
+    let wanted = version.map_or_else(String::new, |version| format!(" of PostgreSQL {version}"));
     if let Some(folder) = env::var_os("PG_BIN_DIR").filter(|value| !value.is_empty()) {
         let folder = PathBuf::from(folder);
         let lacks = || {
             format!(
-                "PG_BIN_DIR={} holds no initdb and postgres",
+                "PG_BIN_DIR={} holds no initdb and postgres{wanted}",
                 folder.display()
             )
         };
-        return Some(folder.clone())
-            .filter(|folder| has_server(folder))
-            .ok_or_else(lacks);
+        return Some(folder.clone()).filter(fits).ok_or_else(lacks);
     }
     let versioned = VERSIONED
         .iter()
         .flat_map(|(parent, prefix)| newest_first(parent, prefix));
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders = versioned.chain(env::split_paths(&path));
-    folders.find(|folder| has_server(folder)).ok_or_else(|| {
-        "initdb and postgres are neither in PG_BIN_DIR, the usual folders nor on PATH".to_owned()
+    folders.find(fits).ok_or_else(|| {
+        format!(
+            "initdb and postgres{wanted} are neither in PG_BIN_DIR, the usual folders nor on PATH"
+        )
+    })
+}
+
+/// Whether the binaries print this major version, as in `postgres (PostgreSQL) 15.18 (Debian)`.
+fn has_version(folder: &Path, version: Option<u16>) -> bool {
+    let Some(version) = version else {
+        return true;
+    };
+    let printed = Command::new(folder.join("postgres"))
+        .arg("--version")
+        .output();
+    printed.is_ok_and(|printed| {
+        let text = String::from_utf8_lossy(&printed.stdout);
+        let number = text.split_once(") ").map(|(_, number)| number);
+        let major = number.and_then(|number| number.split(['.', ' ', 'b', 'r']).next());
+        major.and_then(|major| major.trim().parse().ok()) == Some(version)
     })
 }
 

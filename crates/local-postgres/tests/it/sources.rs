@@ -41,6 +41,44 @@ fn unknown_source_is_an_error() {
 }
 
 #[test]
+fn unknown_version_is_an_error() {
+    let output = serve()
+        .env("POSTGRES_VERSION", "newest")
+        .output()
+        .expect("the example runs");
+    let message = stderr(&output);
+    assert!(
+        message.contains("POSTGRES_VERSION is \"newest\""),
+        "{message}"
+    );
+}
+
+#[test]
+fn installed_binaries_of_another_version_are_not_used() {
+    let mut serve = serve();
+    serve.env("POSTGRES_SOURCE", "installed");
+    let output = serve.env("POSTGRES_VERSION", "9").output();
+    let message = stderr(&output.expect("the example runs"));
+    assert!(
+        message.contains("postgres of PostgreSQL 9 are"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn installed_binaries_of_the_named_version_are_used() {
+    let any = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
+    let any = any.expect("PostgreSQL is installed");
+    let (major, _) = any.version().split_once('.').expect("a version");
+    let mut serve = serve();
+    serve.env("POSTGRES_SOURCE", "installed");
+    let served = Served::start(serve.env("POSTGRES_VERSION", major));
+    let version = ask(&served.url, "SHOW server_version").await;
+    assert!(version.starts_with(major), "{version}");
+    served.signal("-INT");
+}
+
+#[test]
 fn forced_source_that_is_missing_does_not_fall_through() {
     let output = serve()
         .env("POSTGRES_SOURCE", "url")

@@ -1,8 +1,8 @@
 //! Installs the tables and functions of a store in a schema, and checks an installed schema.
 //!
 //! The check compares the schema with a fresh installation in the session's temporary schema, in a
-//! transaction that is rolled back. The same server prints both, so neither its version nor its
-//! settings make a difference. A digest of the printed objects is kept beside the version. While it
+//! transaction that is rolled back. The same server prints both, under the same settings, so neither
+//! its version nor its settings make a difference. A digest of the printed objects is kept beside the version. While it
 //! is the same, the check needs no fresh installation and costs two statements.
 //!
 //! Each statement runs once per connection, so none is prepared under a name.
@@ -13,6 +13,25 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use self::objects::{Object, differences, print};
+
+/// Settings that change how the server prints objects, or how it parses a fresh installation. A
+/// role, a database or a URL may set them.
+const PRINTING: &str = "\
+    SET LOCAL quote_all_identifiers = off; \
+    SET LOCAL DateStyle = 'ISO, MDY'; \
+    SET LOCAL IntervalStyle = 'postgres'; \
+    SET LOCAL TimeZone = 'UTC'; \
+    SET LOCAL bytea_output = 'hex'; \
+    SET LOCAL extra_float_digits = 1; \
+    SET LOCAL standard_conforming_strings = on; \
+    SET LOCAL array_nulls = on; \
+    SET LOCAL transform_null_equals = off;";
+
+/// Settings of a fresh installation. The server would send a notice for each temporary view. It
+/// compiled the functions when the schema was installed.
+const QUIET: &str = "\
+    SET LOCAL client_min_messages = warning; \
+    SET LOCAL check_function_bodies = off;";
 
 /// The objects of a store, in SQL files that all name the same schema.
 #[derive(Debug)]
@@ -172,17 +191,59 @@ impl Schema {
         Ok(found < supported)
     }
 
+    /// Compares the schema with a fresh installation, and changes nothing. Call it in a transaction
+    /// that [`BEGIN`](crate::BEGIN) began. Needs the right to read the table `migration`, and to
+    /// create temporary tables.
+    ///
+    /// # Errors
+    /// [`SchemaError`]; [`SchemaError::Differs`] too if the schema is not installed, or older.
+    pub async fn check(&self, transaction: &mut PgConnection) -> Result<(), SchemaError> {
+        self.print_without_schema(transaction).await?;
+        let supported = self.design.newest();
+        let found = self.installed(transaction).await?.version;
+        if found > supported {
+            return Err(SchemaError::TooNew { found, supported });
+        }
+        if found < supported {
+            let lacks = match found {
+                0 => format!("schema {} is not installed", self.name),
+                _ => format!("version {found} is installed, and {supported} is the newest"),
+            };
+            return Err(SchemaError::Differs(vec![lacks]));
+        }
+        self.compare(transaction).await
+    }
+
+    /// The statements that install the schema, for a person who reviews or runs them. Without the
+    /// digest: the first [`ensure`](Self::ensure) compares, and records it.
+    pub fn script(&self) -> String {
+        let create = self.create();
+        let files = self.qualify(&self.design.sql_after(0));
+        let versions: String = (1..=self.design.newest())
+            .map(|version| self.version_row(version))
+            .collect();
+        format!("{create};\n\n{files}\n{versions}")
+    }
+
+    fn create(&self) -> String {
+        format!("CREATE SCHEMA IF NOT EXISTS {}", self.quoted())
+    }
+
+    fn version_row(&self, version: i32) -> String {
+        format!(
+            "INSERT INTO {}.migration (version, checksum) VALUES ({version}, '');\n",
+            self.quoted()
+        )
+    }
+
     /// Makes the server print names in this schema without its name, and the same in each session.
     async fn print_without_schema(
         &self,
         transaction: &mut PgConnection,
     ) -> Result<(), sqlx::Error> {
         // The temporary schema is searched first unless the path names it.
-        let path = format!(
-            "SET LOCAL search_path = {}, pg_temp; SET LOCAL quote_all_identifiers = off",
-            self.quoted()
-        );
-        run(transaction, path).await
+        let path = format!("SET LOCAL search_path = {}, pg_temp;", self.quoted());
+        run(transaction, path + PRINTING).await
     }
 
     async fn installed(&self, transaction: &mut PgConnection) -> Result<Installed, sqlx::Error> {
@@ -232,22 +293,12 @@ impl Schema {
             return Ok(());
         }
         if found == 0 {
-            let create = format!("CREATE SCHEMA IF NOT EXISTS {}", self.quoted());
-            run(transaction, create).await?;
+            run(transaction, self.create()).await?;
         }
         run(transaction, self.qualify(&self.design.sql_after(found))).await?;
-        let record = format!(
-            "INSERT INTO {}.migration (version, checksum) \
-             SELECT version, '' FROM generate_series($1, $2) version",
-            self.quoted()
-        );
-        sqlx::query(AssertSqlSafe(record))
-            .persistent(false)
-            .bind(found + 1)
-            .bind(self.design.newest())
-            .execute(transaction)
-            .await
-            .map(|_| ())
+        let missing = found + 1..=self.design.newest();
+        let versions = missing.map(|version| self.version_row(version));
+        run(transaction, versions.collect()).await
     }
 
     /// Records the digest of the schema. A role that may not do so compares again the next time.
@@ -289,9 +340,7 @@ impl Schema {
     async fn fresh(&self, transaction: &mut PgConnection) -> Result<Vec<Object>, sqlx::Error> {
         const TEMPORARY: &str = "pg_temp";
         let mut savepoint = transaction.begin().await?;
-        // The server would send a notice for each temporary view.
-        let quiet = "SET LOCAL client_min_messages = warning;".to_owned();
-        let sql = quiet + &self.design.sql_after(0);
+        let sql = QUIET.to_owned() + &self.design.sql_after(0);
         run(&mut savepoint, self.design.place(&sql, TEMPORARY)).await?;
         let name =
             "SELECT nspname::text FROM pg_catalog.pg_namespace WHERE oid = pg_my_temp_schema()";

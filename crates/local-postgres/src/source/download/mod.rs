@@ -14,7 +14,7 @@ pub(crate) async fn start(_options: &Options) -> Result<Found, Missing> {
 
 #[cfg(feature = "download")]
 pub(crate) async fn start(options: &Options) -> Result<Found, Missing> {
-    let binaries = archive::binaries()
+    let binaries = archive::binaries(options.version)
         .await
         .map_err(|reason| Missing::absent(Source::Download, reason))?;
     let server = crate::process::postmaster::Postmaster::start(&binaries, options)

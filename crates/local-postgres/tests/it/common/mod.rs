@@ -22,7 +22,12 @@ pub(crate) fn serve() -> Command {
         .and_then(Path::parent)
         .expect("the target folder");
     let mut serve = Command::new(folder.join("examples/serve"));
-    for variable in ["DATABASE_URL", "POSTGRES_SOURCE", "PG_BIN_DIR"] {
+    for variable in [
+        "DATABASE_URL",
+        "POSTGRES_SOURCE",
+        "POSTGRES_VERSION",
+        "PG_BIN_DIR",
+    ] {
         serve.env_remove(variable);
     }
     serve

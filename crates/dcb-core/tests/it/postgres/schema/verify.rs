@@ -124,7 +124,12 @@ async fn settings_of_the_database_are_no_difference() {
         ("search_path", "pg_temp"),
         ("IntervalStyle", "sql_standard"),
         ("DateStyle", "'SQL, DMY'"),
+        ("TimeZone", "'Asia/Kathmandu'"),
         ("bytea_output", "escape"),
+        ("extra_float_digits", "-15"),
+        ("array_nulls", "off"),
+        ("transform_null_equals", "on"),
+        ("check_function_bodies", "off"),
         ("default_transaction_isolation", "serializable"),
     ];
     let role = format!("{}_settings", log.schema);

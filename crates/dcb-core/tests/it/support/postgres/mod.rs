@@ -35,6 +35,7 @@ pub(crate) async fn private_server(
         source: Some(Source::Installed),
         durability,
         settings: settings.collect(),
+        ..Options::default()
     };
     if let Ok(server) = LocalPostgres::start(options.clone()).await {
         return server;
