@@ -117,6 +117,15 @@ pub enum Error {
         /// A line for each object that is missing or differs.
         differences: Vec<String>,
     },
+    /// The schema has a table of messages that this library did not install, such as Message DB's.
+    /// Adopt it with `postgres::Config::adopt_message_db`, or choose another schema.
+    #[error(
+        "the schema {schema} has a table of messages that this library did not install: if it is Message DB's, adopt it with Config::adopt_message_db, else choose another schema"
+    )]
+    ForeignSchema {
+        /// The schema.
+        schema: String,
+    },
     /// A newer version of this library installed the schema. Update this library.
     #[error("the schema has version {found}, this library knows up to {supported}")]
     SchemaTooNew {

@@ -5,6 +5,11 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
+/// A lock was not free within `lock_timeout`.
+pub const LOCK_NOT_AVAILABLE: &str = "55P03";
+/// The role lacks a right.
+pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
+
 /// The consequence of a failed statement for its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

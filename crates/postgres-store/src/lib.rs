@@ -10,7 +10,10 @@ mod task;
 mod writer_connection;
 
 pub use column::{Column, Element};
-pub use failure::{Failure, code_and_message, failure, violated_constraint};
+pub use failure::{
+    Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
+    violated_constraint,
+};
 pub use pool::{Lease, Limits, Pool};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};

@@ -88,6 +88,7 @@ mod writer;
 pub use config::Config;
 pub use import_go::{GoImported, GoLog};
 pub use read_model::{Handler, PostgresReadModel};
+pub use schema::{check_schema, install_schema, schema_sql};
 pub use sqlx::PgConnection;
 pub use store::PostgresStore;
 pub use tag_key::tag_key;

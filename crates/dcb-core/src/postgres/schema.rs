@@ -44,6 +44,56 @@ pub(super) fn schema(name: &str) -> Result<Schema, Error> {
     })
 }
 
+/// The SQL that installs a log in the schema with this name, for a person who reviews it, or who runs
+/// it where the store's role may not create objects. [`PostgresStore::connect`] finds a schema made
+/// from it installed. Run it in one transaction, in a database that has no such schema.
+///
+/// A role that runs a store then needs USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on
+/// its tables. Tables for kept projections it creates itself, or an administrator does.
+///
+/// ```
+/// let sql = dcb_core::postgres::schema_sql("dcb")?;
+/// assert!(sql.contains("CREATE TABLE \"dcb\".event ("));
+/// # Ok::<(), dcb_core::Error>(())
+/// ```
+///
+/// [`PostgresStore::connect`]: super::PostgresStore::connect
+///
+/// # Errors
+/// [`Error::Invalid`] with field `schema`.
+pub fn schema_sql(name: &str) -> Result<String, Error> {
+    Ok(schema(name)?.script())
+}
+
+/// Installs or upgrades the schema, and checks it, as [`PostgresStore::connect`] does.
+///
+/// [`PostgresStore::connect`]: super::PostgresStore::connect
+///
+/// # Errors
+/// Those of [`PostgresStore::connect`].
+pub async fn install_schema(config: &Config) -> Result<(), Error> {
+    ensure(config, &schema(&config.schema)?).await
+}
+
+/// Compares the schema with what this library installs, and changes nothing. Needs the right to
+/// create temporary tables. Takes some 50 ms.
+///
+/// # Errors
+/// [`Error::SchemaMismatch`] with the differences, also if the schema is missing or older;
+/// [`Error::SchemaTooNew`]; [`Error::Invalid`] with field `url` or `schema`;
+/// [`Error::Unavailable`] or [`Error::Database`] if the database fails.
+pub async fn check_schema(config: &Config) -> Result<(), Error> {
+    let schema = schema(&config.schema)?;
+    let mut connection = administrator(config).await?;
+    let begun = connection.begin_with(BEGIN).await;
+    let mut transaction = begun.map_err(|failed| error(&failed))?;
+    let checked = schema.check(&mut transaction).await;
+    checked.map_err(|failed| schema_error(&schema, failed))?;
+    check_keys(&mut transaction, &schema).await?;
+    let ended = transaction.rollback().await;
+    ended.map_err(|failed| error(&failed))
+}
+
 /// Installs or upgrades the schema, and checks it.
 pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error> {
     let mut connection = administrator(config).await?;

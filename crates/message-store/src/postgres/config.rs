@@ -1,8 +1,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::Limits;
+use super::schema::MESSAGE_STORE;
 use crate::time::LONGEST_WAIT;
+use crate::{Limits, NamespaceName};
 
 /// Configuration of a store in PostgreSQL.
 #[derive(Clone)]
@@ -29,6 +30,25 @@ pub struct Config {
     /// The schema of the store. One database can hold many. Clients of Message DB expect the
     /// default, `message_store`. 1 to 63 letters, digits and underscores.
     pub schema: String,
+    /// Whether to take over a schema that Message DB installed. Its messages and grants stay, and
+    /// its clients go on without a restart.
+    ///
+    /// The first connect replaces the functions and views, and builds the indexes `messages_stream`
+    /// and `messages_category`, in one transaction. No message is rewritten. Clients wait meanwhile:
+    /// about 3 s per million messages, of small messages on an SSD. The connect waits for a
+    /// client's transaction up to `write_timeout`; then it fails with [`Error::Timeout`], and
+    /// nothing has changed. The connecting role must own the schema's objects.
+    ///
+    /// Default: off. Then such a schema is refused with [`Error::ForeignSchema`].
+    ///
+    /// [`Error::Timeout`]: crate::Error::Timeout
+    /// [`Error::ForeignSchema`]: crate::Error::ForeignSchema
+    pub adopt_message_db: bool,
+    /// For [`PostgresNamespaces`](super::PostgresNamespaces): the namespace in the schema
+    /// `message_store`, whose messages clients of Message DB reach. If the database already has
+    /// this namespace in another schema, it stays there. `None` gives each namespace a separate
+    /// schema. Default: `None`.
+    pub interface_namespace: Option<NamespaceName>,
     /// Size limits for writes.
     pub limits: Limits,
     /// Maximum number of writes per commit. Default: 512.
@@ -61,7 +81,9 @@ impl Config {
             url: url.into(),
             replica_url: None,
             transaction_pooling: false,
-            schema: "message_store".to_owned(),
+            schema: MESSAGE_STORE.to_owned(),
+            adopt_message_db: false,
+            interface_namespace: None,
             limits: Limits::default(),
             max_batch_requests: 512,
             max_batch_bytes: 1 << 20,
@@ -92,6 +114,20 @@ impl Config {
     #[must_use]
     pub fn transaction_pooling(mut self) -> Self {
         self.transaction_pooling = true;
+        self
+    }
+
+    /// Turns on `adopt_message_db`.
+    #[must_use]
+    pub fn adopt_message_db(mut self) -> Self {
+        self.adopt_message_db = true;
+        self
+    }
+
+    /// Sets `interface_namespace`.
+    #[must_use]
+    pub fn interface_namespace(mut self, name: NamespaceName) -> Self {
+        self.interface_namespace = Some(name);
         self
     }
 

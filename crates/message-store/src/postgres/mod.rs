@@ -17,8 +17,9 @@
 //!   are sent), `batch` (encode the parameters) and `writer`. There are two queues: the second one
 //!   waits for category locks.
 //! - A read passes `read`, `statements`, `pools` and `row` (decode).
-//! - `schema` installs and verifies the files of `schema/message_store/postgres`; `namespaces`
-//!   gives each namespace its own schema.
+//! - `schema` installs and verifies the files of `schema/message_store/postgres`, `adoption` takes
+//!   over those of Message DB, and `interface_role` has the rights of its clients; `installation`
+//!   does the same without a store. `namespaces` gives each namespace a schema.
 //!
 //! Invariants:
 //! - Every writer, by SQL or by this crate, takes the lock of the category, then announces itself,
@@ -29,12 +30,15 @@
 //! - The store never resends a batch whose outcome it does not know. It ends the lost session first
 //!   and then looks the messages up by id (tests: `tests/it/postgres/crash.rs`).
 
+mod adoption;
 mod batch;
 mod checkpoint;
 mod config;
 mod counters;
 mod error;
 mod import;
+mod installation;
+mod interface_role;
 mod json;
 mod listen;
 mod listing;
@@ -55,5 +59,6 @@ mod write;
 mod writer;
 
 pub use config::Config;
+pub use installation::{check_schema, install_schema, schema_sql};
 pub use namespaces::PostgresNamespaces;
 pub use store::PostgresStore;

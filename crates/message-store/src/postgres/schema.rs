@@ -4,12 +4,14 @@ use postgres_store::{Design, Schema, SchemaError};
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
 
+use super::config::Config;
 use super::error::error;
+use super::{adoption, interface_role};
 use crate::text::{check, invalid, malformed};
 use crate::{Error, hash_64};
 
 /// The schema that clients of Message DB expect.
-const MESSAGE_STORE: &str = "message_store";
+pub(super) const MESSAGE_STORE: &str = "message_store";
 
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
@@ -65,7 +67,10 @@ static DESIGN: Design = Design {
     ],
 };
 
-const PRIVILEGES: &str = include_str!("../../schema/postgres/privileges/message_store.sql");
+/// The files of the first version, in the order of their installation.
+pub(super) fn files() -> &'static [&'static str] {
+    DESIGN.versions[0]
+}
 
 /// The schema with this name. 1 to 63 letters, digits and underscores, without a digit or `pg_` at
 /// the start.
@@ -77,20 +82,37 @@ pub(super) fn schema(name: &str) -> Result<Schema, Error> {
 
 /// The lock key of a category. Must equal the result of `functions/category_lock`.
 pub(super) fn lock_key(schema: &Schema, category: &str) -> i64 {
-    if schema.name() == MESSAGE_STORE {
+    if is_interface(schema) {
         hash_64(category)
     } else {
         hash_64(&format!("{}.{category}", schema.quoted()))
     }
 }
 
-/// Installs or updates the schema and checks it, within the caller's READ COMMITTED transaction.
-pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
-    let installed = schema.ensure(transaction).await.map_err(schema_error)?;
+/// Installs, updates or adopts the schema and checks it, within the caller's READ COMMITTED
+/// transaction.
+pub(super) async fn ensure(
+    transaction: &mut PgConnection,
+    schema: &Schema,
+    config: &Config,
+) -> Result<(), Error> {
+    if adoption::is_foreign(transaction, schema).await? {
+        if !config.adopt_message_db {
+            let schema = schema.name().to_owned();
+            return Err(Error::ForeignSchema { schema });
+        }
+        adoption::adopt(transaction, schema, config.write_timeout).await?;
+    }
+    let ensured = ensure_ours(transaction, schema).await;
+    ensured.map_err(interface_role::name_rights)
+}
+
+async fn ensure_ours(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    schema.ensure(transaction).await.map_err(schema_error)?;
     // Clients of Message DB use the default schema only. Rights on other schemas are up to their
     // owners.
-    if installed && schema.name() == MESSAGE_STORE {
-        execute(transaction, schema.qualify(PRIVILEGES)).await?;
+    if is_interface(schema) {
+        interface_role::ensure(transaction, schema).await?;
     }
     Ok(())
 }
@@ -99,6 +121,35 @@ pub(super) async fn ensure(transaction: &mut PgConnection, schema: &Schema) -> R
 pub(super) async fn require_utf8(transaction: &mut PgConnection) -> Result<(), Error> {
     let checked = postgres_store::require_utf8(transaction).await;
     checked.map_err(schema_error)
+}
+
+/// Compares the schema with a fresh installation, within the caller's READ COMMITTED transaction.
+pub(super) async fn check_installed(
+    transaction: &mut PgConnection,
+    schema: &Schema,
+) -> Result<(), Error> {
+    schema.check(transaction).await.map_err(schema_error)?;
+    if is_interface(schema) && !interface_role::has_rights(transaction, schema).await? {
+        let lacks = "the role message_store is missing, or lacks rights".to_owned();
+        return Err(Error::SchemaMismatch {
+            differences: vec![lacks],
+        });
+    }
+    Ok(())
+}
+
+/// The statements that install the schema.
+pub(super) fn script(schema: &Schema) -> String {
+    let mut script = schema.script();
+    if is_interface(schema) {
+        script.push('\n');
+        script += &schema.qualify(interface_role::PRIVILEGES);
+    }
+    script
+}
+
+fn is_interface(schema: &Schema) -> bool {
+    schema.name() == MESSAGE_STORE
 }
 
 fn schema_error(failed: SchemaError) -> Error {

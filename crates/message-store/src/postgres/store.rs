@@ -3,18 +3,17 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::Queue;
-use postgres_store::{BEGIN, Schema, Task, WriterConnection};
-use sqlx::Connection as _;
+use postgres_store::{Schema, Task, WriterConnection};
 use tokio::sync::Mutex;
 use tracing::instrument;
 
 use super::config::Config;
 use super::counters::Counters;
-use super::error::error;
+use super::installation::install;
 use super::json::FieldPath;
 use super::listen::NotificationListener;
 use super::pools::Pools;
-use super::schema::{ensure, schema};
+use super::schema::schema;
 use super::session;
 use super::statements::Statements;
 use super::writer::{Session, Writer};
@@ -47,16 +46,20 @@ pub(super) struct Shared {
 
 impl PostgresStore {
     /// Connects to a database. Installs the schema if it is missing or older, and verifies that an
-    /// installed one is unchanged. Several processes may do so at once.
+    /// installed one is unchanged. Several processes may do so at once. To take over a schema of
+    /// Message DB, set [`Config::adopt_message_db`].
     ///
-    /// With the default schema, this also creates the role `message_store` and grants it rights, if
-    /// the connecting role is allowed to.
+    /// With the default schema, this also creates the role `message_store` if it is missing, and
+    /// grants it its rights. A login that may not do that writes a warning to the log. A login that
+    /// is only a member of that role can run a store of an installed schema; retention and import
+    /// need more rights.
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
     /// [`Error::Database`] if the database fails, and the latter if its encoding is not UTF8;
-    /// [`Error::SchemaMismatch`] with the differences;
-    /// [`Error::SchemaTooNew`].
+    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`];
+    /// [`Error::ForeignSchema`] if something else installed the schema; [`Error::Timeout`] if an
+    /// adoption waited too long.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
         in_task(Self::install_and_connect(config)).await
@@ -65,15 +68,7 @@ impl PostgresStore {
     async fn install_and_connect(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
         let schema = schema(&config.schema)?;
-        let mut connection = session::administrator(&config).await?;
-        // One transaction, so that a pooler keeps its statements in one session.
-        let begun = connection.begin_with(BEGIN).await;
-        let mut transaction = begun.map_err(|failed| error(&failed))?;
-        ensure(&mut transaction, &schema).await?;
-        let committed = transaction.commit().await;
-        committed.map_err(|failed| error(&failed))?;
-        // If the closing message is lost, the server ends the session anyway.
-        let _ = connection.close().await;
+        install(&config, &schema).await?;
         let pools = Arc::new(Pools::new(&config)?);
         let store = Self::with_pools(config, schema, pools, true)?;
         // Fail here rather than on the first write.
@@ -128,10 +123,6 @@ impl PostgresStore {
 
     pub(super) fn is_closed(&self) -> bool {
         self.shared.queue.is_closed()
-    }
-
-    pub(super) fn schema(&self) -> &Schema {
-        &self.shared.schema
     }
 
     async fn check_health(&self) -> Result<Health, Error> {

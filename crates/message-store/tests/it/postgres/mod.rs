@@ -1,14 +1,17 @@
 //! The PostgreSQL store, on a real server.
 
+mod adoption;
 mod clients;
 mod conformance;
 mod crash;
+mod installation;
 mod interface;
 mod namespaces;
 mod order;
 mod plans;
 mod pooled;
 mod replica;
+mod roles;
 mod schema;
 mod sessions;
 mod write_until_known;

@@ -223,3 +223,75 @@ async fn namespace_deleted_while_opening_is_not_reinstalled() {
         other.close().await;
     }
 }
+
+/// Clients of Message DB reach the messages of the interface's namespace.
+#[tokio::test]
+async fn interface_namespace_is_in_schema_of_message_db() {
+    let database = fresh_database().await;
+    let main = namespace("main");
+    let config = Config::new(database.url()).interface_namespace(main.clone());
+    let connect = || PostgresNamespaces::connect(config.clone());
+    let (first, other) = (connect().await.unwrap(), connect().await.unwrap());
+    for name in ["main", "tenant"] {
+        first.create(&namespace(name), None).await.unwrap();
+    }
+    let store = first.open(&main).await.unwrap();
+    write(&store, "a-1", 1).await;
+    let tenant = first.open(&namespace("tenant")).await.unwrap();
+    write(&tenant, "a-1", 1).await;
+    let mut client = Sql::as_message_store(database.url()).await;
+    assert_eq!(client.write("a-1").await, 1);
+    assert_eq!(whole_category(&store, "a").await.len(), 2);
+
+    // The namespace is created again in the same schema, and is another one.
+    assert_eq!(other.delete(&main).await.unwrap(), 2);
+    other.create(&main, None).await.unwrap();
+    let again = first.open(&main).await.unwrap();
+    assert!(matches!(store.head().await, Err(Error::Closed)));
+    assert_eq!(whole_category(&again, "").await.len(), 0);
+    let mut client = Sql::as_message_store(database.url()).await;
+    assert_eq!(client.write("a-1").await, 0);
+    assert_eq!(whole_category(&again, "").await.len(), 1);
+    assert_eq!(whole_category(&tenant, "").await.len(), 1);
+    first.close().await;
+    other.close().await;
+}
+
+/// A namespace that has a schema stays there.
+#[tokio::test]
+async fn interface_namespace_keeps_schema_that_it_has() {
+    let database = fresh_database().await;
+    let main = namespace("main");
+    let before = PostgresNamespaces::connect(Config::new(database.url()));
+    let before = before.await.unwrap();
+    before.create(&main, None).await.unwrap();
+    write(&before.open(&main).await.unwrap(), "a-1", 1).await;
+    before.close().await;
+    let config = Config::new(database.url()).interface_namespace(main.clone());
+    let namespaces = PostgresNamespaces::connect(config).await.unwrap();
+    let created = namespaces.create(&main, None).await;
+    assert!(
+        matches!(created, Err(Error::NamespaceExists { .. })),
+        "{created:?}"
+    );
+    let store = namespaces.open(&main).await.unwrap();
+    assert_eq!(whole_category(&store, "").await.len(), 1);
+    namespaces.close().await;
+}
+
+/// The messages of a store, or of a Message DB that it adopted, become those of the namespace.
+#[tokio::test]
+async fn interface_namespace_takes_messages_of_the_interface() {
+    let database = fresh_database().await;
+    let store = PostgresStore::connect(Config::new(database.url()));
+    let store = store.await.unwrap();
+    write(&store, "a-1", 1).await;
+    let main = namespace("main");
+    let config = Config::new(database.url()).interface_namespace(main.clone());
+    let namespaces = PostgresNamespaces::connect(config).await.unwrap();
+    namespaces.create(&main, None).await.unwrap();
+    let opened = namespaces.open(&main).await.unwrap();
+    assert_eq!(whole_category(&opened, "").await.len(), 1);
+    namespaces.close().await;
+    store.close().await;
+}

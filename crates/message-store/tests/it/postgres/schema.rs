@@ -6,7 +6,9 @@ use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{Error, ExpectedVersion, MessageStore};
 
 use crate::support::postgres::sql::Sql;
-use crate::support::postgres::{connect, fresh_database, fresh_store, message, stream_name, write};
+use crate::support::postgres::{
+    connect, fresh_database, fresh_store, message, stream_name, url_as, write,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_processes_install_schema_once() {
@@ -186,9 +188,7 @@ async fn owner_without_createrole_installs_schema() {
         "CREATE ROLE {owner} LOGIN; GRANT CREATE ON DATABASE {name} TO {owner}"
     ))
     .await;
-    let (before, rest) = database.url().split_once("://").expect("a scheme");
-    let (_, host) = rest.split_once('@').expect("a user");
-    let store = connect(Config::new(format!("{before}://{owner}@{host}"))).await;
+    let store = connect(Config::new(url_as(database.url(), &owner))).await;
     write(&store, "a-1", 1).await;
     assert!(store.head().await.unwrap().is_some());
     store.close().await;

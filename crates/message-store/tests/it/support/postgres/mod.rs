@@ -42,3 +42,24 @@ pub(crate) async fn fresh_store() -> (Database, PostgresStore) {
 pub(crate) async fn connect(config: Config) -> PostgresStore {
     PostgresStore::connect(config).await.expect("a connection")
 }
+
+/// The URL with another user, who needs no password.
+pub(crate) fn url_as(url: &str, user: &str) -> String {
+    let (scheme, rest) = url.split_once("://").expect("a scheme");
+    let (_, host) = rest.split_once('@').expect("a user");
+    format!("{scheme}://{user}@{host}")
+}
+
+/// Creates a login that may run a store with the default schema, and create nothing. Returns its
+/// name. The grants are those of the README.
+pub(crate) async fn create_run_time_login(database: &Database) -> String {
+    let app = format!("app_{}", database.name());
+    let grants = include_str!("../../../../README.md")
+        .split_once("```sql\n")
+        .and_then(|(_, rest)| rest.split_once("```"))
+        .map(|(grants, _)| grants.replace(" app;", &format!(" {app};")));
+    let mut sql = sql::Sql::connect(database.url()).await;
+    sql.run(&format!("CREATE ROLE {app} LOGIN")).await;
+    sql.run(&grants.expect("the README has the grants")).await;
+    app
+}

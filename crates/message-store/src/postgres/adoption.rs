@@ -1,0 +1,257 @@
+//! Takes over a schema that Message DB installed, and keeps its messages.
+//!
+//! One transaction locks the table, replaces each function under its name, and changes the table
+//! without rewriting a message. Then the schema is compared with a fresh installation, like any
+//! other. If anything fails, nothing has changed.
+//!
+//! A client that waits for the table meanwhile goes on in Message DB's `write_message`, which takes
+//! the category's lock but makes no announcement. So a reader of all messages could miss its message.
+//! A trigger announces every INSERT until the transactions that ran beside the adoption have ended;
+//! [`end`] then drops it. If the process dies before, the trigger stays until the next connect.
+
+use std::time::Duration;
+
+use postgres_store::{BEGIN, LOCK_NOT_AVAILABLE, Schema};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _};
+use tokio::time::{Instant, sleep};
+
+use super::error::error;
+use super::interface_role::explain_denial;
+use super::schema::{execute, files};
+use crate::Error;
+
+macro_rules! adoption {
+    ($name:literal) => {
+        include_str!(concat!("../../schema/postgres/adoption/", $name, ".sql"))
+    };
+}
+
+/// The columns of Message DB's table. Their order differs between its versions.
+const COLUMNS: [(&str, &str); 8] = [
+    ("data", "jsonb"),
+    ("global_position", "bigint"),
+    ("id", "uuid"),
+    ("metadata", "jsonb"),
+    ("position", "bigint"),
+    ("stream_name", "text"),
+    ("time", "timestamp without time zone"),
+    ("type", "text"),
+];
+
+const OWNER: &str = "an adoption needs a role that owns the objects of Message DB";
+
+/// How often [`end`] looks whether the transactions have ended.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Whether the schema has a table of messages that this library did not install.
+pub(super) async fn is_foreign(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<bool, Error> {
+    const FOREIGN: &str = "SELECT count(*) FILTER (WHERE tablename = 'messages') > 0 \
+             AND count(*) FILTER (WHERE tablename = 'migration') = 0 \
+          FROM pg_catalog.pg_tables WHERE schemaname = $1";
+    sqlx::query_scalar(FOREIGN)
+        .persistent(false)
+        .bind(schema.name())
+        .fetch_one(connection)
+        .await
+        .map_err(|failed| error(&failed))
+}
+
+/// Makes the schema this library's, within the caller's READ COMMITTED transaction. Waits up to
+/// `limit` for each lock. The caller compares the result with a fresh installation.
+pub(super) async fn adopt(
+    transaction: &mut PgConnection,
+    schema: &Schema,
+    limit: Duration,
+) -> Result<(), Error> {
+    let locked = schema.lock(transaction).await;
+    locked.map_err(|failed| error(&failed))?;
+    // Another process may have adopted it meanwhile.
+    if !is_foreign(transaction, schema).await? {
+        return Ok(());
+    }
+    check_columns(transaction, schema).await?;
+    tracing::info!(
+        schema = schema.name(),
+        "adopting Message DB's tables; builds the indexes messages_stream and messages_category"
+    );
+    let adopted = replace_objects(transaction, schema, limit).await;
+    adopted.map_err(|failed| explain_denial(timed_out(failed, limit), OWNER))?;
+    check_forms(transaction, schema).await
+}
+
+async fn replace_objects(
+    transaction: &mut PgConnection,
+    schema: &Schema,
+    limit: Duration,
+) -> Result<(), Error> {
+    let lock = "LOCK TABLE message_store.messages IN ACCESS EXCLUSIVE MODE";
+    execute(transaction, lock_timeout(limit) + &schema.qualify(lock)).await?;
+    let mut sql: String = files()
+        .iter()
+        .filter_map(|file| replacement(file))
+        .collect();
+    sql += adoption!("view_grants");
+    sql += adoption!("announce_insert");
+    sql += "INSERT INTO message_store.migration (version, checksum) VALUES (1, ''); \
+            SET LOCAL lock_timeout TO DEFAULT";
+    execute(transaction, schema.qualify(&sql)).await
+}
+
+/// The statements that take the place of a file of the installation. None for the row type, which
+/// Message DB has too, and which prepared statements of its clients name.
+fn replacement(file: &str) -> Option<String> {
+    if file.contains("CREATE TABLE message_store.messages (") {
+        return Some(adoption!("messages").to_owned());
+    }
+    if file.contains("CREATE TYPE message_store.message ") {
+        return None;
+    }
+    let file = file.replacen("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1);
+    Some(file.replacen(
+        "CREATE UNIQUE INDEX messages_id",
+        "CREATE UNIQUE INDEX IF NOT EXISTS messages_id",
+        1,
+    ))
+}
+
+fn lock_timeout(limit: Duration) -> String {
+    format!(
+        "SET LOCAL lock_timeout = '{}ms'; ",
+        limit.as_millis().max(1)
+    )
+}
+
+/// The error of a lock that another transaction holds, as a timeout.
+fn timed_out(failed: Error, limit: Duration) -> Error {
+    match failed {
+        Error::Database {
+            code: Some(code), ..
+        } if &*code == LOCK_NOT_AVAILABLE => Error::Timeout {
+            operation: "open",
+            limit,
+        },
+        failed => failed,
+    }
+}
+
+/// Checks that the table is Message DB's, before anything is changed.
+async fn check_columns(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    const ACTUAL: &str = "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod) \
+          FROM pg_catalog.pg_attribute a \
+          JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
+          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE n.nspname = $1 AND c.relname = 'messages' AND a.attnum > 0 AND NOT a.attisdropped";
+    let actual: Vec<(String, String)> = sqlx::query_as(ACTUAL)
+        .persistent(false)
+        .bind(schema.name())
+        .fetch_all(transaction)
+        .await
+        .map_err(|failed| error(&failed))?;
+    let has = |(name, is): &(&str, &str)| actual.iter().any(|(a, b)| a == name && b == is);
+    let missing = COLUMNS.iter().filter(|column| !has(column));
+    refuse(missing.map(|(name, is)| format!("column messages.{name} is not Message DB's {is}")))
+}
+
+/// Checks that no function has two forms. A client's call could mean either. Older versions of
+/// Message DB have other parameters.
+async fn check_forms(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+    const TWICE: &str = "SELECT p.proname::text FROM pg_catalog.pg_proc p \
+          JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
+         WHERE n.nspname = $1 GROUP BY p.proname HAVING count(*) > 1 ORDER BY p.proname";
+    let twice: Vec<String> = sqlx::query_scalar(TWICE)
+        .persistent(false)
+        .bind(schema.name())
+        .fetch_all(transaction)
+        .await
+        .map_err(|failed| error(&failed))?;
+    refuse(twice.into_iter().map(|name| {
+        format!("function {name} has other parameters than in Message DB 1.3.0: update it first")
+    }))
+}
+
+fn refuse(differences: impl Iterator<Item = String>) -> Result<(), Error> {
+    let differences: Vec<String> = differences.collect();
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(Error::SchemaMismatch { differences }),
+    }
+}
+
+/// Drops the trigger of an adoption once all transactions that run now have ended. Waits up to
+/// `limit`; then the trigger stays, and the next call tries again.
+pub(super) async fn end(
+    connection: &mut PgConnection,
+    schema: &Schema,
+    limit: Duration,
+) -> Result<(), Error> {
+    const ADOPTING: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p \
+          JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace \
+         WHERE n.nspname = $1 AND p.proname = 'announce_insert')";
+    let adopting: bool = sqlx::query_scalar(ADOPTING)
+        .persistent(false)
+        .bind(schema.name())
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(|failed| error(&failed))?;
+    if !adopting {
+        return Ok(());
+    }
+    match others_ended(connection, limit).await? {
+        true => drop_trigger(connection, schema, limit).await,
+        false => Ok(()),
+    }
+}
+
+/// Whether the transactions of other sessions that run now have ended within `limit`.
+async fn others_ended(connection: &mut PgConnection, limit: Duration) -> Result<bool, Error> {
+    let give_up = Instant::now() + limit;
+    let before = running(connection).await?;
+    while !before.is_empty() {
+        let now = running(connection).await?;
+        if !before.iter().any(|one| now.contains(one)) {
+            break;
+        }
+        if Instant::now() > give_up {
+            return Ok(false);
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(true)
+}
+
+/// The transactions of other sessions of this database, as their virtual ids.
+async fn running(connection: &mut PgConnection) -> Result<Vec<String>, Error> {
+    const RUNNING: &str = "SELECT l.virtualtransaction FROM pg_catalog.pg_locks l \
+          JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid \
+          JOIN pg_catalog.pg_database d ON d.oid = a.datid \
+         WHERE l.locktype = 'virtualxid' AND l.pid <> pg_backend_pid() \
+           AND d.datname = current_database()";
+    sqlx::query_scalar(RUNNING)
+        .persistent(false)
+        .fetch_all(connection)
+        .await
+        .map_err(|failed| error(&failed))
+}
+
+async fn drop_trigger(
+    connection: &mut PgConnection,
+    schema: &Schema,
+    limit: Duration,
+) -> Result<(), Error> {
+    let begun = connection.begin_with(BEGIN).await;
+    let mut transaction = begun.map_err(|failed| error(&failed))?;
+    let sql = lock_timeout(limit) + &schema.qualify(adoption!("end"));
+    let dropped = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction);
+    match dropped.await {
+        Ok(_) => transaction.commit().await.map_err(|failed| error(&failed)),
+        Err(failed) => match timed_out(error(&failed), limit) {
+            // A long transaction has begun since. The next connect tries again.
+            Error::Timeout { .. } => Ok(()),
+            failed => Err(failed),
+        },
+    }
+}

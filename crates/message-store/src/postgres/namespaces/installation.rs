@@ -1,0 +1,95 @@
+//! Installing and checking the table and the schemas of namespaces.
+
+use postgres_store::{BEGIN, Schema};
+use sqlx::Connection as _;
+
+use super::PostgresNamespaces;
+use super::table::{INTERFACE, SELECT, TABLE, namespace, schema_for, table_exists};
+use crate::postgres::config::Config;
+use crate::postgres::error::error;
+use crate::postgres::session::administrator;
+use crate::postgres::{installation, schema};
+use crate::{Error, NamespaceName, Namespaces as _};
+
+impl PostgresNamespaces {
+    pub(super) async fn prepare(&self) -> Result<(), Error> {
+        /// Serializes processes that prepare the same database.
+        const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
+        let mut connection = administrator(&self.config).await?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
+        schema::execute(&mut transaction, LOCK.to_owned()).await?;
+        if !table_exists(&mut transaction).await? {
+            schema::execute(&mut transaction, Self::table_sql()).await?;
+        }
+        transaction.commit().await.map_err(|failed| error(&failed))
+    }
+
+    /// The SQL that creates the table of namespaces, for a person who reviews it or runs it. See
+    /// [`schema_sql`](crate::postgres::schema_sql) for the schema of the interface.
+    pub fn table_sql() -> String {
+        format!("CREATE SCHEMA IF NOT EXISTS message_store_namespaces;\n{TABLE}")
+    }
+
+    /// Installs or upgrades what [`connect`](Self::connect) and [`open`](Namespaces::open) need:
+    /// the table, the schema of each namespace, and the schema `message_store` for a
+    /// [`Config::interface_namespace`] that is not created yet.
+    ///
+    /// # Errors
+    /// Those of [`PostgresStore::connect`](crate::postgres::PostgresStore::connect).
+    pub async fn install_schemas(config: Config) -> Result<(), Error> {
+        let namespaces = Self::connect(config).await?;
+        let schemas = namespaces.schemas().await;
+        for schema in schemas? {
+            installation::install(&namespaces.config, &schema).await?;
+        }
+        namespaces.close().await;
+        Ok(())
+    }
+
+    /// Compares each schema that [`install_schemas`](Self::install_schemas) installs with a fresh
+    /// installation, and changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`check_schema`](crate::postgres::check_schema). The differences name their schema.
+    pub async fn check_schemas(config: Config) -> Result<(), Error> {
+        let mut connection = administrator(&config).await?;
+        if !table_exists(&mut connection).await? {
+            let lacks = "table message_store_namespaces.namespace is missing".to_owned();
+            return Err(Error::SchemaMismatch {
+                differences: vec![lacks],
+            });
+        }
+        let namespaces = Self::without_connection(config)?;
+        let mut differences = Vec::new();
+        for schema in namespaces.schemas().await? {
+            match installation::check(&mut connection, &schema).await {
+                Err(Error::SchemaMismatch { differences: some }) => differences.extend(
+                    some.into_iter()
+                        .map(|one| format!("schema {}: {one}", schema.name())),
+                ),
+                checked => checked?,
+            }
+        }
+        namespaces.close().await;
+        match differences.is_empty() {
+            true => Ok(()),
+            false => Err(Error::SchemaMismatch { differences }),
+        }
+    }
+
+    /// The schemas of all namespaces, and of the interface's namespace if it is not created yet.
+    async fn schemas(&self) -> Result<Vec<Schema>, Error> {
+        let rows = self.rows(&format!("{SELECT} ORDER BY number")).await?;
+        let found: Result<Vec<_>, _> = rows.iter().map(namespace).collect();
+        let found = found?;
+        let exists = |name: &NamespaceName| found.iter().any(|(_, found)| found.name == *name);
+        let interface = self.config.interface_namespace.as_ref();
+        let missing = interface.filter(|name| !exists(name));
+        let missing = missing.map(|_| schema_for(INTERFACE)).transpose()?;
+        let found = found.iter().map(|(schema, _)| schema.clone());
+        Ok(found.chain(missing).collect())
+    }
+}

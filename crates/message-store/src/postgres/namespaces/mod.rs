@@ -1,0 +1,228 @@
+mod installation;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use postgres_store::{BEGIN, Schema};
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Connection as _};
+use tokio::sync::Mutex;
+
+use self::table::{INTERFACE, SELECT, drop_namespace, insert, namespace, not_found, schema_exists};
+use super::config::Config;
+use super::error::error;
+use super::pools::Pools;
+use super::session::administrator;
+use super::store::PostgresStore;
+use super::{adoption, schema};
+use crate::text::invalid;
+use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, json};
+
+/// The namespaces of a database, each in its own schema: `message_store_1`, `message_store_2` and
+/// so on, and `message_store` for [`Config::interface_namespace`]. The table
+/// `message_store_namespaces.namespace` maps names to schemas. A namespace has the whole SQL
+/// interface in its schema, and its own locks. Clients of Message DB use only the schema
+/// `message_store`.
+///
+/// The stores share read connections. Each store opens a connection for writes with its first
+/// write.
+pub struct PostgresNamespaces {
+    config: Config,
+    pools: Arc<Pools>,
+    open: Mutex<HashMap<NamespaceName, Open>>,
+}
+
+/// An open store of a namespace.
+struct Open {
+    store: PostgresStore,
+    /// Tells a namespace that was deleted and created again, perhaps in the same schema.
+    created_at: SystemTime,
+}
+
+impl PostgresNamespaces {
+    /// Connects to a database and creates the table of namespaces if it is missing. Ignores
+    /// [`Config::schema`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `url` or `replica_url`; [`Error::Unavailable`] or
+    /// [`Error::Database`] if the database fails.
+    pub async fn connect(config: Config) -> Result<Self, Error> {
+        let namespaces = Self::without_connection(config)?;
+        namespaces.prepare().await?;
+        Ok(namespaces)
+    }
+
+    fn without_connection(config: Config) -> Result<Self, Error> {
+        let config = config.normalized();
+        let pools = Arc::new(Pools::new(&config)?);
+        Ok(Self {
+            config,
+            pools,
+            open: Mutex::default(),
+        })
+    }
+
+    /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
+    /// deleted.
+    pub fn stats(&self) -> Option<Stats> {
+        // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
+        // across round trips.
+        let open = self.open.try_lock().ok()?;
+        let stores = open.values().map(|open| open.store.stats());
+        Some(stores.fold(Stats::default(), Stats::and))
+    }
+
+    async fn rows(&self, sql: &str) -> Result<Vec<PgRow>, Error> {
+        let statement = || sqlx::query(AssertSqlSafe(sql.to_owned()));
+        self.pools.primary.rows(statement).await
+    }
+
+    /// The number of a new namespace if it is that of the interface, else `None`.
+    fn reserved_number(&self, name: &NamespaceName) -> Option<i64> {
+        (self.config.interface_namespace.as_ref() == Some(name)).then_some(INTERFACE)
+    }
+
+    async fn find(&self, name: &NamespaceName) -> Result<(Schema, Namespace), Error> {
+        let sql = format!("{SELECT} WHERE name = $1");
+        let statement = || sqlx::query(AssertSqlSafe(sql.clone())).bind(name.as_str());
+        let rows = self.pools.primary.rows(statement).await?;
+        let row = rows.first().ok_or_else(|| not_found(name))?;
+        namespace(row)
+    }
+
+    fn config_for(&self, schema: &Schema) -> Config {
+        self.config.clone().schema(schema.name())
+    }
+}
+
+impl Namespaces for PostgresNamespaces {
+    type Store = PostgresStore;
+
+    async fn create(
+        &self,
+        name: &NamespaceName,
+        attributes: Option<&str>,
+    ) -> Result<Namespace, Error> {
+        if let Some(attributes) = attributes {
+            json::check(attributes).map_err(invalid("attributes"))?;
+        }
+        let mut connection = administrator(&self.config).await?;
+        loop {
+            let mut transaction = connection
+                .begin_with(BEGIN)
+                .await
+                .map_err(|failed| error(&failed))?;
+            let number = self.reserved_number(name);
+            let inserted = insert(&mut transaction, number, name, attributes).await?;
+            let Some(row) = inserted else {
+                return Err(Error::NamespaceExists {
+                    name: name.to_string(),
+                });
+            };
+            let (schema, namespace) = namespace(&row)?;
+            // The interface may be there already, with messages of its clients.
+            if number.is_none() && schema_exists(&mut transaction, &schema).await? {
+                // Try the next number: a rollback does not reset the sequence.
+                transaction
+                    .rollback()
+                    .await
+                    .map_err(|failed| error(&failed))?;
+                continue;
+            }
+            schema::ensure(&mut transaction, &schema, &self.config).await?;
+            transaction
+                .commit()
+                .await
+                .map_err(|failed| error(&failed))?;
+            return Ok(namespace);
+        }
+    }
+
+    async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
+        let mut open = self.open.lock().await;
+        let found = match self.find(name).await {
+            Ok(found) => Some(found),
+            Err(Error::NamespaceNotFound { .. }) => None,
+            Err(failed) => return Err(failed),
+        };
+        let created_at = found.as_ref().map(|(_, namespace)| namespace.created_at);
+        // An open store is stale if another process deleted the namespace or created it again, or
+        // if a caller closed the store.
+        match open.remove(name) {
+            Some(same) if created_at == Some(same.created_at) && !same.store.is_closed() => {
+                let store = same.store.clone();
+                open.insert(name.clone(), same);
+                return Ok(store);
+            }
+            Some(stale) => stale.store.close_except_pools().await,
+            None => {}
+        }
+        let (schema, Namespace { created_at, .. }) = found.ok_or_else(|| not_found(name))?;
+        let config = self.config_for(&schema);
+        let mut connection = administrator(&config).await?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
+        // Under this lock no other process can delete the namespace. Look it up again, because
+        // another process may have deleted it before; then `ensure` would install the schema again.
+        schema
+            .lock(&mut transaction)
+            .await
+            .map_err(|failed| error(&failed))?;
+        if self.find(name).await?.0 != schema {
+            return Err(not_found(name));
+        }
+        schema::ensure(&mut transaction, &schema, &config).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(|failed| error(&failed))?;
+        if config.adopt_message_db {
+            adoption::end(&mut connection, &schema, config.write_timeout).await?;
+        }
+        let store = PostgresStore::with_pools(config, schema, Arc::clone(&self.pools), false)?;
+        let same = store.clone();
+        open.insert(name.clone(), Open { store, created_at });
+        Ok(same)
+    }
+
+    async fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
+        self.find(name).await.map(|(_, namespace)| namespace)
+    }
+
+    async fn list(&self) -> Result<Vec<Namespace>, Error> {
+        let rows = self.rows(&format!("{SELECT} ORDER BY name")).await?;
+        rows.iter()
+            .map(|row| namespace(row).map(|(_, namespace)| namespace))
+            .collect()
+    }
+
+    async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
+        let mut open = self.open.lock().await;
+        if let Some(open) = open.remove(name) {
+            open.store.close_except_pools().await;
+        }
+        let (schema, _) = self.find(name).await?;
+        let mut connection = administrator(&self.config).await?;
+        let mut transaction = connection
+            .begin_with(BEGIN)
+            .await
+            .map_err(|failed| error(&failed))?;
+        let deleted = drop_namespace(&mut transaction, name, &schema).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(|failed| error(&failed))?;
+        Ok(deleted)
+    }
+
+    async fn close(&self) {
+        for (_, open) in self.open.lock().await.drain() {
+            open.store.close_except_pools().await;
+        }
+        self.pools.close().await;
+    }
+}
