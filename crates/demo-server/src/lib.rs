@@ -2,6 +2,7 @@
 
 mod app;
 mod auth;
+mod command;
 mod dcb;
 mod error;
 mod guard;
@@ -13,6 +14,7 @@ mod observe;
 mod openapi;
 mod page;
 mod router;
+mod schemas;
 mod series;
 mod series_files;
 mod server;
@@ -20,7 +22,9 @@ mod settings;
 mod stores;
 
 pub use app::{App, OpenError};
+pub use command::Command;
 pub use router::router;
-pub use series_files::Command;
+pub use schemas::SchemaCommand;
+pub use series_files::SeriesCommand;
 pub use server::Server;
 pub use settings::{SeriesDurability, Settings};

@@ -29,9 +29,10 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ran = match arguments.command {
         None => run(arguments.settings).await,
-        Some(command) => command
-            .run(&arguments.settings)
-            .map(|report| print!("{report}")),
+        Some(command) => {
+            let ran = command.run(&arguments.settings).await;
+            ran.map(|report| print!("{report}"))
+        }
     };
     match ran {
         Ok(()) => ExitCode::SUCCESS,

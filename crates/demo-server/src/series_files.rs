@@ -9,14 +9,6 @@ use tsdb::{Db, FileReport};
 use crate::settings::Settings;
 use crate::stores::SERIES_FOLDER;
 
-/// Commands that need no server.
-#[derive(Clone, Copy, Debug, clap::Subcommand)]
-pub enum Command {
-    /// Check or repair the files of the series in the data folder, while no server uses it.
-    #[command(subcommand)]
-    Series(SeriesCommand),
-}
-
 /// Commands for the files of the series.
 #[derive(Clone, Copy, Debug, clap::Subcommand)]
 pub enum SeriesCommand {
@@ -26,13 +18,12 @@ pub enum SeriesCommand {
     Repair,
 }
 
-impl Command {
+impl SeriesCommand {
     /// Runs the command, and returns the text to print.
     ///
     /// # Errors
     /// There is no such folder, a server uses it, or it can't be read or written.
-    pub fn run(self, settings: &Settings) -> Result<String, Box<dyn Error>> {
-        let Self::Series(command) = self;
+    pub(crate) fn run(self, settings: &Settings) -> Result<String, Box<dyn Error>> {
         let folder = settings
             .folder()
             .ok_or("name the data folder with --data")?;
@@ -41,9 +32,9 @@ impl Command {
             return Err(format!("there are no series in {}", folder.display()).into());
         }
         let folder = Folder::lock(folder)?;
-        Ok(match command {
-            SeriesCommand::Check => text(&Db::check_files(&folder)?, "next: series repair"),
-            SeriesCommand::Repair => text(
+        Ok(match self {
+            Self::Check => text(&Db::check_files(&folder)?, "next: series repair"),
+            Self::Repair => text(
                 &Db::repair_files(folder)?,
                 "repaired; the damaged files are kept as damaged-...",
             ),

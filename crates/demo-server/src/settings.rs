@@ -21,7 +21,13 @@ pub struct Settings {
 
     /// Store events and messages in this PostgreSQL instead of SQLite.
     // Hidden in --help, because a URL may contain a password.
-    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        value_name = "URL",
+        hide_env_values = true,
+        global = true
+    )]
     pub database_url: Option<String>,
 
     /// Start a PostgreSQL for events and messages, and stop it with the server.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
 
+use crate::namespaces::default_name;
 use crate::settings::Settings;
 
 use folder::FolderLock;
@@ -61,7 +62,7 @@ pub enum OpenError {
     #[error("could not open the event store: {0}")]
     Events(#[from] dcb_core::Error),
     /// The message store could not be opened.
-    #[error("could not open the message store: {0}")]
+    #[error("could not open the message store: {0}{advice}", advice = advice(.0))]
     Messages(#[from] message_store::Error),
     /// The address can't be bound.
     #[error("can't listen on {address}: {source}")]
@@ -71,6 +72,16 @@ pub enum OpenError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+/// The command that repairs an error of the message store, if there is one.
+pub(crate) fn advice(failed: &message_store::Error) -> &'static str {
+    match failed {
+        message_store::Error::ForeignSchema { .. } => {
+            "; the command is demo-server schema install --adopt-message-db"
+        }
+        _ => "",
+    }
 }
 
 impl Stores {
@@ -123,14 +134,23 @@ impl Stores {
 
 // Not by `AnyStore::open`: it would take a mistyped URL for a path, and a folder may have any name.
 async fn in_postgres(url: &str) -> Result<(Events, MessageNamespaces), OpenError> {
-    use dcb_core::postgres::{Config, PostgresStore};
-    use message_store::postgres;
-    let events = PostgresStore::connect(Config::new(url)).await?;
-    let messages = postgres::PostgresNamespaces::connect(postgres::Config::new(url)).await?;
+    let events = dcb_core::postgres::PostgresStore::connect(events_config(url)).await?;
+    let messages = message_store::postgres::PostgresNamespaces::connect(messages_config(url));
+    let messages = messages.await?;
     Ok((
         Events::Postgres(events),
         MessageNamespaces::Postgres(Box::new(messages)),
     ))
+}
+
+/// The events of a database.
+pub(crate) fn events_config(url: &str) -> dcb_core::postgres::Config {
+    dcb_core::postgres::Config::new(url)
+}
+
+/// The namespaces of a database. Clients of Message DB reach the messages of `default`.
+pub(crate) fn messages_config(url: &str) -> message_store::postgres::Config {
+    message_store::postgres::Config::new(url).interface_namespace(default_name())
 }
 
 /// In files of the folder, or in memory.

@@ -5,6 +5,8 @@ mod dcb;
 mod messages;
 mod observe;
 mod page;
+mod schemas;
 mod series;
 mod server;
 mod support;
+mod versions;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Client};
 
 /// An event of this type with these tags. Its data contains the number.
-fn event(event_type: &str, tags: &[&str], number: usize) -> Value {
+pub(crate) fn event(event_type: &str, tags: &[&str], number: usize) -> Value {
     json!({ "type": event_type, "data": format!("{{\"n\": {number}}}"), "tags": tags })
 }
 
@@ -27,7 +27,7 @@ fn query(types: &[&str], tags: &[&str]) -> Value {
 }
 
 /// Appends without a condition.
-async fn append(client: &Client, events: Value) {
+pub(crate) async fn append(client: &Client, events: Value) {
     let answer = client
         .post("/dcb/append", &json!({ "events": events }))
         .await;
@@ -36,7 +36,7 @@ async fn append(client: &Client, events: Value) {
 
 /// Appends `count` events of type `Counted` with the tag `all`. Events with an even number also
 /// have the tag `even`.
-async fn append_many(client: &Client, count: usize) {
+pub(crate) async fn append_many(client: &Client, count: usize) {
     for start in (0..count).step_by(1000) {
         let events = (start..count.min(start + 1000)).map(|number| {
             let tags: &[&str] = if number % 2 == 0 {
@@ -62,7 +62,7 @@ async fn read(client: &Client, query: &Value, options: &Value) -> Vec<Value> {
 }
 
 /// The positions of the events from [`read`].
-async fn positions(client: &Client, query: &Value, options: &Value) -> Vec<u64> {
+pub(crate) async fn positions(client: &Client, query: &Value, options: &Value) -> Vec<u64> {
     let events = read(client, query, options).await;
     let position = |event: &Value| event["position"].as_u64().expect("it is a number");
     events.iter().map(position).collect()

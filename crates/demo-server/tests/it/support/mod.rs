@@ -1,6 +1,7 @@
 //! A server in this process, and a client that checks every response against the OpenAPI document.
 
 pub(crate) mod rpc;
+pub(crate) mod sql;
 
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};

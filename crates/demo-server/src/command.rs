@@ -1,0 +1,32 @@
+//! Commands that need no server.
+
+use std::error::Error;
+
+use crate::schemas::SchemaCommand;
+use crate::series_files::SeriesCommand;
+use crate::settings::Settings;
+
+/// Commands that need no server.
+#[derive(Clone, Copy, Debug, clap::Subcommand)]
+pub enum Command {
+    /// Check or repair the files of the series in the data folder, while no server uses it.
+    #[command(subcommand)]
+    Series(SeriesCommand),
+    /// Install, check or print the schemas of events and messages in PostgreSQL.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+}
+
+impl Command {
+    /// Runs the command, and returns the text to print.
+    ///
+    /// # Errors
+    /// Files: there is no such folder, a server uses it, or it can't be read or written. Schemas:
+    /// no database is named, it can't be reached, or its schemas are not as installed.
+    pub async fn run(self, settings: &Settings) -> Result<String, Box<dyn Error>> {
+        match self {
+            Self::Series(command) => command.run(settings),
+            Self::Schema(command) => command.run(settings).await,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The commands `schema install`, `schema check` and `schema print`, and the databases that a server
+//! finds.
+
+use std::process::{Command, Output};
+
+use demo_server::Settings;
+use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
+use message_store::{MessageStore as _, NamespaceName, Namespaces as _};
+use serde_json::json;
+
+use crate::dcb::{append, event};
+use crate::support::Client;
+use crate::support::rpc::write;
+use crate::support::sql::{fresh_database, sql, url_as};
+
+/// The table and the row type of Message DB, and a message. The functions are of no concern here.
+const MESSAGE_DB: &str = "\
+    CREATE SCHEMA message_store; \
+    CREATE TABLE message_store.messages ( \
+        global_position bigserial PRIMARY KEY, position bigint NOT NULL, \
+        time timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc'), stream_name text NOT NULL, \
+        type text NOT NULL, data jsonb, metadata jsonb, id uuid NOT NULL DEFAULT gen_random_uuid()); \
+    CREATE TYPE message_store.message AS ( \
+        id varchar, stream_name varchar, type varchar, position bigint, global_position bigint, \
+        data varchar, metadata varchar, time timestamp); \
+    INSERT INTO message_store.messages (position, stream_name, type, data) \
+    VALUES (0, 'a-1', 'Old', '{}')";
+
+/// A write as clients of Message DB send it.
+const WRITE: &str = "SELECT write_message(gen_random_uuid()::varchar, 'a-1', 'ByClient', '{}')";
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_demo-server"));
+    command.env_remove("DATABASE_URL").args(arguments);
+    command.output().expect("the command runs")
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let ran = run(arguments);
+    assert!(ran.status.success(), "{ran:?}");
+    String::from_utf8(ran.stdout).expect("text")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let ran = run(arguments);
+    assert!(!ran.status.success(), "{ran:?}");
+    String::from_utf8(ran.stderr).expect("text")
+}
+
+fn settings(url: &str) -> Settings {
+    Settings {
+        database_url: Some(url.to_owned()),
+        ..Settings::in_memory()
+    }
+}
+
+/// Uses events and messages of a server on this database, and returns the new version of `a-1`.
+async fn use_server(url: &str) -> i64 {
+    let client = Client::with(settings(url)).await;
+    append(&client, json!([event("Tried", &[], 0)])).await;
+    let written = write(&client, "a-1", 1).await;
+    client.stop().await;
+    written["position"].as_i64().expect("a position")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schemas_are_installed_and_checked() {
+    let database = fresh_database("install").await;
+    let url = ["--database-url", database.url()];
+    let check = ["schema", "check", url[0], url[1]];
+    let lacks = refused(&check);
+    assert!(lacks.contains("events: "), "{lacks}");
+    assert!(lacks.contains("schema dcb is not installed"), "{lacks}");
+    assert!(lacks.contains("messages: "), "{lacks}");
+    printed(&["schema", "install", url[0], url[1]]);
+    let text = printed(&check);
+    assert_eq!(
+        text,
+        "the schemas of events and messages are as installed\n"
+    );
+    assert_eq!(use_server(database.url()).await, 0);
+    sql(database.url(), "DROP VIEW message_store.type_summary").await;
+    let differs = refused(&check);
+    assert!(
+        differs.contains("schema message_store: view type_summary is missing"),
+        "{differs}"
+    );
+    assert!(refused(&["schema", "check"]).contains("--database-url"));
+}
+
+/// An administrator runs the printed SQL, for a login that may create nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn printed_sql_makes_a_database_that_serves_a_login_without_rights_to_create() {
+    let database = fresh_database("print").await;
+    let app = format!("app_{}", database.name());
+    let text = printed(&["schema", "print"]);
+    let grants: String = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("-- GRANT"))
+        .map(|grant| format!("GRANT{}\n", grant.replace(" app;", &format!(" {app};"))))
+        .collect();
+    let made = format!("CREATE ROLE {app} LOGIN;\n{text}\n{grants}");
+    sql(database.url(), &made).await;
+    let url = url_as(database.url(), &app);
+    printed(&["schema", "check", "--database-url", &url]);
+    printed(&["schema", "install", "--database-url", &url]);
+    assert_eq!(use_server(&url).await, 0);
+    assert_eq!(use_server(&url).await, 1);
+    let ended = format!("DROP OWNED BY {app}; DROP ROLE {app}");
+    sql(database.url(), &ended).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_message_db_reach_the_default_namespace() {
+    let database = fresh_database("default").await;
+    assert_eq!(use_server(database.url()).await, 0);
+    let theirs = url_as(database.url(), "message_store");
+    assert_eq!(sql(&theirs, WRITE).await, ["1"]);
+    assert_eq!(use_server(database.url()).await, 2);
+}
+
+/// Earlier versions of the server made a separate schema for `default`.
+#[tokio::test(flavor = "multi_thread")]
+async fn default_namespace_in_another_schema_is_found() {
+    let database = fresh_database("earlier").await;
+    let config = Config::new(database.url());
+    let name = NamespaceName::new("default").expect("a name");
+    let earlier = PostgresNamespaces::connect(config)
+        .await
+        .expect("a database");
+    earlier.create(&name, None).await.expect("a namespace");
+    earlier.close().await;
+    sql(
+        database.url(),
+        &WRITE.replace("write_message", "message_store_1.write_message"),
+    )
+    .await;
+    assert_eq!(use_server(database.url()).await, 1);
+    let url = ["--database-url", database.url()];
+    printed(&["schema", "install", url[0], url[1]]);
+    printed(&["schema", "check", url[0], url[1]]);
+    assert_eq!(use_server(database.url()).await, 2);
+}
+
+/// The messages of a store that was in the database before become those of `default`.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_an_earlier_store_are_in_the_default_namespace() {
+    let database = fresh_database("store").await;
+    let store = PostgresStore::connect(Config::new(database.url())).await;
+    store.expect("a store").close().await;
+    let theirs = url_as(database.url(), "message_store");
+    assert_eq!(sql(&theirs, WRITE).await, ["0"]);
+    assert_eq!(use_server(database.url()).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_db_is_adopted_by_the_command() {
+    let database = fresh_database("adopted").await;
+    sql(database.url(), MESSAGE_DB).await;
+    let Err(failed) = demo_server::Server::start(settings(database.url())).await else {
+        panic!("the server changed a Message DB");
+    };
+    let advice = "demo-server schema install --adopt-message-db";
+    assert!(failed.to_string().contains(advice), "{failed}");
+    let install = ["schema", "install", "--database-url", database.url()];
+    let refused = refused(&install);
+    assert!(refused.contains(advice), "{refused}");
+    let mut adopt = install.to_vec();
+    adopt.push("--adopt-message-db");
+    printed(&adopt);
+    assert_eq!(use_server(database.url()).await, 1);
+    let theirs = url_as(database.url(), "message_store");
+    assert_eq!(sql(&theirs, WRITE).await, ["2"]);
+}
