@@ -34,10 +34,10 @@ pub struct Config {
     /// its clients go on without a restart.
     ///
     /// The first connect replaces the functions and views, and builds the indexes `messages_stream`
-    /// and `messages_category`, in one transaction. No message is rewritten. Clients wait meanwhile:
-    /// about 3 s per million messages, of small messages on an SSD. The connect waits for a
-    /// client's transaction up to `write_timeout`; then it fails with [`Error::Timeout`], and
-    /// nothing has changed. The connecting role must own the schema's objects.
+    /// and `messages_category`, in one transaction. No message is rewritten. Clients wait while the
+    /// indexes are built. The connect waits for a client's transaction up to `write_timeout`; then
+    /// it fails with [`Error::Timeout`], and nothing has changed. The connecting role must own the
+    /// schema's objects.
     ///
     /// Default: off. Then such a schema is refused with [`Error::ForeignSchema`].
     ///
