@@ -146,6 +146,21 @@ impl<S: MessageStore> Subscription<S> {
         Ok(message)
     }
 
+    /// Number of messages in memory, which the next calls return without a read.
+    pub fn read_ahead(&self) -> usize {
+        self.page.len()
+    }
+
+    /// Drops the messages in memory. The next call reads them again. Useful before a long wait for a
+    /// slow consumer.
+    pub fn drop_read_ahead(&mut self) {
+        if !self.page.is_empty() {
+            self.page = VecDeque::new();
+            // The dropped messages may be before this position.
+            self.scanned_to = GlobalPosition::new(0);
+        }
+    }
+
     /// How far the subscription is behind. For a stream this is the number of messages left; for a
     /// category it is the number of global positions, which includes messages of other categories.
     ///

@@ -67,6 +67,32 @@ async fn slow_reader_misses_nothing_and_sees_lag() {
     }
 }
 
+/// A member that kept its scanned position without the dropped messages would miss them.
+#[tokio::test]
+async fn dropped_messages_are_read_again() {
+    let store = store().await;
+    for number in 0..10 {
+        write(&store, &format!("a-{number}"), number).await;
+    }
+    let (start, category) = (GlobalPosition::START, Category::new("a").unwrap());
+    let group = ConsumerGroup::new(0, 1).unwrap();
+    let read_all = Subscription::to_category(store.clone(), category.clone(), start);
+    for mut subscription in [
+        Subscription::to_group(store.clone(), category, group, start),
+        read_all,
+    ] {
+        for number in 0..10 {
+            let message = next(&mut subscription).await;
+            assert_eq!(message.data::<u64>().unwrap(), number);
+            assert_eq!(subscription.read_ahead() as u64, 9 - number);
+            if number % 2 == 0 {
+                subscription.drop_read_ahead();
+                assert_eq!(subscription.read_ahead(), 0);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn group_members_divide_category() {
     let store = store().await;
