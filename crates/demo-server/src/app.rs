@@ -8,6 +8,7 @@ use crate::guard::Guard;
 use crate::health::Health;
 use crate::namespaces::{OpenNamespaces, check_token_of_default};
 use crate::observe::Observed;
+use crate::outbox::Outbox;
 use crate::series::Engine;
 use crate::settings::Settings;
 use crate::stores::{Events, Stores};
@@ -27,6 +28,7 @@ struct Parts {
     tokens: Arc<Tokens>,
     namespaces: Arc<OpenNamespaces>,
     guard: Arc<Guard>,
+    outbox: Arc<Outbox>,
     health: Arc<Health>,
     observed: Arc<Observed>,
     engine: Arc<Engine>,
@@ -48,6 +50,7 @@ parts! {
     tokens: Tokens,
     namespaces: OpenNamespaces,
     guard: Guard,
+    outbox: Outbox,
     health: Health,
     observed: Observed,
     engine: Engine
@@ -66,17 +69,17 @@ impl App {
     /// [`OpenError`] if the settings contradict each other, another server uses the data folder, or
     /// a store can't be opened.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
-        let stores = Self::open_stores(&settings).await?;
+        Self::check(&settings)?;
+        let stores = Stores::open(&settings).await?;
         Self::with(settings, stores).await
     }
 
-    /// Checks the settings, then opens the stores that they name.
-    pub(crate) async fn open_stores(settings: &Settings) -> Result<Stores, OpenError> {
+    /// Checks the settings.
+    pub(crate) fn check(settings: &Settings) -> Result<(), OpenError> {
         settings
             .check()
             .and_then(|()| check_token_of_default(settings.token.as_deref()))
-            .map_err(OpenError::Settings)?;
-        Stores::open(settings).await
+            .map_err(OpenError::Settings)
     }
 
     /// Builds the state around stores that are already open. Creates the namespace `default` and
@@ -89,13 +92,19 @@ impl App {
         // Without this first probe, `/health` would answer 503 until the first background tick.
         health.probe(&stores).await;
         let guard = Arc::new(Guard::of(&settings));
-        let observed = Arc::new(Observed::new(Arc::clone(&guard), Arc::clone(&stores)));
+        let outbox = Arc::new(Outbox::of(&settings));
+        let observed = Arc::new(Observed::new(
+            Arc::clone(&guard),
+            Arc::clone(&outbox),
+            Arc::clone(&stores),
+        ));
         Ok(Self(Arc::new(Parts {
             tokens: Arc::new(Tokens::of(Arc::clone(&settings), Arc::clone(&namespaces))),
             engine: Arc::new(Engine::new(stores.series.clone(), Arc::clone(&observed))),
             health: Arc::new(health),
             namespaces,
             guard,
+            outbox,
             observed,
             stores,
             settings,

@@ -15,6 +15,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::app::{App, OpenError};
 use crate::guard::Guard;
 use crate::settings::Settings;
+use crate::stores::Stores;
 use crate::{health, observe, router};
 
 /// How long the head of a request may take. Also limits idle connections.
@@ -41,7 +42,8 @@ impl Server {
     /// [`OpenError`] if the settings contradict each other, another server uses the data folder, a
     /// store can't be opened, or the address can't be bound.
     pub async fn start(settings: Settings) -> Result<Self, OpenError> {
-        let stores = App::open_stores(&settings).await?;
+        App::check(&settings)?;
+        // The address comes first, so that a start that fails because of it makes no files.
         let address = settings.address();
         let listen = async {
             let listener = TcpListener::bind(address).await?;
@@ -50,6 +52,7 @@ impl Server {
         let (address, listener) = listen
             .await
             .map_err(|source| OpenError::Listen { address, source })?;
+        let stores = Stores::open(&settings).await?;
         // This step comes last, because it makes tokens that are shown only once. No later step may
         // fail.
         let app = App::with(settings, stores).await?;

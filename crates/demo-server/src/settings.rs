@@ -1,6 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::outbox;
+
 /// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
 /// By default, all data is in SQLite files and a time-series log in a data folder.
@@ -31,12 +33,12 @@ pub struct Settings {
     pub database_url: Option<String>,
 
     /// Start a PostgreSQL for events and messages, and stop it with the server.
-    #[arg(long, env = "REGISTRAR_LOCAL_POSTGRES")]
+    #[arg(long, env = "REGISTRAR_LOCAL_POSTGRES", value_parser = switch("REGISTRAR_LOCAL_POSTGRES"))]
     pub local_postgres: bool,
 
     /// For tests: no tokens, namespaces created on first use, /dcb/cleanup allowed, and without
     /// --data everything in memory.
-    #[arg(long, env = "REGISTRAR_TEST_MODE")]
+    #[arg(long, env = "REGISTRAR_TEST_MODE", value_parser = switch("REGISTRAR_TEST_MODE"))]
     pub test_mode: bool,
 
     /// Token of the namespace `default`, instead of a generated one; has admin rights with
@@ -49,11 +51,11 @@ pub struct Settings {
     pub admin_token: Option<String>,
 
     /// Require a token on every path, not only for messages.
-    #[arg(long, env = "REGISTRAR_REQUIRE_TOKEN")]
+    #[arg(long, env = "REGISTRAR_REQUIRE_TOKEN", value_parser = switch("REGISTRAR_REQUIRE_TOKEN"))]
     pub require_token: bool,
 
     /// Allow POST /dcb/cleanup to delete all events.
-    #[arg(long, env = "REGISTRAR_ALLOW_CLEANUP")]
+    #[arg(long, env = "REGISTRAR_ALLOW_CLEANUP", value_parser = switch("REGISTRAR_ALLOW_CLEANUP"))]
     pub allow_cleanup: bool,
 
     /// Maximum size of a request body in bytes; for imports, which are streamed, of each line.
@@ -75,6 +77,10 @@ pub struct Settings {
     /// Maximum number of open subscriptions.
     #[arg(long, env = "REGISTRAR_MAX_SUBSCRIPTIONS", default_value_t = 1000)]
     pub max_subscriptions: usize,
+
+    /// Maximum memory for what all subscribers together have not read yet, in bytes.
+    #[arg(long, env = "REGISTRAR_SUBSCRIBER_BYTES", default_value_t = 64 << 20)]
+    pub subscriber_bytes: usize,
 
     /// Memory limit of the series in bytes; the oldest samples are deleted above it.
     #[arg(long, env = "REGISTRAR_SERIES_BYTES", default_value_t = 1 << 30)]
@@ -155,6 +161,18 @@ impl Settings {
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());
         }
-        Ok(())
+        outbox::check(self)
+    }
+}
+
+/// Parses the environment variable of an option without a value. The command line gives `true`.
+fn switch(variable: &'static str) -> impl Fn(&str) -> Result<bool, String> + Clone {
+    move |text| match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "y" | "on" => Ok(true),
+        // An empty variable is how people unset one.
+        "0" | "false" | "no" | "n" | "off" | "" => Ok(false),
+        _ => Err(format!(
+            "{variable} must be 1, true, yes or on, or 0, false, no, off or empty"
+        )),
     }
 }

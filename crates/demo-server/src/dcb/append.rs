@@ -7,10 +7,11 @@ use dcb_core::{Append, AppendCondition, Error, Event, EventStore as _};
 use serde::Deserialize;
 
 use super::event::OneOrMore;
-use super::json::{micros_since, parse, response};
+use super::json::{micros_since, response};
 use super::position::Mark;
 use super::query::QueryDto;
 use crate::error::ApiError;
+use crate::input::{Object, parse};
 use crate::stores::Events;
 
 /// Maximum number of tags over all events of an append. Each tag is an index entry, written while
@@ -18,16 +19,19 @@ use crate::stores::Events;
 const MAX_TAGS: usize = 20_000;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct AppendRequest<'a> {
     #[serde(borrow)]
     events: OneOrMore<'a>,
-    condition: Option<ConditionDto>,
+    /// `/dcb/project` answers a condition by the second name.
+    #[serde(alias = "appendCondition")]
+    condition: Option<Object<ConditionDto>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ConditionDto {
-    fail_if_events_match: QueryDto,
+    fail_if_events_match: Object<QueryDto>,
     after: Option<Mark>,
 }
 
@@ -47,18 +51,16 @@ impl AppendRequest<'_> {
             .collect();
         let append = Append::new(events?);
         Ok(match self.condition {
-            Some(condition) => append.condition(condition.into_condition()?),
+            Some(Object(condition)) => append.condition(condition.into_condition()),
             None => append,
         })
     }
 }
 
 impl ConditionDto {
-    fn into_condition(self) -> Result<AppendCondition, ApiError> {
-        let path = "condition.failIfEventsMatch";
-        let query = self.fail_if_events_match.into_query(path)?;
-        let after = self.after.and_then(Mark::position);
-        Ok(AppendCondition::fail_if(query).after(after))
+    fn into_condition(self) -> AppendCondition {
+        let query = self.fail_if_events_match.0.into_query();
+        AppendCondition::fail_if(query).after(self.after.and_then(Mark::position))
     }
 }
 
@@ -70,14 +72,18 @@ pub(super) async fn append(
 ) -> Result<Response, ApiError> {
     let start = Instant::now();
     let append = parse::<AppendRequest<'_>>(&body)?.into_append()?;
-    let failed = match events.submit(append).await {
+    let appended = match events.submit(append).await {
+        Ok(appended) => Some(appended),
         // A failed condition is a normal result in this interface, not an HTTP error.
-        Ok(_) => false,
-        Err(Error::Conflict { .. }) => true,
+        Err(Error::Conflict { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let micros = micros_since(start);
+    let (micros, failed) = (micros_since(start), appended.is_none());
+    let positions = appended.map_or(String::new(), |appended| {
+        let (first, last) = (appended.first(), appended.last());
+        format!(r#","firstPosition":{first},"lastPosition":{last}"#)
+    });
     Ok(response(format!(
-        r#"{{"durationInMicroseconds":{micros},"appendConditionFailed":{failed}}}"#
+        r#"{{"durationInMicroseconds":{micros},"appendConditionFailed":{failed}{positions}}}"#
     )))
 }

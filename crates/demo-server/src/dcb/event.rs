@@ -2,34 +2,74 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Write as _;
 
-use dcb_core::{Event, SequencedEvent};
-use serde::Deserialize;
+use dcb_core::{Event, EventBuilder, SequencedEvent};
+use jiff::Timestamp;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::error::within;
-use super::json::{write_text, write_texts};
+use super::json::write_json;
 use crate::error::ApiError;
+use crate::input::Object;
+
+/// The metadata entry of an event whose data was given as a JSON value. It tells such data from a
+/// text that happens to be JSON, so that each client gets back what it gave. The interface neither
+/// shows nor takes it.
+const DATA_FORM: &str = "registrar.data";
+const JSON: &str = "json";
 
 /// An event to append.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct EventDto<'a> {
     #[serde(rename = "type")]
     event_type: String,
-    data: String,
+    #[serde(borrow)]
+    data: &'a RawValue,
     #[serde(borrow)]
     tags: Option<Vec<Text<'a>>>,
     #[serde(borrow)]
     id: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
 }
 
 /// A string of the request, borrowed unless it contains escapes.
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Metadata, an object of strings. A map would lose the order, and hide that a key occurs twice.
+#[derive(Debug)]
+struct Metadata<'a>(Vec<(String, Text<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Metadata<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Metadata<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object of strings")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Metadata(entries))
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
 
 impl EventDto<'_> {
     pub(super) fn tag_count(&self) -> usize {
@@ -39,7 +79,9 @@ impl EventDto<'_> {
     /// Builds the event. `path` is the event's path in the request, for errors.
     pub(super) fn into_event(self, path: impl Fn() -> String) -> Result<Event, ApiError> {
         let tags = self.tags.iter().flatten().map(|tag| &tag.0);
-        let event = Event::builder(self.event_type).tags(tags).data(self.data);
+        let event = Event::builder(self.event_type).tags(tags);
+        let event = with_metadata(event, self.metadata, &path)?;
+        let event = with_data(event, self.data, &path)?;
         let event = match &self.id {
             // Clients with an optional id may send an empty string.
             Some(Text(id)) if !id.is_empty() => event.id(event_id(id)),
@@ -47,6 +89,43 @@ impl EventDto<'_> {
         };
         event.build().map_err(|error| within(&path(), error))
     }
+}
+
+fn with_metadata(
+    event: EventBuilder,
+    metadata: Option<Metadata<'_>>,
+    path: impl Fn() -> String,
+) -> Result<EventBuilder, ApiError> {
+    let entries = metadata.into_iter().flat_map(|Metadata(entries)| entries);
+    entries
+        .into_iter()
+        .try_fold(event, |event, (key, Text(value))| {
+            if key == DATA_FORM {
+                let problem = format!("contains {DATA_FORM}, which the server sets itself");
+                return Err(invalid(&path(), "metadata", &problem));
+            }
+            Ok(event.metadata(key, value))
+        })
+}
+
+/// Sets the data: the content of a string, or the JSON text of any other value.
+fn with_data(
+    event: EventBuilder,
+    data: &RawValue,
+    path: impl Fn() -> String,
+) -> Result<EventBuilder, ApiError> {
+    if !data.get().starts_with('"') {
+        return Ok(event.data(data.get()).metadata(DATA_FORM, JSON));
+    }
+    // A string may still contain half of a surrogate pair.
+    let text = serde_json::from_str::<String>(data.get());
+    let text = text.map_err(|failed| invalid(&path(), "data", &failed.to_string()))?;
+    Ok(event.data(text))
+}
+
+fn invalid(path: &str, field: &str, problem: &str) -> ApiError {
+    let field = format!("{path}.{field}");
+    ApiError::invalid_field(&field, format!("{field} {problem}"))
 }
 
 /// Maps a client's id to the event's UUID. A UUID stays as it is; any other text always gives the
@@ -82,7 +161,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for OneOrMore<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut events = Vec::new();
-                while let Some(event) = list.next_element()? {
+                while let Some(Object(event)) = list.next_element()? {
                     events.push(event);
                 }
                 Ok(OneOrMore(events))
@@ -94,16 +173,77 @@ impl<'de: 'a, 'a> Deserialize<'de> for OneOrMore<'a> {
     }
 }
 
-/// Writes a recorded event: `{"type","tags","data","position"}`. Other programs may have appended
-/// data that is not UTF-8; its invalid bytes become replacement characters.
+/// The JSON form of a recorded event.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordedDto<'a> {
+    #[serde(rename = "type")]
+    event_type: &'a str,
+    #[serde(serialize_with = "tags")]
+    tags: &'a SequencedEvent,
+    data: Data<'a>,
+    position: u64,
+    id: Uuid,
+    recorded_at: Timestamp,
+    #[serde(serialize_with = "metadata")]
+    metadata: &'a SequencedEvent,
+}
+
+/// The data in the form in which it was given.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Data<'a> {
+    Json(&'a RawValue),
+    Text(Cow<'a, str>),
+}
+
+impl<'a> RecordedDto<'a> {
+    fn of(event: &'a SequencedEvent) -> Self {
+        Self {
+            event_type: event.event_type(),
+            tags: event,
+            data: Data::of(event),
+            position: event.position().get(),
+            id: event.id(),
+            // A time outside the calendar can only come from a damaged store.
+            recorded_at: Timestamp::try_from(event.recorded_at()).unwrap_or(Timestamp::MAX),
+            metadata: event,
+        }
+    }
+}
+
+impl<'a> Data<'a> {
+    fn of(event: &'a SequencedEvent) -> Self {
+        let is_value = event.metadata_value(DATA_FORM) == Some(JSON);
+        // Other programs may have appended the entry with other data.
+        let value = is_value.then(|| serde_json::from_slice(event.data()).ok());
+        match value.flatten() {
+            Some(value) => Self::Json(value),
+            // Other programs may have appended data that is not UTF-8; its invalid bytes become
+            // replacement characters.
+            None => Self::Text(String::from_utf8_lossy(event.data())),
+        }
+    }
+}
+
+fn tags<S: Serializer>(event: &SequencedEvent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(event.tags())
+}
+
+fn metadata<S: Serializer>(event: &SequencedEvent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(event.metadata().filter(|(key, _)| *key != DATA_FORM))
+}
+
+/// Writes a recorded event as one line of JSON.
 pub(super) fn write_event(event: &SequencedEvent, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":");
-    write_text(event.event_type(), out);
-    out.extend_from_slice(b",\"tags\":");
-    write_texts(event.tags(), out);
-    out.extend_from_slice(b",\"data\":");
-    write_text(&String::from_utf8_lossy(event.data()), out);
-    write!(out, ",\"position\":{}}}", event.position()).expect("writing to memory can't fail");
+    let start = out.len();
+    write_json(&RecordedDto::of(event), out);
+    // Strings escape line breaks, so these bytes are white space in data that is a JSON value.
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod append;
 mod cleanup;
 mod error;
 mod event;
+mod feed;
 mod json;
 mod position;
 mod project;
@@ -21,6 +22,8 @@ use axum::routing::{any, get, post};
 
 use crate::guard::Guard;
 use crate::health::{self, Health};
+use crate::input::no_parameters;
+use crate::outbox::Outbox;
 use crate::settings::Settings;
 use crate::stores::Events;
 
@@ -30,14 +33,17 @@ where
     Events: FromRef<S>,
     Arc<Guard>: FromRef<S>,
     Arc<Health>: FromRef<S>,
+    Arc<Outbox>: FromRef<S>,
     Arc<Settings>: FromRef<S>,
 {
     Router::new()
-        .route("/health", any(health::ok))
         .route("/cleanup", post(cleanup::cleanup))
         .route("/append", post(append::append))
-        .route("/read", post(read::read).get(read_events::read_events))
+        .route("/read", post(read::read))
         .route("/project", post(project::project))
+        .route_layer(no_parameters())
+        .route("/health", any(health::ok))
+        .route("/read", get(read_events::read_events))
         .route("/subscribe", get(subscribe::subscribe))
         .route("/read-test-data", get(test_data::test_data))
         .route("/query-test-data", get(test_data::test_data))

@@ -4,6 +4,7 @@ use dcb_core::Position;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::error::ApiError;
+use crate::input::whole;
 
 /// A position as clients write it: a number, or a string of decimal digits. 0 means before the
 /// first event.
@@ -11,10 +12,12 @@ use crate::error::ApiError;
 pub(super) struct Mark(pub(super) u64);
 
 impl Mark {
+    const EXPECTED: &str = "a whole number from 0, or a string of 1 to 20 digits";
+
     /// Parses the digits of a URL parameter or header.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
         digits(text).ok_or_else(|| {
-            let message = format!("{name} must be a position: {}", Digits::EXPECTED);
+            let message = format!("{name} must be a position: {}", Self::EXPECTED);
             ApiError::invalid_field(name, message)
         })
     }
@@ -27,7 +30,9 @@ impl Mark {
 fn digits(text: &str) -> Option<Mark> {
     // `parse` alone would also accept a leading plus sign.
     let are_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| are_digits).map(Mark)
+    let fits = (1..=20).contains(&text.len());
+    // 20 digits may exceed the type. No log is that long, so the largest number means the same.
+    (are_digits && fits).then(|| Mark(text.parse().unwrap_or(u64::MAX)))
 }
 
 impl<'de> Deserialize<'de> for Mark {
@@ -38,19 +43,23 @@ impl<'de> Deserialize<'de> for Mark {
 
 struct Digits;
 
-impl Digits {
-    const EXPECTED: &str = "a whole number from 0, or a string of its digits";
-}
-
 impl Visitor<'_> for Digits {
     type Value = Mark;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(Self::EXPECTED)
+        formatter.write_str(Mark::EXPECTED)
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Mark, E> {
         Ok(Mark(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Mark, E> {
+        let whole = whole(number).and_then(|number| u64::try_from(number).ok());
+        let unexpected = serde::de::Unexpected::Float(number);
+        whole
+            .map(Mark)
+            .ok_or_else(|| E::invalid_type(unexpected, &self))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Mark, E> {
@@ -67,10 +76,12 @@ mod tests {
         for (json, number) in [
             ("0", 0),
             ("7", 7),
+            ("7.0", 7),
             ("\"7\"", 7),
             ("\"007\"", 7),
             ("18446744073709551615", u64::MAX),
             ("\"18446744073709551615\"", u64::MAX),
+            ("\"18446744073709551616\"", u64::MAX),
         ] {
             let mark: Mark = serde_json::from_str(json).unwrap();
             assert_eq!(mark.0, number, "{json}");
@@ -82,13 +93,15 @@ mod tests {
         for json in [
             "-1",
             "1.5",
+            "-1.0",
+            "1e30",
             "\"\"",
             "\"+7\"",
             "\"-1\"",
             "\" 7\"",
             "\"7a\"",
             "18446744073709551616",
-            "\"18446744073709551616\"",
+            "\"100000000000000000000\"",
             "true",
             "[]",
         ] {

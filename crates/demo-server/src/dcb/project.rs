@@ -10,30 +10,34 @@ use dcb_core::{Error, EventStore as _, Position, Projector, Query};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::json::{micros_since, parse, response, write_text};
+use super::json::{micros_since, response, write_json};
 use super::position::Mark;
-use super::query::{QueryDto, write_query};
+use super::query::QueryDto;
 use crate::error::ApiError;
+use crate::input::{Object, parse};
 use crate::stores::Events;
 
 /// Maximum number of projectors in a request. The server runs each over every event that it reads.
 const MAX_PROJECTORS: usize = 100;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ProjectRequest<'a> {
     #[serde(borrow)]
-    projectors: Vec<ProjectorDto<'a>>,
+    projectors: Vec<Object<ProjectorDto<'a>>>,
     after: Option<Mark>,
 }
 
 /// A projector. The server only counts events; `transitionFunction` is ignored.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProjectorDto<'a> {
     id: String,
-    query: QueryDto,
+    query: Object<QueryDto>,
     #[serde(borrow)]
     initial_state: Option<&'a RawValue>,
+    #[serde(rename = "transitionFunction")]
+    _transition_function: Option<String>,
 }
 
 /// The counts of all projectors, and the last position that they include.
@@ -58,7 +62,7 @@ pub(super) async fn project(
 }
 
 /// Checks the projectors and returns their queries.
-fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> {
+fn queries(projectors: &mut [Object<ProjectorDto<'_>>]) -> Result<Vec<Query>, ApiError> {
     let invalid = |field: &str, problem: String| {
         Err(ApiError::invalid_field(field, format!("{field} {problem}")))
     };
@@ -71,13 +75,12 @@ fn queries(projectors: &mut [ProjectorDto<'_>]) -> Result<Vec<Query>, ApiError> 
         return invalid("projectors", problem);
     }
     let mut queries = Vec::with_capacity(actual);
-    for (index, projector) in projectors.iter_mut().enumerate() {
+    for Object(projector) in projectors.iter_mut() {
         // Moves the query out. The response needs only the ids and initial states.
-        let query = std::mem::take(&mut projector.query);
-        queries.push(query.into_query(&format!("projectors[{index}].query"))?);
+        queries.push(std::mem::take(&mut projector.query).0.into_query());
     }
     let mut ids = HashSet::new();
-    for (index, projector) in projectors.iter().enumerate() {
+    for (index, Object(projector)) in projectors.iter().enumerate() {
         if !ids.insert(&projector.id) {
             let problem = "is also the id of another projector".to_owned();
             return invalid(&format!("projectors[{index}].id"), problem);
@@ -133,13 +136,13 @@ async fn count(
     })
 }
 
-fn answer(projectors: &[ProjectorDto<'_>], counted: &Counted, micros: u128) -> Vec<u8> {
+fn answer(projectors: &[Object<ProjectorDto<'_>>], counted: &Counted, micros: u128) -> Vec<u8> {
     let mut out = format!(r#"{{"durationInMicroseconds":{micros},"states":{{"#).into_bytes();
-    for (index, (projector, &count)) in projectors.iter().zip(&counted.counts).enumerate() {
+    for (index, (Object(projector), &count)) in projectors.iter().zip(&counted.counts).enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        write_text(&projector.id, &mut out);
+        write_json(&projector.id, &mut out);
         out.push(b':');
         match (count, projector.initial_state) {
             (0, Some(initial)) => out.extend_from_slice(initial.get().as_bytes()),
@@ -148,7 +151,7 @@ fn answer(projectors: &[ProjectorDto<'_>], counted: &Counted, micros: u128) -> V
         }
     }
     out.extend_from_slice(br#"},"appendCondition":{"failIfEventsMatch":"#);
-    write_query(&counted.boundary, &mut out);
+    write_json(&counted.boundary, &mut out);
     if let Some(through) = counted.through {
         write!(out, r#","after":"{through}""#).expect("writing to memory can't fail");
     }

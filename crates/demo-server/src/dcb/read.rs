@@ -7,19 +7,22 @@ use axum::response::Response;
 use dcb_core::{EventStore as _, Position};
 use serde::Deserialize;
 
-use super::json::{micros_since, parse, response};
+use super::json::{micros_since, response};
 use super::position::Mark;
 use super::query::QueryDto;
 use crate::error::ApiError;
+use crate::input::{Object, parse};
 use crate::stores::Events;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ReadRequest {
-    query: QueryDto,
-    options: Option<OptionsDto>,
+    query: Object<QueryDto>,
+    options: Option<Object<OptionsDto>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OptionsDto {
     from: Option<Mark>,
     backwards: Option<bool>,
@@ -43,8 +46,8 @@ impl OptionsDto {
 pub(super) async fn read(State(events): State<Events>, body: Bytes) -> Result<Response, ApiError> {
     let start = Instant::now();
     let request: ReadRequest = parse(&body)?;
-    let query = request.query.into_query("query")?;
-    let range = request.options.unwrap_or_default().range();
+    let query = request.query.0.into_query();
+    let range = request.options.unwrap_or_default().0.range();
     let extent = events.extent(&query, range).await?;
     let checkpoint = extent.last.map_or(String::new(), |last| {
         format!(r#","checkpointEventId":"{last}""#)

@@ -7,21 +7,20 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query as Parameters, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use dcb_core::{Error, EventStore as _, Position, Query, ReadOptions};
-use futures_util::stream::try_unfold;
 use serde::Deserialize;
 
 use super::event::write_event;
-use super::json::{parse_parameter, response};
+use super::json::response;
 use super::position::Mark;
 use super::query::QueryDto;
 use crate::error::ApiError;
-use crate::guard::{Guard, Slot};
+use crate::guard::Guard;
+use crate::input::{Parameters, parse_parameter};
+use crate::outbox::{Chunks, Mailbox, Outbox, pieces};
 use crate::stores::Events;
 
 /// A chunk ends with the event that exceeds this size.
@@ -29,13 +28,15 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Maximum number of events in a chunk: the stores' page size.
 const CHUNK_EVENTS: u64 = 256;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct ReadParameters {
-    query: Option<String>,
-    options: Option<String>,
+    query: String,
+    options: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OptionsDto {
     from: Option<Mark>,
     limit: Option<Mark>,
@@ -43,13 +44,6 @@ struct OptionsDto {
 }
 
 impl OptionsDto {
-    fn of_parameter(parameter: Option<&str>) -> Result<Self, ApiError> {
-        match parameter {
-            None | Some("") => Ok(Self::default()),
-            Some(json) => parse_parameter("options", json),
-        }
-    }
-
     fn into_options(self) -> ReadOptions {
         let from = self.from.map(Mark::position);
         let limit = self.limit.map(|Mark(limit)| limit);
@@ -67,24 +61,26 @@ impl OptionsDto {
 pub(super) async fn read_events(
     State(events): State<Events>,
     State(guard): State<Arc<Guard>>,
-    parameters: Result<Parameters<ReadParameters>, QueryRejection>,
+    State(outbox): State<Arc<Outbox>>,
+    Parameters(parameters): Parameters<ReadParameters>,
 ) -> Result<Response, ApiError> {
-    let Parameters(parameters) =
-        parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
-    let query = QueryDto::of_parameter(parameters.query.as_deref())?;
-    let options = OptionsDto::of_parameter(parameters.options.as_deref())?.into_options();
-    let mut read = Read::new(events, query, options);
+    let query = parse_parameter::<QueryDto>("query", &parameters.query)?.into_query();
+    let options = parse_parameter::<OptionsDto>("options", &parameters.options)?.into_options();
+    let start = Read::new(events, query, options);
+    let mut read = start.clone();
     let first = read.chunk().await?;
     if read.ended {
         return Ok(response(first));
     }
     // A long response keeps running like a subscription, so it takes a slot of the subscriptions.
     let slot = guard.subscribe()?;
-    let body = Body::from_stream(read.chunks(first, slot));
+    let body = pieces(Mailbox::new(outbox), start, read, first, slot);
+    let body = Body::from_stream(body);
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// A read in progress.
+#[derive(Clone)]
 struct Read {
     events: Events,
     query: Query,
@@ -107,9 +103,16 @@ impl Read {
             ended: false,
         }
     }
+}
 
-    /// Reads the next chunk of the JSON array.
+impl Chunks for Read {
+    type Error = Error;
+
+    /// The next chunk of the JSON array.
     async fn chunk(&mut self) -> Result<Vec<u8>, Error> {
+        if self.ended {
+            return Ok(Vec::new());
+        }
         let limit = self.options.limit.unwrap_or(u64::MAX);
         let options = self.options.limit(limit.min(CHUNK_EVENTS));
         let mut events = self.events.query_stream(&self.query, options).await?;
@@ -145,25 +148,5 @@ impl Read {
             out.push(b']');
         }
         Ok(out)
-    }
-
-    /// The body: `first` and all later chunks. If a read fails, the chunked body ends without its
-    /// last chunk, so the client sees that it is incomplete.
-    fn chunks(
-        self,
-        first: Vec<u8>,
-        slot: Slot,
-    ) -> impl futures_core::Stream<Item = Result<Bytes, Error>> + Send + 'static {
-        let start = (self, Some(first), slot);
-        try_unfold(start, async |(mut read, first, slot)| {
-            let chunk = match first {
-                Some(first) => first,
-                None if read.ended => return Ok(None),
-                None => read.chunk().await.inspect_err(|failed| {
-                    tracing::warn!(%failed, "a read was cut off");
-                })?,
-            };
-            Ok(Some((Bytes::from(chunk), (read, None, slot))))
-        })
     }
 }

@@ -1,61 +1,64 @@
 //! `GET /dcb/subscribe`: streams events as server-sent events.
 //!
 //! The server reads the next batch only when the client has taken the previous one. A slow client
-//! therefore costs the memory of one batch and no work in the store.
+//! misses nothing and costs little memory; see [`crate::outbox`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::try_stream;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query as Parameters, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use dcb_core::{
-    Error, EventBatch, EventStore as _, Position, Query, SubscribeOptions, Subscription,
-};
+use dcb_core::{Error, EventStore as _, Position};
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep;
 
-use super::event::write_event;
+use super::feed::{Feed, Part};
 use super::position::Mark;
 use super::query::QueryDto;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
+use crate::input::{Parameters, parse_parameter};
+use crate::outbox::{InTurns, Mailbox, Outbox};
 use crate::stores::Events;
 
 /// The server sends a comment after this much silence, because proxies close idle connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Maximum number of events in a batch.
-const BATCH_EVENTS: usize = 64;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct SubscribeParameters {
-    query: Option<String>,
-    after: Option<String>,
+    query: String,
+    after: String,
 }
 
 /// `GET /dcb/subscribe`.
 pub(super) async fn subscribe(
     State(events): State<Events>,
     State(guard): State<Arc<Guard>>,
+    State(outbox): State<Arc<Outbox>>,
     headers: HeaderMap,
-    parameters: Result<Parameters<SubscribeParameters>, QueryRejection>,
+    Parameters(parameters): Parameters<SubscribeParameters>,
 ) -> Result<Response, ApiError> {
-    let Parameters(parameters) =
-        parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
-    let query = QueryDto::of_parameter(parameters.query.as_deref())?;
-    let after = after(&headers, parameters.after.as_deref())?;
+    let query = parse_parameter::<QueryDto>("query", &parameters.query)?.into_query();
+    let after = after(&headers, &parameters.after)?;
     // The slot comes first: a refused subscription should not cost a read of the head.
     let slot = guard.subscribe()?;
     check_within(&events, after).await?;
-    let events = subscription(&events, query, after);
-    let body = Body::from_stream(frames(events, guard.ending(), KEEP_ALIVE, slot));
+    let mailbox = Mailbox::new(Arc::clone(&outbox));
+    let store = InTurns {
+        store: events,
+        outbox,
+    };
+    let feed = Feed::new(store, query, after);
+    let frames = frames(feed, mailbox, guard.ending(), KEEP_ALIVE, slot);
+    let body = Body::from_stream(frames);
     let head = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
@@ -65,12 +68,12 @@ pub(super) async fn subscribe(
 
 /// The last event that the client has seen. `Last-Event-ID`, which a browser sends when it
 /// reconnects, is newer than the `after` in the URL.
-fn after(headers: &HeaderMap, parameter: Option<&str>) -> Result<Option<Position>, ApiError> {
+fn after(headers: &HeaderMap, parameter: &str) -> Result<Option<Position>, ApiError> {
     let id = headers.get("last-event-id");
     let (name, text) = match id.filter(|id| !id.is_empty()) {
         // "?" is not a position, so an unreadable header gets the same error as a malformed one.
         Some(id) => ("Last-Event-ID", id.to_str().unwrap_or("?")),
-        None => ("after", parameter.unwrap_or_default()),
+        None => ("after", parameter),
     };
     if text.is_empty() {
         return Ok(None);
@@ -90,38 +93,39 @@ async fn check_within(events: &Events, after: Option<Position>) -> Result<(), Ap
     Ok(())
 }
 
-fn subscription(events: &Events, query: Query, after: Option<Position>) -> Subscription {
-    let options = SubscribeOptions::new().batch_size(BATCH_EVENTS);
-    events.subscribe(query, after, options)
-}
-
 /// The frames of the response, until the server stops or the subscription fails.
 fn frames(
-    mut events: Subscription,
+    mut feed: Feed,
+    mailbox: Mailbox,
     mut ending: watch::Receiver<bool>,
     keep_alive: Duration,
     slot: Slot,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
     try_stream! {
         let _slot = slot;
-        let mut keep_alive_at = Instant::now() + keep_alive;
         loop {
-            let frame = tokio::select! {
-                batch = events.next_batch() => match batch {
-                    // An empty batch only reports progress.
-                    Some(Ok(batch)) if batch.events.is_empty() => continue,
-                    Some(Ok(batch)) => batch_frame(&batch),
-                    Some(Err(error)) => {
-                        yield error_frame(error);
-                        break;
-                    }
-                    None => break,
-                },
-                () = sleep_until(keep_alive_at) => Bytes::from_static(b":\n\n"),
+            // Nothing is read from the store before the client has read what it was sent.
+            let turn = tokio::select! {
+                turn = mailbox.turn() => turn,
                 () = stopped(&mut ending) => break,
             };
-            yield frame;
-            keep_alive_at = Instant::now() + keep_alive;
+            let next = loop {
+                tokio::select! {
+                    next = feed.next() => break next,
+                    () = sleep(keep_alive) => yield Bytes::from_static(b":\n\n"),
+                    () = stopped(&mut ending) => break None,
+                }
+            };
+            match next {
+                Some(Ok(Part::Own(text))) => yield mailbox.piece(text, turn, None),
+                Some(Ok(Part::Shared(frame, from))) => yield frame.piece(from, turn),
+                // In the middle of an event, an error would become a part of its data.
+                Some(Err(error)) if !feed.is_amid_event() => {
+                    yield error_frame(error);
+                    break;
+                }
+                Some(Err(_)) | None => break,
+            }
         }
     }
 }
@@ -129,17 +133,6 @@ fn frames(
 async fn stopped(ending: &mut watch::Receiver<bool>) {
     // An error means that the sender, and with it the server, is gone.
     let _ = ending.wait_for(|ending| *ending).await;
-}
-
-fn batch_frame(batch: &EventBatch) -> Bytes {
-    let mut out = Vec::new();
-    for event in &batch.events {
-        out.extend_from_slice(format!("id: {}\nevent: event\ndata: ", event.position()).as_bytes());
-        // JSON escapes line breaks, so the data is always one line.
-        write_event(event, &mut out);
-        out.extend_from_slice(b"\n\n");
-    }
-    out.into()
 }
 
 /// The last frame of a failed subscription.
@@ -153,6 +146,7 @@ fn error_frame(error: Error) -> Bytes {
 mod tests {
     use std::pin::pin;
 
+    use dcb_core::Query;
     use futures_util::StreamExt as _;
 
     use super::*;
@@ -160,12 +154,15 @@ mod tests {
 
     #[tokio::test]
     async fn idle_subscription_sends_comments() {
-        let events = Events::open("memory:").await.unwrap();
-        let guard = Guard::of(&Settings::in_memory());
-        let subscription = subscription(&events, Query::all(), None);
+        let store = Events::open("memory:").await.unwrap();
+        let settings = Settings::in_memory();
+        let (guard, outbox) = (Guard::of(&settings), Arc::new(Outbox::of(&settings)));
+        let mailbox = Mailbox::new(Arc::clone(&outbox));
+        let events = store.clone();
+        let feed = Feed::new(InTurns { store, outbox }, Query::all(), None);
         let slot = guard.subscribe().unwrap();
         let keep_alive = Duration::from_millis(1);
-        let mut frames = pin!(frames(subscription, guard.ending(), keep_alive, slot));
+        let mut frames = pin!(frames(feed, mailbox, guard.ending(), keep_alive, slot));
         for _ in 0..3 {
             assert_eq!(frames.next().await.unwrap().unwrap(), &b":\n\n"[..]);
         }

@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-use axum::extract::Query as Parameters;
-use axum::extract::rejection::QueryRejection;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
@@ -14,14 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::json::response;
 use crate::error::ApiError;
+use crate::input::Parameters;
 
 /// How long clients may cache a dataset. Datasets never change, but a new version of the server may
 /// have others.
 const CACHE_CONTROL: &str = "public, max-age=3600";
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct TestDataParameters {
-    size: Option<String>,
+    size: String,
 }
 
 /// A dataset by its name in this interface.
@@ -32,15 +32,11 @@ enum Size {
 }
 
 impl Size {
-    fn of(
-        parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
-    ) -> Result<Self, ApiError> {
-        let Parameters(parameters) =
-            parameters.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
-        match parameters.size.as_deref() {
-            None | Some("" | "tiny") => Ok(Self::Tiny),
-            Some("small") => Ok(Self::Small),
-            Some(_) => Err(ApiError::invalid_field(
+    fn of(parameters: &TestDataParameters) -> Result<Self, ApiError> {
+        match parameters.size.as_str() {
+            "" | "tiny" => Ok(Self::Tiny),
+            "small" => Ok(Self::Small),
+            _ => Err(ApiError::invalid_field(
                 "size",
                 "size must be tiny or small",
             )),
@@ -80,18 +76,18 @@ impl Size {
 
 /// `GET /dcb/read-test-data`, `/dcb/query-test-data` and `/dcb/smart-test-data`.
 pub(super) async fn test_data(
-    parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
+    Parameters(parameters): Parameters<TestDataParameters>,
 ) -> Result<Response, ApiError> {
-    let size = Size::of(parameters)?;
+    let size = Size::of(&parameters)?;
     Ok(response(size.json().await?))
 }
 
 /// `GET /dcb/benchmark-data`.
 pub(super) async fn benchmark_data(
     headers: HeaderMap,
-    parameters: Result<Parameters<TestDataParameters>, QueryRejection>,
+    Parameters(parameters): Parameters<TestDataParameters>,
 ) -> Result<Response, ApiError> {
-    let size = Size::of(parameters)?;
+    let size = Size::of(&parameters)?;
     let etag = size.etag();
     let is_known = headers
         .get_all(header::IF_NONE_MATCH)

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::ApiError;
+use crate::input::whole;
 
 /// The unparsed arguments of a call. Index 0 is the method.
 pub(super) struct Arguments<'a>(Vec<&'a RawValue>);
@@ -33,6 +34,16 @@ pub(super) fn parse(body: &[u8]) -> Result<(Cow<'_, str>, Arguments<'_>), ApiErr
 }
 
 impl<'a> Arguments<'a> {
+    /// Checks the number of arguments after the method. The interface's methods only take fewer.
+    pub(super) fn at_most(&self, count: usize) -> Result<(), ApiError> {
+        let actual = self.0.len() - 1;
+        if actual <= count {
+            return Ok(());
+        }
+        let message = format!("the method takes at most {count} arguments, got {actual}");
+        Err(ApiError::invalid_field("arguments", message))
+    }
+
     /// The argument at this index, counted from 1.
     pub(super) fn required(&self, index: usize, name: &str) -> Result<&'a RawValue, ApiError> {
         let value = self.0.get(index).copied();
@@ -70,23 +81,32 @@ impl<'a> Arguments<'a> {
         match self.0.get(index) {
             None => Ok(T::default()),
             Some(value) if value.get() == "null" => Ok(T::default()),
-            Some(value) => object("options", value),
+            Some(value) => object("options", "", value),
         }
     }
 }
 
-/// Parses the members of an object. Members that `T` does not have are ignored.
+/// Parses the members of an object. `prefix` comes before the name of a member in errors.
 pub(super) fn object<'a, T: Deserialize<'a>>(
     field: &str,
+    prefix: &str,
     value: &'a RawValue,
 ) -> Result<T, ApiError> {
     if !value.get().starts_with('{') {
         let message = format!("{field} must be a JSON object");
         return Err(ApiError::invalid_field(field, message));
     }
-    serde_json::from_str(value.get())
-        // The members stay unparsed JSON, so only a duplicate member can fail here.
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} has a duplicate member")))
+    let mut members = serde_json::Deserializer::from_str(value.get());
+    // The members stay unparsed JSON, so only an unknown or a duplicate one can fail here.
+    serde_path_to_error::deserialize(&mut members).map_err(|failed| {
+        match failed.path().iter().next().is_some() {
+            true => {
+                let member = format!("{prefix}{}", failed.path());
+                ApiError::invalid_field(&member, format!("{field} has no member {member}"))
+            }
+            false => ApiError::invalid_field(field, format!("{field} has a duplicate member")),
+        }
+    })
 }
 
 /// Parses a string. Rejects NUL, which PostgreSQL can't store.
@@ -101,8 +121,9 @@ pub(super) fn text<'a>(field: &str, value: &'a RawValue) -> Result<Cow<'a, str>,
 }
 
 pub(super) fn integer(field: &str, value: &RawValue) -> Result<i64, ApiError> {
-    serde_json::from_str(value.get())
-        .map_err(|_| ApiError::invalid_field(field, format!("{field} must be a whole number")))
+    let number = serde_json::from_str::<i64>(value.get()).ok();
+    let number = number.or_else(|| whole(serde_json::from_str(value.get()).ok()?));
+    number.ok_or_else(|| ApiError::invalid_field(field, format!("{field} must be a whole number")))
 }
 
 /// A position. Negative values mean the start.

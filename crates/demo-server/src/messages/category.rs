@@ -12,7 +12,7 @@ use super::rows::{self, BatchSize, Rows};
 use crate::error::ApiError;
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Options<'a> {
     #[serde(borrow)]
     position: Option<&'a RawValue>,
@@ -27,6 +27,7 @@ struct Options<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Group<'a> {
     #[serde(borrow)]
     member: Option<&'a RawValue>,
@@ -54,14 +55,18 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         read = read.correlation(correlation.map_err(renamed("correlation"))?);
     }
     if let Some(group) = options.consumer_group {
-        read = read.consumer_group(group_of(&object("consumerGroup", group)?)?);
+        read = read.consumer_group(group_of(&object(
+            "consumerGroup",
+            "consumerGroup.",
+            group,
+        )?)?);
     }
     let store = call.caller.namespace()?.store.clone();
     let Some(category) = category else {
         return Ok(json_answer("[]"));
     };
     let rows = Rows::of_category(store, category, read, size).await?;
-    rows.answer(call.guard).await
+    rows.answer(call.guard, call.outbox).await
 }
 
 fn group_of(group: &Group<'_>) -> Result<ConsumerGroup, ApiError> {

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -29,6 +28,7 @@ use super::lines::Lines;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
+use crate::input::Parameters;
 use crate::stores::Messages;
 
 /// Approximate size of a part. Progress is reported after each.
@@ -36,20 +36,20 @@ const PART_BYTES: usize = 1 << 20;
 /// First byte of a gzip file. No line of JSON begins with it.
 const GZIP: u8 = 0x1f;
 
-#[derive(Deserialize)]
-pub(super) struct Parameters {
-    force: Option<String>,
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ImportParameters {
+    force: String,
 }
 
 /// `POST /import`.
 pub(super) async fn import(
     State(guard): State<Arc<Guard>>,
     Extension(caller): Extension<Caller>,
-    parameters: Result<Query<Parameters>, QueryRejection>,
+    Parameters(parameters): Parameters<ImportParameters>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
     let is_forced = parameters.is_forced()?;
     let is_gzip = is_gzip(&headers)?;
     let store = caller.namespace()?.store.clone();
@@ -79,12 +79,12 @@ pub(super) async fn import(
     Ok(event_stream(Body::from_stream(events)))
 }
 
-impl Parameters {
+impl ImportParameters {
     fn is_forced(&self) -> Result<bool, ApiError> {
-        match self.force.as_deref() {
-            None | Some("" | "false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(_) => Err(ApiError::invalid_field(
+        match self.force.as_str() {
+            "" | "false" => Ok(false),
+            "true" => Ok(true),
+            _ => Err(ApiError::invalid_field(
                 "force",
                 "force must be true or false",
             )),

@@ -24,7 +24,9 @@ use axum::routing::{get, post};
 
 use crate::guard::Guard;
 use crate::health::Health;
+use crate::input::no_parameters;
 use crate::namespaces::OpenNamespaces;
+use crate::outbox::Outbox;
 
 pub(crate) fn routes<S>() -> Router<S>
 where
@@ -32,9 +34,11 @@ where
     Arc<Guard>: FromRef<S>,
     Arc<Health>: FromRef<S>,
     Arc<OpenNamespaces>: FromRef<S>,
+    Arc<Outbox>: FromRef<S>,
 {
     Router::new()
         .route("/rpc", post(rpc::call))
+        .route_layer(no_parameters())
         .route("/subscribe", get(subscribe::subscribe))
         .route("/import", post(import::import))
         .route("/version", get(sys::version_document))

@@ -46,7 +46,7 @@ impl Call<'_> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct CreateOptions<'a> {
     #[serde(borrow)]
     token: Option<&'a RawValue>,
@@ -66,9 +66,9 @@ pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
         None => made_for(&name),
     };
     let description = options.description.map(|value| text("description", value));
-    let metadata = options
-        .metadata
-        .map(|value| object::<serde::de::IgnoredAny>("metadata", value).map(|_| value.to_owned()));
+    let metadata = options.metadata.map(|value| {
+        object::<serde::de::IgnoredAny>("metadata", "", value).map(|_| value.to_owned())
+    });
     let attributes = Attributes {
         description: description.transpose()?.map(Into::into),
         metadata: metadata.transpose()?,
@@ -152,7 +152,7 @@ fn described(namespace: &Namespace, info: &StoreInfo) -> Value {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct StreamsOptions<'a> {
     #[serde(borrow)]
     prefix: Option<&'a RawValue>,

@@ -5,12 +5,11 @@
 //! client mistakes it for complete.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::response::Response;
-use bytes::Bytes;
-use futures_core::Stream;
 use jiff::Timestamp;
 use message_store::{
     Category, CategoryRead, Error, GlobalPosition, MessageStore as _, Position, RecordedMessage,
@@ -21,7 +20,8 @@ use serde_json::value::RawValue;
 use super::answer::json_answer;
 use super::arguments::integer;
 use crate::error::ApiError;
-use crate::guard::{Guard, Slot};
+use crate::guard::Guard;
+use crate::outbox::{Chunks, Mailbox, Outbox, pieces};
 use crate::stores::Messages;
 
 /// Maximum number of messages in a read, unless it asks for all.
@@ -63,15 +63,20 @@ pub(super) fn either_position() -> ApiError {
 }
 
 /// A read in progress.
+#[derive(Clone)]
 pub(super) struct Rows {
     store: Messages,
     source: Source,
     /// Number of messages still to read.
     left: u64,
     page: u64,
-    is_first: bool,
+    /// Whether the array is begun, has a row, and is closed.
+    is_begun: bool,
+    has_rows: bool,
+    is_over: bool,
 }
 
+#[derive(Clone)]
 enum Source {
     Stream {
         name: StreamName,
@@ -138,43 +143,32 @@ impl Rows {
             source,
             left: size.0.unwrap_or(u64::MAX),
             page: FIRST_PAGE,
-            is_first: true,
+            is_begun: false,
+            has_rows: false,
+            is_over: false,
         }
     }
 
     /// The response: a JSON array of the rows.
-    pub(super) async fn answer(mut self, guard: &Guard) -> Result<Response, ApiError> {
-        let mut rows = vec![b'['];
-        while self.push_page(&mut rows).await? {
+    pub(super) async fn answer(
+        mut self,
+        guard: &Guard,
+        outbox: &Arc<Outbox>,
+    ) -> Result<Response, ApiError> {
+        let start = self.clone();
+        let mut rows = self.chunk().await?;
+        while !self.is_over {
             if rows.len() >= PLAIN_BYTES {
                 // Like a subscription, a streamed response lasts as long as the client reads, so it
                 // takes a slot of the subscriptions.
                 let slot = guard.subscribe()?;
-                return Ok(json_answer(Body::from_stream(self.rest(rows, slot))));
+                let mailbox = Mailbox::new(Arc::clone(outbox));
+                let body = pieces(mailbox, start, self, rows, slot);
+                return Ok(json_answer(Body::from_stream(body)));
             }
+            rows.append(&mut self.chunk().await?);
         }
-        rows.push(b']');
         Ok(json_answer(rows))
-    }
-
-    /// The rest of the array, after the rows that are already written.
-    fn rest(mut self, begun: Vec<u8>, slot: Slot) -> impl Stream<Item = Result<Bytes, Error>> {
-        async_stream::try_stream! {
-            let _slot = slot;
-            yield Bytes::from(begun);
-            let mut is_more = true;
-            while is_more {
-                let mut rows = Vec::new();
-                let page = self.push_page(&mut rows).await;
-                is_more = page.inspect_err(|failed| {
-                    tracing::error!(%failed, "a response was cut off");
-                })?;
-                if !is_more {
-                    rows.push(b']');
-                }
-                yield Bytes::from(rows);
-            }
-        }
     }
 
     /// Appends a page. Returns whether there may be more.
@@ -187,7 +181,7 @@ impl Rows {
             if !self.source.pass(message) {
                 return Ok(false);
             }
-            if !std::mem::replace(&mut self.is_first, false) {
+            if std::mem::replace(&mut self.has_rows, true) {
                 rows.push(b',');
             }
             push_row(rows, message, with_stream);
@@ -199,6 +193,26 @@ impl Rows {
         let average = bytes / messages.len().max(1) + 1;
         self.page = ((PAGE_BYTES / average) as u64).clamp(1, MAX_PAGE);
         Ok(count == limit && self.left > 0)
+    }
+}
+
+impl Chunks for Rows {
+    type Error = Error;
+
+    /// The next page of the array.
+    async fn chunk(&mut self) -> Result<Vec<u8>, Error> {
+        let mut rows = Vec::new();
+        if self.is_over {
+            return Ok(rows);
+        }
+        if !std::mem::replace(&mut self.is_begun, true) {
+            rows.push(b'[');
+        }
+        self.is_over = !self.push_page(&mut rows).await?;
+        if self.is_over {
+            rows.push(b']');
+        }
+        Ok(rows)
     }
 }
 

@@ -13,12 +13,14 @@ use crate::error::ApiError;
 use crate::guard::Guard;
 use crate::health::Health;
 use crate::namespaces::OpenNamespaces;
+use crate::outbox::Outbox;
 
 /// `POST /rpc`.
 pub(super) async fn call(
     State(namespaces): State<Arc<OpenNamespaces>>,
     State(health): State<Arc<Health>>,
     State(guard): State<Arc<Guard>>,
+    State(outbox): State<Arc<Outbox>>,
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -27,9 +29,13 @@ pub(super) async fn call(
         namespaces: &namespaces,
         health: &health,
         guard: &guard,
+        outbox: &outbox,
         caller: &caller,
         arguments,
     };
+    if let Some(count) = max_arguments(&method) {
+        call.arguments.at_most(count)?;
+    }
     match &*method {
         "stream.write" => stream::write(call).await,
         "stream.get" => stream::get(call).await,
@@ -50,4 +56,15 @@ pub(super) async fn call(
             format!("unknown method {unknown}"),
         )),
     }
+}
+
+/// The number of arguments after the method; `None` for an unknown method.
+fn max_arguments(method: &str) -> Option<usize> {
+    Some(match method {
+        "stream.write" => 3,
+        "stream.get" | "stream.last" | "category.get" | "ns.create" => 2,
+        "stream.version" | "ns.delete" | "ns.info" | "ns.streams" => 1,
+        "ns.list" | "ns.categories" | "sys.version" | "sys.health" => 0,
+        _ => return None,
+    })
 }

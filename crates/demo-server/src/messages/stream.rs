@@ -16,7 +16,10 @@ use crate::error::ApiError;
 use crate::stores::Messages;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct MessageArgument<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
     #[serde(borrow, rename = "type")]
     message_type: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -31,7 +34,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct WriteOptions<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
@@ -39,10 +42,10 @@ struct WriteOptions<'a> {
     expected_version: Option<&'a RawValue>,
 }
 
-/// `["stream.write", stream, {type, data, metadata?}, {id?, expectedVersion?}?]`.
+/// `["stream.write", stream, {type, data, metadata?, id?}, {id?, expectedVersion?}?]`.
 pub(super) async fn write(call: Call<'_>) -> Result<Response, ApiError> {
     let stream = call.arguments.stream(1)?;
-    let message = object("message", call.arguments.required(2, "message")?)?;
+    let message = object("message", "", call.arguments.required(2, "message")?)?;
     let options: WriteOptions<'_> = call.arguments.options(3)?;
     let expected = options.expected_version;
     let expected = expected.map(|value| integer("expectedVersion", value));
@@ -69,15 +72,35 @@ fn message_of(
     if let Some(metadata) = argument.metadata {
         message = message.metadata_json(metadata.get().to_owned());
     }
-    if let Some(id) = options.id {
-        let id = Uuid::try_parse(&text("id", id)?);
-        message = message.id(id.map_err(|_| ApiError::invalid_field("id", "id must be a UUID"))?);
+    if let Some(id) = id_of(argument, options)? {
+        message = message.id(id);
     }
     Ok(message.build()?)
 }
 
+/// The id in the message or in the options. Published clients write it at either place.
+fn id_of(
+    argument: &MessageArgument<'_>,
+    options: &WriteOptions<'_>,
+) -> Result<Option<Uuid>, ApiError> {
+    let parsed = |id: &RawValue| {
+        let id = Uuid::try_parse(&text("id", id)?);
+        id.map_err(|_| ApiError::invalid_field("id", "id must be a UUID"))
+    };
+    match (
+        argument.id.map(parsed).transpose()?,
+        options.id.map(parsed).transpose()?,
+    ) {
+        (Some(one), Some(other)) if one != other => {
+            let message = "id in the message and id in the options differ";
+            Err(ApiError::invalid_field("id", message))
+        }
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct GetOptions<'a> {
     #[serde(borrow)]
     position: Option<&'a RawValue>,
@@ -104,7 +127,7 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         (Some(_), Some(_)) => return Err(rows::either_position()),
     };
     let rows = Rows::of_stream(store.clone(), stream, from, size).await?;
-    rows.answer(call.guard).await
+    rows.answer(call.guard, call.outbox).await
 }
 
 /// The position of the first message in a stream at or after a global position. Both positions grow
@@ -135,7 +158,7 @@ async fn first_at(
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct LastOptions<'a> {
     #[serde(borrow, rename = "type")]
     message_type: Option<&'a RawValue>,

@@ -3,7 +3,7 @@
 //! A poke has the position of a message but not its contents. Pokes are never merged or lost. A
 //! subscription reads pages by position, and the store's hints about new messages only wake it up,
 //! so there is no gap between old and new messages. It reads on only when the client has taken the
-//! previous pokes, so a slow client costs the memory of one page. A client that reads nothing for
+//! previous pokes, so a slow client costs little memory; see [`crate::outbox`]. A client that reads nothing for
 //! long is cut off and can continue from its last position. Tests:
 //! `tests/it/messages/subscribe.rs`.
 
@@ -15,8 +15,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_core::Stream;
@@ -34,38 +33,43 @@ use super::rows::{push_number, push_text};
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
+use crate::input::Parameters;
+use crate::outbox::{Mailbox, Outbox};
 use crate::stores::Messages;
 
 /// The server sends a comment after this much silence. The comment reveals a client that is gone,
 /// and keeps proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Size of a poke whose stream has the longest name, all of it escaped.
+const MAX_POKE_BYTES: usize = 7 << 10;
 
-#[derive(Deserialize)]
-pub(super) struct Parameters {
-    stream: Option<String>,
-    category: Option<String>,
-    all: Option<String>,
-    position: Option<String>,
-    consumer: Option<String>,
-    size: Option<String>,
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Source {
+    stream: String,
+    category: String,
+    all: String,
+    position: String,
+    consumer: String,
+    size: String,
 }
 
 /// `GET /subscribe`.
 pub(super) async fn subscribe(
     State(guard): State<Arc<Guard>>,
+    State(outbox): State<Arc<Outbox>>,
     Extension(caller): Extension<Caller>,
-    parameters: Result<Query<Parameters>, QueryRejection>,
+    Parameters(source): Parameters<Source>,
 ) -> Result<Response, ApiError> {
-    let Query(parameters) = parameters.map_err(|_| ApiError::invalid("malformed query string"))?;
-    let subscription = parameters.subscription(&caller.namespace()?.store)?;
+    let subscription = source.subscription(&caller.namespace()?.store)?;
     let slot = guard.subscribe()?;
-    let pokes = pokes(subscription, guard.ending(), slot);
+    let pokes = pokes(subscription, Mailbox::new(outbox), guard.ending(), slot);
     Ok(event_stream(Body::from_stream(
         pokes.map(Ok::<_, Infallible>),
     )))
 }
 
-impl Parameters {
+impl Source {
     fn subscription(&self, store: &Messages) -> Result<Subscription<Messages>, ApiError> {
         let all = match given(&self.all) {
             None | Some("false") => false,
@@ -133,8 +137,8 @@ impl Parameters {
 }
 
 /// A parameter that is present and not empty.
-fn given(parameter: &Option<String>) -> Option<&str> {
-    parameter.as_deref().filter(|text| !text.is_empty())
+fn given(parameter: &str) -> Option<&str> {
+    Some(parameter).filter(|text| !text.is_empty())
 }
 
 fn number<T: FromStr>(field: &str, text: &str) -> Result<T, ApiError> {
@@ -146,6 +150,7 @@ fn number<T: FromStr>(field: &str, text: &str) -> Result<T, ApiError> {
 /// fails. The client can subscribe again from its last position.
 fn pokes(
     mut subscription: Subscription<Messages>,
+    mailbox: Mailbox,
     mut ending: watch::Receiver<bool>,
     slot: Slot,
 ) -> impl Stream<Item = Bytes> {
@@ -154,6 +159,7 @@ fn pokes(
         // Sends the head of the response at once, so that the client knows the subscription is
         // open.
         yield Bytes::from_static(b": ready\n\n");
+        let mut turn = mailbox.turn().await;
         loop {
             let next = tokio::select! {
                 // The stop signal comes first, or a busy stream could delay it forever.
@@ -164,7 +170,14 @@ fn pokes(
                 next = timeout(KEEP_ALIVE, subscription.next()) => next,
             };
             match next {
-                Ok(Ok(message)) => yield poke(&message),
+                Ok(Ok(message)) => {
+                    let pokes = batch(&message, &mut subscription, mailbox.outbox().share()).await;
+                    yield mailbox.piece(pokes, turn, None);
+                    turn = tokio::select! {
+                        _ = ending.wait_for(|ends| *ends) => break,
+                        turn = mailbox.turn() => turn,
+                    };
+                }
                 Ok(Err(failed)) => {
                     let error = ApiError::from(failed);
                     yield event("error", &serde_json::json!({
@@ -179,16 +192,34 @@ fn pokes(
     }
 }
 
-fn poke(message: &RecordedMessage) -> Bytes {
-    let mut event = Vec::with_capacity(128);
-    event.extend_from_slice(b"event: poke\ndata: {\"stream\":");
-    push_text(&mut event, message.stream_name());
-    event.extend_from_slice(b",\"position\":");
-    push_number(&mut event, message.position().get());
-    event.extend_from_slice(b",\"globalPosition\":");
-    push_number(&mut event, message.global_position().get());
-    event.extend_from_slice(b"}\n\n");
-    event.into()
+/// The pokes of this message and of those that were read with it, as many as fit into the share.
+/// The other messages are read again, rather than kept until the client has read these pokes.
+async fn batch(
+    first: &RecordedMessage,
+    subscription: &mut Subscription<Messages>,
+    share: usize,
+) -> Vec<u8> {
+    let mut pokes = Vec::with_capacity(128);
+    push_poke(&mut pokes, first);
+    while subscription.read_ahead() > 0 && pokes.len() + MAX_POKE_BYTES <= share {
+        // Messages that were read ahead need no read, which could fail.
+        let Ok(Some(message)) = subscription.try_next().await else {
+            break;
+        };
+        push_poke(&mut pokes, &message);
+    }
+    subscription.drop_read_ahead();
+    pokes
+}
+
+fn push_poke(pokes: &mut Vec<u8>, message: &RecordedMessage) {
+    pokes.extend_from_slice(b"event: poke\ndata: {\"stream\":");
+    push_text(pokes, message.stream_name());
+    pokes.extend_from_slice(b",\"position\":");
+    push_number(pokes, message.position().get());
+    pokes.extend_from_slice(b",\"globalPosition\":");
+    push_number(pokes, message.global_position().get());
+    pokes.extend_from_slice(b"}\n\n");
 }
 
 fn event(name: &str, data: &impl Display) -> Bytes {

@@ -56,7 +56,7 @@ const COUNTERS: [(&str, &str); 15] = [
     ("registrar_series_queries_total", "Answered series queries"),
 ];
 
-const GAUGES: [(&str, &str); 10] = [
+const GAUGES: [(&str, &str); 11] = [
     ("registrar_uptime_seconds", "Time since the server's start"),
     (
         "registrar_http_requests_running",
@@ -67,6 +67,10 @@ const GAUGES: [(&str, &str); 10] = [
         "HTTP requests waiting in the queue",
     ),
     ("registrar_subscriptions", "Open subscriptions"),
+    (
+        "registrar_subscription_unread_bytes",
+        "Memory used by what subscribers have not read yet",
+    ),
     (
         "registrar_event_appends_waiting",
         "Appends waiting for a commit",
@@ -166,7 +170,7 @@ impl Measured {
     }
 
     fn add_server(&mut self, observed: &Observed) {
-        let load = observed.guard.load();
+        let (load, unread) = (observed.guard.load(), observed.outbox.unread());
         let refused = observed.bodies_refused.load(Ordering::Relaxed);
         for (metric, value) in [
             ("registrar_uptime_seconds", observed.uptime().as_secs_f64()),
@@ -174,6 +178,7 @@ impl Measured {
             ("registrar_http_requests_running", load.running as f64),
             ("registrar_http_requests_waiting", load.waiting as f64),
             ("registrar_subscriptions", load.subscriptions as f64),
+            ("registrar_subscription_unread_bytes", unread as f64),
         ] {
             self.add(metric, &[], value);
         }

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 use super::requests::Requests;
 use crate::guard::Guard;
 use crate::openapi;
+use crate::outbox::Outbox;
 use crate::stores::Stores;
 
 /// The server's own counters, and the parts whose counters it shows with them.
 pub(crate) struct Observed {
     pub(super) guard: Arc<Guard>,
+    pub(super) outbox: Arc<Outbox>,
     pub(super) stores: Arc<Stores>,
     started: Instant,
     pub(super) requests: Requests,
@@ -19,9 +21,10 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    pub(crate) fn new(guard: Arc<Guard>, stores: Arc<Stores>) -> Self {
+    pub(crate) fn new(guard: Arc<Guard>, outbox: Arc<Outbox>, stores: Arc<Stores>) -> Self {
         Self {
             guard,
+            outbox,
             stores,
             started: Instant::now(),
             requests: Requests::new(openapi::templates()),

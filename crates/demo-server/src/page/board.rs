@@ -1,6 +1,7 @@
 //! The page's courses and students, stored as events.
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
 use course_enrollment::{
     CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegistered,
@@ -9,6 +10,7 @@ use dcb_core::{Error, Event, EventStore, Position, Query, ReadOptions, Sequenced
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
+use crate::input::check_no_body;
 use crate::stores::Events;
 
 /// Name, category and number of seats.
@@ -89,7 +91,11 @@ pub(super) async fn state(State(events): State<Events>) -> Result<Json<Board>, A
 }
 
 /// `POST /demo/courses`: offers new courses to new students. Older courses stay in the log.
-pub(super) async fn offer(State(events): State<Events>) -> Result<Json<Board>, ApiError> {
+pub(super) async fn offer(
+    State(events): State<Events>,
+    body: Bytes,
+) -> Result<Json<Board>, ApiError> {
+    check_no_body(&body)?;
     let store = &events;
     store.append(DemoStarted::new().events()?).await?;
     Ok(Json(Board::read(store).await?))

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use course_enrollment::{CourseId, Error, StudentId, enroll};
 use serde::{Deserialize, Serialize};
 
-use super::parse;
 use crate::error::ApiError;
+use crate::input::parse;
 use crate::stores::Events;
 
 #[derive(Debug, Deserialize)]

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
-use serde::de::DeserializeOwned;
 
-use crate::error::ApiError;
+use crate::input::no_parameters;
 use crate::stores::Events;
 
 pub(crate) fn routes<S>() -> Router<S>
@@ -24,8 +23,6 @@ where
     // Only one route uses it, so it is not part of the state.
     let start = Arc::new(rush::Start::default());
     Router::new()
-        .route("/", get(files::index))
-        .route("/page/{file}", get(files::file))
         .route("/demo/state", get(board::state))
         .route("/demo/courses", post(board::offer))
         .route("/demo/enroll", post(enroll::by_hand))
@@ -33,9 +30,7 @@ where
             "/demo/rush",
             post(move |events, body| rush::run(events, Arc::clone(&start), body)),
         )
-}
-
-/// Parses the body. Errors name the field.
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|failed| ApiError::invalid(format!("body: {failed}")))
+        .route_layer(no_parameters())
+        .route("/", get(files::index))
+        .route("/page/{file}", get(files::file))
 }

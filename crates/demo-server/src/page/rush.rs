@@ -17,9 +17,9 @@ use tokio::task::JoinSet;
 
 use super::board::fresh_suffix;
 use super::enroll::refusal;
-use super::parse;
 use super::race::Race;
 use crate::error::ApiError;
+use crate::input::parse;
 use crate::stores::Events;
 
 const MAX_STUDENTS: u32 = 500;

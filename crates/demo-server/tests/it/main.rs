@@ -1,10 +1,13 @@
 //! The tests of the HTTP interfaces, in one executable so that they are linked once.
 
 mod auth;
+mod compression;
 mod dcb;
 mod messages;
 mod observe;
+mod openapi;
 mod page;
+mod readme;
 mod schemas;
 mod series;
 mod server;

@@ -212,12 +212,15 @@ async fn data_folder_admits_one_server_at_a_time() {
 }
 
 #[tokio::test]
-async fn start_on_a_taken_port_names_the_address() {
+async fn start_on_a_taken_port_names_the_address_and_makes_nothing() {
     let first = Server::start(Settings::in_memory())
         .await
         .expect("the server starts");
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let data = folder.path().join("data");
     let settings = Settings {
         port: first.address().port(),
+        data: Some(data.clone()),
         ..Settings::in_memory()
     };
     let Err(refused) = Server::start(settings).await else {
@@ -225,6 +228,8 @@ async fn start_on_a_taken_port_names_the_address() {
     };
     let address = first.address().to_string();
     assert!(refused.to_string().contains(&address), "{refused}");
+    // The server once opened its stores before it tried the port.
+    assert!(!data.exists());
     first.stop().await;
 }
 
@@ -239,6 +244,22 @@ async fn listening_beyond_loopback_needs_require_token() {
         .err()
         .expect("the start fails");
     assert!(refused.to_string().contains("--require-token"), "{refused}");
+}
+
+#[tokio::test]
+async fn too_little_memory_for_subscribers_is_refused() {
+    let settings = Settings {
+        max_subscriptions: 1000,
+        subscriber_bytes: 1 << 20,
+        ..Settings::in_memory()
+    };
+    let refused = Server::start(settings)
+        .await
+        .err()
+        .expect("the start fails");
+    for part in ["--subscriber-bytes", "--max-subscriptions", "16384000"] {
+        assert!(refused.to_string().contains(part), "{refused}");
+    }
 }
 
 /// The body of the request is incomplete when the server begins to stop.
@@ -281,6 +302,40 @@ fn signal_right_after_the_greeting_stops_the_server_cleanly() {
             .status()
             .expect("the shell runs");
         assert!(ended.success(), "round {round}: {ended}");
+    }
+}
+
+/// `REGISTRAR_TEST_MODE=1` once was an error that named an option.
+#[test]
+fn switches_take_the_usual_values_from_the_environment() {
+    let started = |value: &str| {
+        Command::new(env!("CARGO_BIN_EXE_demo-server"))
+            .args(["--listen", "0.0.0.0"])
+            .env_remove("DATABASE_URL")
+            // Without a token, this address is refused, so no server runs.
+            .env("REGISTRAR_TEST_MODE", "on")
+            .env("REGISTRAR_REQUIRE_TOKEN", value)
+            .env("REGISTRAR_TOKEN", "")
+            .output()
+            .expect("the program runs")
+    };
+    for (values, expected) in [
+        (
+            &["1", "true", "yes", "on", "YES"][..],
+            "a token must not be empty",
+        ),
+        (&["0", "false", "no", "off", ""], "add --require-token"),
+        (
+            &["maybe", "2", " "],
+            "REGISTRAR_REQUIRE_TOKEN must be 1, true, yes or on",
+        ),
+    ] {
+        for value in values {
+            let output = started(value);
+            assert!(!output.status.success(), "{value}");
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(error.contains(expected), "{value}: {error}");
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use uuid::Uuid;
 
 use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts, json};
 
-/// The JSON object of a line.
+/// The JSON object of a line. Unknown fields are refused, because the import would lose them.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct JsonMessage<'a> {
     id: Uuid,
     #[serde(borrow)]

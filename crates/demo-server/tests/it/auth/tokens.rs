@@ -57,10 +57,15 @@ async fn token_is_read_from_header_or_url() {
     let client = Client::with(settings(folder.path())).await;
     let body = r#"["stream.version","a-1"]"#;
     let encoded = TOKEN.replace('_', "%5F");
-    for query in [format!("?token={TOKEN}"), format!("?x=1&token={encoded}&y")] {
-        let answer = client.post_bytes(&format!("/rpc{query}"), body).await;
-        assert_eq!(answer.ok(), Value::Null, "{query}");
+    for token in [TOKEN, &encoded] {
+        let answer = client
+            .post_bytes(&format!("/rpc?token={token}"), body)
+            .await;
+        assert_eq!(answer.ok(), Value::Null, "{token}");
     }
+    let among_others = format!("/import?force=true&token={encoded}&");
+    let answer = client.post_bytes(&among_others, "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
     for scheme in ["Bearer", "bearer", "Token"] {
         let request = client.request(Method::POST, "/rpc");
         let request = request.header(header::AUTHORIZATION, format!("{scheme} {TOKEN}"));

@@ -1,7 +1,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{append, append_many, event, positions, query, read};
+use super::{append, append_many, event, positions, query, read, without_id_and_time};
 use crate::support::Client;
 
 /// Appends with a condition. Returns whether the condition failed.
@@ -27,12 +27,19 @@ async fn one_or_several_events_are_appended_in_order() {
     )
     .await;
     let events = read(&client, &json!({}), &json!({})).await;
+    let events: Vec<Value> = events.into_iter().map(without_id_and_time).collect();
+    let expected = |event_type: &str, tags: &[&str], position: u64| {
+        let data = format!("{{\"n\": {position}}}");
+        json!({
+            "type": event_type, "tags": tags, "data": data, "position": position, "metadata": {},
+        })
+    };
     assert_eq!(
         events,
         [
-            json!({ "type": "One", "tags": ["k:v"], "data": "{\"n\": 1}", "position": 1 }),
-            json!({ "type": "Two", "tags": [], "data": "{\"n\": 2}", "position": 2 }),
-            json!({ "type": "Three", "tags": ["k:v"], "data": "{\"n\": 3}", "position": 3 }),
+            expected("One", &["k:v"], 1),
+            expected("Two", &[], 2),
+            expected("Three", &["k:v"], 3),
         ]
     );
     client.stop().await;
@@ -60,6 +67,130 @@ async fn data_and_tags_are_returned_unchanged() {
         assert_eq!(event["tags"], json!(["a\"b", "a\\b", "no colon"]));
     }
     assert_eq!(events.len(), texts.len());
+    client.stop().await;
+}
+
+/// Metadata and the id once were accepted and lost.
+#[tokio::test]
+async fn metadata_and_id_come_back() {
+    const ID: &str = "01234567-89ab-7def-8123-456789abcdef";
+    let client = Client::start().await;
+    let metadata = json!({ "z": "1", "correlationId": "r\"1", "a": "", "\u{1F980}": "x\ny" });
+    let mut with_both = event("One", &[], 1);
+    with_both["metadata"] = metadata.clone();
+    with_both["id"] = json!(ID);
+    append(&client, with_both.clone()).await;
+    let stored = read(&client, &json!({}), &json!({})).await.remove(0);
+    assert_eq!(stored["id"], ID);
+    assert_eq!(stored["metadata"], metadata);
+    // Metadata belongs to the content that a repeated append must have.
+    append(&client, with_both.clone()).await;
+    with_both["metadata"] = Value::Null;
+    let other = json!({ "events": with_both });
+    let other = client.post("/dcb/append", &other).await.json();
+    assert_eq!(other["code"], "DUPLICATE_EVENT_ID");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn metadata_keeps_its_order() {
+    let client = Client::start().await;
+    let body = r#"{"events":{"type":"T","data":"","metadata":{"z":"1","a":"2","m":"3"}}}"#;
+    client.post_bytes("/dcb/append", body).await.ok();
+    let text = client.get("/dcb/read").await.text();
+    assert!(
+        text.contains(r#""metadata":{"z":"1","a":"2","m":"3"}"#),
+        "{text}"
+    );
+    client.stop().await;
+}
+
+/// A text that is JSON stays a text, and an object an object, byte for byte.
+#[tokio::test]
+async fn data_comes_back_in_the_form_in_which_it_was_given() {
+    let client = Client::start().await;
+    for data in [
+        r#""{\"n\": 1}""#,
+        r#"{"b": 1.10,  "a":12345678901234567890, "a": [null, "\u0041"]}"#,
+        "[1, {}]",
+        "7",
+        "true",
+        "null",
+        r#""""#,
+    ] {
+        client.post("/dcb/cleanup", &Value::Null).await.ok();
+        let body = format!(r#"{{"events":{{"type":"T","data":{data},"metadata":{{"k":"v"}}}}}}"#);
+        client.post_bytes("/dcb/append", body).await.ok();
+        let text = client.get("/dcb/read").await.text();
+        assert!(text.contains(&format!(r#""data":{data},"#)), "{text}");
+        assert!(text.contains(r#""metadata":{"k":"v"}"#), "{text}");
+    }
+    client.stop().await;
+}
+
+/// White space between tokens may be a line break, which would end a line of an event stream.
+#[tokio::test]
+async fn line_breaks_in_a_value_become_spaces() {
+    let client = Client::start().await;
+    let body = "{\"events\":{\"type\":\"T\",\"data\":{\r\n\"a\":\n\"b\\n\"}}}";
+    client.post_bytes("/dcb/append", body).await.ok();
+    let text = client.get("/dcb/read").await.text();
+    assert!(text.contains(r#""data":{  "a": "b\n"},"#), "{text}");
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn answer_tells_the_positions() {
+    let client = Client::start().await;
+    append_many(&client, 2).await;
+    let mut body = json!({
+        "events": [event("A", &["a"], 0), event("B", &[], 0), event("C", &[], 0)],
+        "condition": { "failIfEventsMatch": query(&[], &["a"]) },
+    });
+    let answer = client.post("/dcb/append", &body).await.ok();
+    assert_eq!(
+        (&answer["firstPosition"], &answer["lastPosition"]),
+        (&json!(3), &json!(5))
+    );
+    let failed = client.post("/dcb/append", &body).await.ok();
+    assert_eq!(failed["appendConditionFailed"], true);
+    assert_eq!(
+        (failed.get("firstPosition"), failed.get("lastPosition")),
+        (None, None)
+    );
+    body["events"] = json!({ "type": "D", "data": "", "id": "d" });
+    body["condition"] = Value::Null;
+    for _ in 0..2 {
+        // A repeated append answers the positions of the first.
+        let answer = client.post("/dcb/append", &body).await.ok();
+        assert_eq!(
+            (&answer["firstPosition"], &answer["lastPosition"]),
+            (&json!(6), &json!(6))
+        );
+    }
+    client.stop().await;
+}
+
+/// The append once ignored a condition by this name, which `/dcb/project` itself uses.
+#[tokio::test]
+async fn condition_of_a_projection_is_accepted_by_its_name() {
+    let client = Client::start().await;
+    let taken = query(&[], &["seat:1"]);
+    let project = json!({ "projectors": [{ "id": "seat", "query": taken }] });
+    let projected = client.post("/dcb/project", &project).await.ok();
+    let body = json!({
+        "events": event("Taken", &["seat:1"], 0),
+        "appendCondition": projected["appendCondition"],
+    });
+    for failed in [false, true] {
+        let answer = client.post("/dcb/append", &body).await.ok();
+        assert_eq!(answer["appendConditionFailed"], failed);
+    }
+    let mut both = body.clone();
+    both["condition"] = body["appendCondition"].clone();
+    let refused = client.post("/dcb/append", &both).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(refused.text().contains("condition"), "{}", refused.text());
     client.stop().await;
 }
 

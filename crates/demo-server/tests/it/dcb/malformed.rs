@@ -53,7 +53,17 @@ async fn invalid_field_is_named() {
         (with("type", json!("x".repeat(256))), "events[1].type"),
         (with("type", json!("a\u{0}b")), "events[1].type"),
         (with("type", json!(7)), "events[1].type"),
-        (with("data", json!({ "n": 1 })), "events[1].data"),
+        (with("metadata", json!("x")), "events[1].metadata"),
+        (with("metadata", json!({ "k": 1 })), "events[1].metadata.k"),
+        (with("metadata", json!({ "": "v" })), "events[1].metadata"),
+        (
+            with("metadata", json!({ "k": "a\u{0}b" })),
+            "events[1].metadata",
+        ),
+        (
+            with("metadata", json!({ "registrar.data": "json" })),
+            "events[1].metadata",
+        ),
         (with("tags", json!([""])), "events[1].tags"),
         (with("tags", json!(["x".repeat(1025)])), "events[1].tags"),
         (with("tags", json!(["a", 7])), "events[1].tags[1]"),
@@ -61,6 +71,7 @@ async fn invalid_field_is_named() {
         (with("id", json!(7)), "events[1].id"),
         (with("data", json!("x".repeat(1 << 20))), "events[1]"),
         (json!({ "events": vec![good.clone(); 1001] }), "events"),
+        (json!({ "events": good, "conditions": {} }), "conditions"),
         (when(json!({})), "condition"),
         (when(json!("x")), "condition"),
         (matching(json!(7)), "condition.failIfEventsMatch"),
@@ -98,6 +109,10 @@ async fn invalid_field_is_named() {
     assert_eq!(positions(&client, &json!({}), &json!({})).await, [0; 0]);
     for (body, field) in [
         (json!({ "query": 7 }), "query"),
+        (
+            json!({ "query": {}, "options": { "backward": true } }),
+            "options.backward",
+        ),
         (
             json!({ "query": {}, "options": { "from": "x" } }),
             "options.from",
@@ -147,16 +162,31 @@ async fn query_and_append_costs_are_limited() {
 #[tokio::test]
 async fn invalid_parameter_is_named() {
     let client = Client::start().await;
-    for (name, value) in [
-        ("query", "%7B"),
-        ("query", "7"),
-        ("query", &encoded(&json!({ "items": [{ "types": [7] }] }))),
-        ("options", "x"),
-        ("options", &encoded(&json!({ "limit": -1 }))),
-        ("options", &encoded(&json!({ "from": "one" }))),
+    for (name, value, field) in [
+        ("query", "%7B", "query"),
+        ("query", "7", "query"),
+        ("query", "%7B%7D%7B%7D", "query"),
+        (
+            "query",
+            &encoded(&json!({ "items": [{ "types": [7] }] })),
+            "query.items[0].types[0]",
+        ),
+        ("options", "x", "options"),
+        (
+            "options",
+            &encoded(&json!({ "limit": -1 })),
+            "options.limit",
+        ),
+        (
+            "options",
+            &encoded(&json!({ "from": "one" })),
+            "options.from",
+        ),
+        ("options", &encoded(&json!({ "limt": 1 })), "options.limt"),
+        ("option", "x", "option"),
     ] {
         let answer = client.get(&format!("/dcb/read?{name}={value}")).await;
-        assert_invalid(&answer, name);
+        assert_invalid(&answer, field);
     }
     let twice = client.get("/dcb/read?query=&query=").await;
     assert_eq!(twice.status, StatusCode::BAD_REQUEST);

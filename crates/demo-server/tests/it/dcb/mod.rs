@@ -10,6 +10,7 @@ mod read;
 mod read_events;
 mod subscribe;
 mod test_data;
+mod unread;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -68,13 +69,23 @@ pub(crate) async fn positions(client: &Client, query: &Value, options: &Value) -
     events.iter().map(position).collect()
 }
 
+/// The event without its id and its time, which differ in each run.
+fn without_id_and_time(mut event: Value) -> Value {
+    let members = event.as_object_mut().expect("an event is an object");
+    let mut text = |name: &str| match members.remove(name) {
+        Some(Value::String(text)) => text,
+        other => panic!("{name} is {other:?}"),
+    };
+    text("id").parse::<uuid::Uuid>().expect("the id is a UUID");
+    let time: jiff::Timestamp = text("recordedAt").parse().expect("it is a time");
+    let age = jiff::Timestamp::now().duration_since(time);
+    assert!(age.as_secs().abs() < 3600, "{time}");
+    event
+}
+
 /// JSON, percent-encoded for a URL.
 fn encoded(json: &Value) -> String {
-    let percent = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    json.to_string().bytes().map(percent).collect()
+    crate::support::encoded(&json.to_string())
 }
 
 /// Asserts a 400 that names the field.

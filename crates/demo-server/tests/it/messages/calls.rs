@@ -305,3 +305,23 @@ async fn version_and_health_are_reported() {
     assert_eq!(health, expected);
     client.stop().await;
 }
+
+/// The published clients write the id into the message, where it once was ignored.
+#[tokio::test]
+async fn id_may_be_in_the_message_or_in_the_options() {
+    const ID: &str = "01234567-89ab-7def-8123-456789abcdef";
+    let client = Client::start().await;
+    let inside = json!({ "type": "T", "data": 1, "id": ID });
+    let plain = json!({ "type": "T", "data": 1 });
+    for write in [
+        json!(["stream.write", "a-1", inside]),
+        json!(["stream.write", "a-1", plain, { "id": ID }]),
+        json!(["stream.write", "a-1", inside, { "id": ID }]),
+    ] {
+        assert_eq!(call(&client, write).await["position"], 0);
+    }
+    let rows = call(&client, json!(["stream.get", "a-1"])).await;
+    assert_eq!(rows.as_array().map(Vec::len), Some(1));
+    assert_eq!(rows[0][0], ID);
+    client.stop().await;
+}

@@ -9,7 +9,10 @@ use crate::support::rpc::{assert_invalid, assert_refused, rpc};
 #[tokio::test]
 async fn invalid_argument_is_named() {
     let client = Client::start().await;
+    const ID_2: &str = "01234567-89ab-7def-8123-456789abcdef";
     let good = json!({ "type": "T", "data": 1 });
+    let with_id = json!({ "type": "T", "data": 1, "id": "11234567-89ab-7def-8123-456789abcdef" });
+    let with_typo = json!({ "type": "T", "data": 1, "metdata": {} });
     let long = "x".repeat(1025);
     let cases = [
         (json!(["stream.write"]), "stream"),
@@ -45,7 +48,23 @@ async fn invalid_argument_is_named() {
             json!(["stream.write", "a-1", good, { "expectedVersion": "0" }]),
             "expectedVersion",
         ),
+        (
+            json!(["stream.write", "a-1", with_id, { "id": ID_2 }]),
+            "id",
+        ),
+        (json!(["stream.write", "a-1", with_typo]), "metdata"),
+        (
+            json!(["stream.write", "a-1", good, { "expectdVersion": 0 }]),
+            "expectdVersion",
+        ),
+        (json!(["stream.write", "a-1", good, {}, 1]), "arguments"),
         (json!(["stream.get"]), "stream"),
+        (
+            json!(["stream.get", "a-1", { "batchsize": 1 }]),
+            "batchsize",
+        ),
+        (json!(["stream.version", "a-1", {}]), "arguments"),
+        (json!(["ns.list", {}]), "arguments"),
         (
             json!(["stream.get", "a-1", { "position": "0" }]),
             "position",
@@ -100,6 +119,10 @@ async fn invalid_argument_is_named() {
             "correlation",
         ),
         (group(&json!(7)), "consumerGroup"),
+        (
+            group(&json!({ "member": 0, "size": 2, "sise": 2 })),
+            "consumerGroup.sise",
+        ),
         (group(&json!({ "size": 2 })), "consumerGroup.member"),
         (group(&json!({ "member": 0 })), "consumerGroup.size"),
         (

@@ -114,7 +114,18 @@ impl Client {
 
     /// Sends a request with an endless response. Returns its head, and its body frame by frame.
     pub(crate) async fn open(&self, request: Builder) -> axum::http::Response<Incoming> {
-        let request = request.body(Full::default()).expect("the request is valid");
+        self.open_with(request, "").await
+    }
+
+    /// Like [`Client::open`], with a body.
+    pub(crate) async fn open_with(
+        &self,
+        request: Builder,
+        body: impl Into<Bytes>,
+    ) -> axum::http::Response<Incoming> {
+        let request = request
+            .body(Full::new(body.into()))
+            .expect("the request is valid");
         self.http
             .request(request)
             .await
@@ -176,6 +187,15 @@ fn fits(template: &str, path: &str) -> bool {
             _ => return false,
         }
     }
+}
+
+/// A text, percent-encoded for a URL.
+pub(crate) fn encoded(text: &str) -> String {
+    let percent = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(percent).collect()
 }
 
 /// The size of a test: `small`, or `large` if `REGISTRAR_EFFORT` is set.

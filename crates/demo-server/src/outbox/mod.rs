@@ -1,0 +1,203 @@
+//! The memory for what subscribers, and clients of long responses, have not read yet.
+//!
+//! All of them together hold at most `--subscriber-bytes`, whatever they leave unread. Each may
+//! always hold one piece of its share. Half of the memory, divided by the maximum number of
+//! subscriptions, is that share. The other half is for larger pieces, while it lasts; subscribers
+//! share one copy of a large event. If no memory is left, a subscriber gets a large event in pieces
+//! of its share, and the server reads the event again for each. So a subscriber that reads nothing
+//! slows down only large events of the others, and misses nothing itself. Tests:
+//! `tests/it/dcb/unread.rs`.
+
+mod frames;
+mod pieces;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use dcb_core::{Error, EventStore, Events as Page, Query, ReadOptions};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::settings::Settings;
+use crate::stores::Events;
+
+use frames::Frames;
+
+pub(crate) use frames::Frame;
+pub(crate) use pieces::{Chunks, pieces};
+
+/// Largest share. More would only hold what a reading subscriber takes at once.
+const MAX_SHARE: usize = 64 << 10;
+/// Smallest share. It holds a poke with the longest name of a stream.
+const MIN_SHARE: usize = 8 << 10;
+/// Maximum number of reads for subscribers at the same time. An append wakes all subscribers, and
+/// what they have read but not yet sent is memory, too.
+const READS: usize = 4;
+/// One permit of the memory for large pieces, in bytes.
+const PERMIT_BYTES: usize = 1024;
+
+/// The memory for all subscribers.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    share: usize,
+    large: Arc<Semaphore>,
+    frames: Frames,
+    reads: Semaphore,
+    unread: Arc<AtomicUsize>,
+}
+
+/// One subscriber's place in the outbox: at most one of its pieces is unread.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    outbox: Arc<Outbox>,
+    place: Arc<Semaphore>,
+}
+
+/// The right to send a piece.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Memory for a piece that exceeds the share.
+#[derive(Debug)]
+pub(crate) struct Large {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Outbox {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let half = settings.subscriber_bytes / 2;
+        let share = share(settings).min(MAX_SHARE);
+        Self {
+            share,
+            large: Arc::new(Semaphore::new(half / PERMIT_BYTES)),
+            frames: Frames::default(),
+            reads: Semaphore::new(READS),
+            unread: Arc::default(),
+        }
+    }
+
+    /// Number of bytes that subscribers have not read yet.
+    pub(crate) fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// The largest piece that a subscriber may always hold.
+    pub(crate) fn share(&self) -> usize {
+        self.share
+    }
+
+    fn counted(&self, text: Vec<u8>) -> Counted {
+        self.unread.fetch_add(text.len(), Ordering::Relaxed);
+        Counted {
+            text,
+            unread: Arc::clone(&self.unread),
+        }
+    }
+
+    /// Memory for a piece of this size, if there is any left.
+    pub(crate) fn large(&self, bytes: usize) -> Option<Large> {
+        let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).ok()?;
+        let permit = Arc::clone(&self.large).try_acquire_many_owned(permits);
+        permit.ok().map(|permit| Large { _permit: permit })
+    }
+}
+
+/// Describes the contradiction if the settings leave a subscriber too small a share.
+pub(crate) fn check(settings: &Settings) -> Result<(), String> {
+    if share(settings) >= MIN_SHARE {
+        return Ok(());
+    }
+    let bytes = settings.max_subscriptions.saturating_mul(2 * MIN_SHARE);
+    Err(format!(
+        "--subscriber-bytes must be at least {bytes} for {} subscriptions (--max-subscriptions)",
+        settings.max_subscriptions
+    ))
+}
+
+fn share(settings: &Settings) -> usize {
+    settings.subscriber_bytes / 2 / settings.max_subscriptions.max(1)
+}
+
+impl Mailbox {
+    pub(crate) fn new(outbox: Arc<Outbox>) -> Self {
+        Self {
+            outbox,
+            place: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.outbox
+    }
+
+    /// Waits until the subscriber has read the previous piece.
+    pub(crate) async fn turn(&self) -> Turn {
+        let place = Arc::clone(&self.place).acquire_owned().await;
+        Turn {
+            _permit: place.expect("the semaphore is never closed"),
+        }
+    }
+
+    /// A piece of a response. It counts as unread until the connection drops it, after it has
+    /// written it to the socket.
+    pub(crate) fn piece(&self, text: Vec<u8>, turn: Turn, large: Option<Large>) -> Bytes {
+        Bytes::from_owner(Piece {
+            text: self.outbox.counted(text),
+            _turn: turn,
+            _large: large,
+        })
+    }
+}
+
+/// The owner of a piece's bytes. Its drop gives back the memory.
+struct Piece {
+    text: Counted,
+    _turn: Turn,
+    _large: Option<Large>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_ref()
+    }
+}
+
+/// A text that counts as unread until it is dropped.
+#[derive(Debug)]
+struct Counted {
+    text: Vec<u8>,
+    unread: Arc<AtomicUsize>,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.unread.fetch_sub(self.text.len(), Ordering::Relaxed);
+    }
+}
+
+/// The event store, with few reads at the same time.
+#[derive(Clone)]
+pub(crate) struct InTurns {
+    pub(crate) store: Events,
+    pub(crate) outbox: Arc<Outbox>,
+}
+
+impl EventStore for InTurns {
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Page, Error> {
+        let _turn = self.outbox.reads.acquire().await;
+        self.store.query(query, options).await
+    }
+
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        submit query_stream head count extent exists tracked commands
+        projection_limit notifications health stats close
+    }
+}
