@@ -70,6 +70,13 @@ pub enum QueryError {
         /// The labels that were matched on.
         labels: Labels,
     },
+    /// Info series of one target disagree at one time, and none is newer. Choose metrics and labels
+    /// by the second argument of `info`.
+    #[error("info series of the target {target} have conflicting labels")]
+    ConflictingInfo {
+        /// The labels `instance` and `job`.
+        target: Labels,
+    },
     /// A parameter of a function or aggregation has an impossible value. Correct it.
     #[error("{parameter} of {function} is wrong: {reason}")]
     Parameter {

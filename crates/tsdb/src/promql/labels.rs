@@ -2,9 +2,14 @@
 
 use crate::{Error, Labels, METRIC_NAME};
 
-/// The labels without the metric's name.
+/// The labels without the metric's name, and without its type and unit, which Prometheus can add.
 pub(super) fn without_name(labels: &Labels) -> Labels {
-    labels.filtered(|label| label.name != METRIC_NAME)
+    labels.filtered(|label| !is_of_metric(label.name))
+}
+
+/// Whether the label describes the metric, not the origin of the values.
+pub(super) fn is_of_metric(name: &str) -> bool {
+    matches!(name, METRIC_NAME | "__type__" | "__unit__")
 }
 
 /// The labels with one label set. An empty value removes that label.

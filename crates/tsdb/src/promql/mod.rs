@@ -8,6 +8,9 @@
 //!   error in `plan/` (`functions.rs`, `errors.rs`).
 //! - A query reads each selected series once, and charges its budget before it allocates memory for
 //!   samples (`errors.rs`).
+//! - A series keeps the name that a function drops until `settled` makes the answer (`names.rs`).
+//!
+//! `tests/it/promqltest.rs` compares answers with those of Prometheus.
 
 mod absence;
 mod error;
@@ -15,6 +18,7 @@ mod eval;
 mod functions;
 mod json;
 mod labels;
+mod natural;
 mod number;
 mod options;
 mod plan;

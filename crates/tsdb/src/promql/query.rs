@@ -36,7 +36,8 @@ impl Query {
     ///
     /// # Errors
     /// [`QueryError::TooManySamples`] and [`QueryError::Timeout`] if a limit is reached;
-    /// [`QueryError::SameLabels`] and [`QueryError::ManyMatches`] if series can't be told apart;
+    /// [`QueryError::SameLabels`], [`QueryError::ManyMatches`] and [`QueryError::ConflictingInfo`] if
+    /// series can't be told apart;
     /// [`QueryError::Parameter`] for a parameter with an impossible value; [`QueryError::Engine`]
     /// for a label that the engine rejects.
     pub fn instant(
@@ -45,7 +46,12 @@ impl Query {
         time_ms: i64,
         options: &QueryOptions,
     ) -> Result<Value, QueryError> {
-        Evaluation::new(db, options, (time_ms, time_ms)).instant(&self.plan, time_ms)
+        let range = TimeRange {
+            start_ms: time_ms,
+            end_ms: time_ms,
+            step_ms: 0,
+        };
+        Evaluation::new(db, options, range).instant(&self.plan, time_ms)
     }
 
     /// Evaluates the query at each time of a range. The answer is a [`Value::Matrix`]. The query
@@ -75,6 +81,6 @@ impl Query {
         let max = options.max_steps;
         let steps = Steps::between(start_ms, end_ms, step_ms, max as u64)
             .map_err(|actual| QueryError::TooManySteps { max, actual })?;
-        Evaluation::new(db, options, (start_ms, end_ms)).range(&self.plan, steps)
+        Evaluation::new(db, options, range).range(&self.plan, steps)
     }
 }

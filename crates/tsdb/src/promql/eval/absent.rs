@@ -32,7 +32,7 @@ impl Evaluation<'_> {
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut values = self.ones(steps)?;
-        self.slide(operand, steps, |_, windows| {
+        self.slide(operand, steps, |windows| {
             for (step, value) in values.iter_mut().enumerate() {
                 if windows.next(step).is_some() {
                     *value = ABSENT;
@@ -50,10 +50,7 @@ impl Evaluation<'_> {
 }
 
 fn one_series(labels: &Labels, values: Vec<f64>) -> Vec<Stepped> {
-    let series = Stepped {
-        labels: labels.clone(),
-        values,
-    };
+    let series = Stepped::new(labels.clone(), values);
     if series.is_empty() {
         Vec::new()
     } else {

@@ -18,7 +18,19 @@ use crate::promql::steps::Steps;
 /// The series of a group.
 struct Group {
     labels: Labels,
+    /// Whether one of the series drops its name. Then the result drops it too.
+    drops_name: bool,
     series: Vec<Stepped>,
+}
+
+impl Group {
+    /// A result of this group, without a value yet.
+    fn result(&self, labels: Labels, steps: Steps) -> Stepped {
+        Stepped {
+            drops_name: self.drops_name,
+            ..Stepped::absent(labels, steps.count())
+        }
+    }
 }
 
 impl Evaluation<'_> {
@@ -62,7 +74,7 @@ impl Evaluation<'_> {
         let mut out = Vec::with_capacity(groups.len());
         for group in groups {
             self.budget.hold(steps.count())?;
-            let mut result = Stepped::absent(group.labels, steps.count());
+            let mut result = group.result(group.labels.clone(), steps);
             for (step, slot) in result.values.iter_mut().enumerate() {
                 let here = group.series.iter().map(|series| series.values[step]);
                 values.clear();
@@ -131,7 +143,7 @@ impl Evaluation<'_> {
                             // are expensive.
                             self.budget.hold(steps.count())?;
                             let labels = with_label(&group.labels, label, vacant.key())?;
-                            vacant.insert(Stepped::absent(labels, steps.count()))
+                            vacant.insert(group.result(labels, steps))
                         }
                     };
                     let slot = &mut counted.values[step];
@@ -184,9 +196,11 @@ fn groups(series: Vec<Stepped>, grouping: &Grouping) -> Vec<Group> {
         if index == out.len() {
             out.push(Group {
                 labels,
+                drops_name: false,
                 series: Vec::new(),
             });
         }
+        out[index].drops_name |= series.drops_name;
         out[index].series.push(series);
     }
     // `ranked` passes this order of the groups on to the answer.

@@ -1,5 +1,6 @@
 //! Converts the evaluated series to the `Value` that the caller gets.
 
+use super::stepped::settled;
 use super::{Evaluation, Stepped};
 use crate::promql::absence::present;
 use crate::promql::plan::{Aggregation, Matrix, Plan, Vector};
@@ -36,12 +37,10 @@ impl Evaluation<'_> {
     pub(in crate::promql) fn range(&self, plan: &Plan, steps: Steps) -> Result<Value, QueryError> {
         let series = match plan {
             Plan::Scalar(scalar) => {
-                vec![Stepped {
-                    labels: Labels::default(),
-                    values: self.scalar(scalar, steps)?,
-                }]
+                let values = self.scalar(scalar, steps)?;
+                vec![Stepped::new(Labels::default(), values)]
             }
-            Plan::Vector(vector) => self.vector(vector, steps)?,
+            Plan::Vector(vector) => settled(self.vector(vector, steps)?)?,
             Plan::Matrix(_) | Plan::String(_) => {
                 let reason = "a range query must be a scalar or an instant vector".into();
                 return Err(QueryError::Syntax { reason });
@@ -62,7 +61,7 @@ impl Evaluation<'_> {
     }
 
     fn instant_vector(&self, vector: &Vector, time: i64) -> Result<Vec<InstantSeries>, QueryError> {
-        let series = self.vector(vector, Steps::instant(time))?;
+        let series = settled(self.vector(vector, Steps::instant(time))?)?;
         let instant = |series: Stepped| InstantSeries {
             sample: Sample {
                 timestamp_ms: time,
@@ -81,7 +80,7 @@ impl Evaluation<'_> {
     /// The samples of a range vector at one time.
     fn samples(&self, matrix: &Matrix, steps: Steps) -> Result<Vec<RangeSeries>, QueryError> {
         let mut out = Vec::new();
-        self.slide(matrix, steps, |labels, windows| {
+        self.slide(matrix, steps, |windows| {
             let Some(window) = windows.next(0) else {
                 return Ok(());
             };
@@ -91,10 +90,8 @@ impl Evaluation<'_> {
                 value,
             };
             let samples = pairs.map(sample).collect();
-            out.push(RangeSeries {
-                labels: labels.clone(),
-                samples,
-            });
+            let labels = windows.samples.labels.clone();
+            out.push(RangeSeries { labels, samples });
             Ok(())
         })?;
         Ok(sorted(out))
@@ -109,7 +106,7 @@ fn sorted(mut series: Vec<RangeSeries>) -> Vec<RangeSeries> {
 /// Whether the query itself orders its result.
 fn is_ordered(vector: &Vector) -> bool {
     match vector {
-        Vector::Sorted { .. } => true,
+        Vector::Sorted { .. } | Vector::SortedByLabels { .. } => true,
         Vector::Aggregate { aggregation, .. } => {
             matches!(aggregation, Aggregation::Top(_) | Aggregation::Bottom(_))
         }

@@ -8,7 +8,7 @@ use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::is_absent;
 use crate::promql::functions::{Bucket, BucketFunction};
-use crate::promql::labels::{value_of, without_name};
+use crate::promql::labels::value_of;
 use crate::promql::plan::{Scalar, Vector};
 use crate::promql::steps::Steps;
 
@@ -16,9 +16,9 @@ use crate::promql::steps::Steps;
 const UPPER_BOUND: &str = "le";
 
 impl Evaluation<'_> {
-    /// The value of the function for each histogram. The series of a histogram share all labels except `le`,
-    /// including the metric's name, which the result drops. Series whose `le` is not a number are
-    /// ignored.
+    /// The value of the function for each histogram. The series of a histogram share all labels except
+    /// `le`, including the metric's name, which the answer omits. Series whose `le` is not a number
+    /// are ignored.
     pub(super) fn of_buckets(
         &self,
         function: BucketFunction,
@@ -35,7 +35,10 @@ impl Evaluation<'_> {
         let mut buckets = Vec::new();
         for (labels, series) in histograms(self.vector(operand, steps)?) {
             self.budget.hold(steps.count())?;
-            let mut result = Stepped::absent(without_name(&labels), steps.count());
+            let mut result = Stepped {
+                drops_name: true,
+                ..Stepped::absent(labels, steps.count())
+            };
             for (step, slot) in result.values.iter_mut().enumerate() {
                 let count = |(upper_bound, series): &(f64, Stepped)| {
                     let count = series.values[step];
@@ -63,7 +66,8 @@ fn histograms(series: Vec<Stepped>) -> Vec<(Labels, Vec<(f64, Stepped)>)> {
     let mut indexes: HashMap<Labels, usize> = HashMap::new();
     let mut out: Vec<(Labels, Vec<(f64, Stepped)>)> = Vec::new();
     for series in series {
-        let Ok(upper_bound) = value_of(&series.labels, UPPER_BOUND).parse::<f64>() else {
+        let upper_bound = value_of(&series.labels, UPPER_BOUND).parse::<f64>();
+        let Some(upper_bound) = upper_bound.ok().filter(|bound| !bound.is_nan()) else {
             continue;
         };
         let labels = series.labels.filtered(|label| label.name != UPPER_BOUND);

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 use super::stepped::merged;
 use super::{Evaluation, Stepped, arithmetic};
-use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::is_absent;
 use crate::promql::labels::{value_of, with_label, without_name};
 use crate::promql::plan::{Cardinality, Grouping, Join, Operator};
+use crate::{Labels, METRIC_NAME};
 
 impl Evaluation<'_> {
     /// The results of all pairs of series that match. The query fails if two series of the "one"
     /// side have the same matching labels at a step at which the "many" side has a value. Without
-    /// `group_left` and `group_right`, it also fails if two results have the same matching labels
-    /// at a step.
+    /// `group_left` and `group_right`, it also fails if two pairs have the same matching labels at
+    /// a step; with them, if their results also have the same labels. It fails even if a comparison
+    /// drops these pairs.
     pub(super) fn joined(
         &self,
         operator: Operator,
@@ -30,10 +31,11 @@ impl Evaluation<'_> {
         } else {
             (left, right)
         };
-        let filters = arithmetic::compares(operator) && !bool;
+        let compares = arithmetic::compares(operator);
         let pairing = Pairing {
             operator,
-            filters,
+            compares,
+            filters: compares && !bool,
             swapped,
             join,
         };
@@ -43,18 +45,17 @@ impl Evaluation<'_> {
         let side = if swapped { "left" } else { "right" };
         let ones = Ones::new(one, &join.matching, side, &needed)?;
         let mut results = Vec::new();
-        let mut used = UsedSteps::default();
+        let mut pairs = Pairs::default();
         for series in many {
             let key = join.matching.key(&series.labels);
             let Some(matches) = ones.by_key.get(&key) else {
                 continue;
             };
             for &index in matches {
+                let one = &ones.series[index];
                 self.budget.hold(series.values.len())?;
-                let result = pairing.result(&series, &ones.series[index])?;
-                if matches!(join.cardinality, Cardinality::OneToOne) {
-                    used.mark(&key, &result, "left", &needed)?;
-                }
+                let result = pairing.result(&series, one)?;
+                pairs.add(&join.cardinality, &key, &result.labels, [&series, one])?;
                 results.push(result);
             }
         }
@@ -77,46 +78,66 @@ impl Ones {
         needed: &[bool],
     ) -> Result<Self, QueryError> {
         let mut by_key: HashMap<Labels, Vec<usize>> = HashMap::new();
-        let mut used = UsedSteps::default();
+        let mut used: HashMap<Labels, UsedSteps> = HashMap::new();
         for (index, next) in series.iter().enumerate() {
             let key = matching.key(&next.labels);
-            used.mark(&key, next, side, needed)?;
+            let values = next.values.iter().zip(needed);
+            let steps = values.map(|(value, needed)| *needed && !is_absent(*value));
+            if !used.entry(key.clone()).or_default().take(steps) {
+                return Err(QueryError::ManyMatches { side, labels: key });
+            }
             by_key.entry(key).or_default().push(index);
         }
         Ok(Self { series, by_key })
     }
 }
 
-/// The steps at which a key has a value. A second series with a value at such a step is an error.
+/// The pairs that matched so far: for their matching labels, and the labels of their results if
+/// these tell pairs apart, the steps at which both series have a value.
 #[derive(Default)]
-struct UsedSteps(HashMap<Labels, Vec<bool>>);
+struct Pairs(HashMap<(Labels, Option<Labels>), UsedSteps>);
 
-impl UsedSteps {
-    fn mark(
+impl Pairs {
+    fn add(
         &mut self,
+        cardinality: &Cardinality,
         key: &Labels,
-        series: &Stepped,
-        side: &'static str,
-        needed: &[bool],
+        result: &Labels,
+        [many, one]: [&Stepped; 2],
     ) -> Result<(), QueryError> {
-        let count = series.values.len();
+        let is_grouped = !matches!(cardinality, Cardinality::OneToOne);
         let used = self
             .0
-            .entry(key.clone())
-            .or_insert_with(|| vec![false; count]);
-        for ((used, value), needed) in used.iter_mut().zip(&series.values).zip(needed) {
-            if is_absent(*value) || !needed {
-                continue;
-            }
-            if *used {
-                return Err(QueryError::ManyMatches {
-                    side,
-                    labels: key.clone(),
-                });
-            }
-            *used = true;
+            .entry((key.clone(), is_grouped.then(|| result.clone())));
+        let values = many.values.iter().zip(&one.values);
+        let steps = values.map(|(many, one)| !is_absent(*many) && !is_absent(*one));
+        if used.or_default().take(steps) {
+            return Ok(());
         }
-        Ok(())
+        Err(if is_grouped {
+            let labels = result.clone();
+            QueryError::SameLabels { labels }
+        } else {
+            let (side, labels) = ("left", key.clone());
+            QueryError::ManyMatches { side, labels }
+        })
+    }
+}
+
+/// Steps that are taken. Empty before the first series.
+#[derive(Default)]
+struct UsedSteps(Vec<bool>);
+
+impl UsedSteps {
+    /// Takes steps. Returns `false` if one of them is taken already.
+    fn take(&mut self, steps: impl ExactSizeIterator<Item = bool>) -> bool {
+        self.0.resize(steps.len(), false);
+        let mut all_free = true;
+        for (used, wanted) in self.0.iter_mut().zip(steps) {
+            all_free &= !(*used && wanted);
+            *used |= wanted;
+        }
+        all_free
     }
 }
 
@@ -134,6 +155,7 @@ fn steps_of_any(series: &[Stepped]) -> Vec<bool> {
 
 struct Pairing<'a> {
     operator: Operator,
+    compares: bool,
     /// A comparison without `bool`, which keeps the left value if it holds.
     filters: bool,
     /// The "many" side is on the right.
@@ -145,6 +167,7 @@ impl Pairing<'_> {
     fn result(&self, many: &Stepped, one: &Stepped) -> Result<Stepped, QueryError> {
         let mut result = Stepped {
             labels: self.labels(&many.labels, &one.labels)?,
+            drops_name: self.drops_name(many),
             values: many.values.clone(),
         };
         result.map(|step, value| {
@@ -166,8 +189,20 @@ impl Pairing<'_> {
         Ok(result)
     }
 
+    /// Whether the answer omits the name that a comparison leaves in the labels.
+    fn drops_name(&self, many: &Stepped) -> bool {
+        let takes_name = match &self.join.cardinality {
+            Cardinality::OneToOne => false,
+            Cardinality::ManyToOne(taken) | Cardinality::OneToMany(taken) => {
+                taken.iter().any(|name| name == METRIC_NAME)
+            }
+        };
+        let is_kept = self.filters && (takes_name || !many.drops_name);
+        self.compares && !is_kept
+    }
+
     fn labels(&self, many: &Labels, one: &Labels) -> Result<Labels, QueryError> {
-        let mut named = if self.filters {
+        let mut named = if self.compares {
             many.clone()
         } else {
             without_name(many)
@@ -175,7 +210,7 @@ impl Pairing<'_> {
         match &self.join.cardinality {
             Cardinality::OneToOne => Ok(match &self.join.matching {
                 Grouping::Only(_) => self.join.matching.key(&named),
-                // A filter keeps the metric's name, but `Grouping::key` would drop it.
+                // A comparison keeps the metric's name, but `Grouping::key` would drop it.
                 Grouping::Without(names) => {
                     named.filtered(|label| names.iter().all(|name| name != label.name))
                 }

@@ -6,7 +6,7 @@ use crate::promql::QueryError;
 use crate::promql::labels::{value_of, with_label};
 use crate::promql::plan::{Replacement, Vector};
 use crate::promql::steps::Steps;
-use crate::{Error, Labels};
+use crate::{Labels, METRIC_NAME};
 
 impl Evaluation<'_> {
     /// Matches a pattern against the source label, and sets the target label from the captures. A
@@ -17,14 +17,12 @@ impl Evaluation<'_> {
         replacement: &Replacement,
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        self.relabelled(operand, steps, |labels| {
+        self.relabelled(operand, steps, &replacement.target, |labels| {
             let source = value_of(labels, &replacement.source);
-            let Some(captures) = replacement.pattern.captures(source) else {
-                return Ok(labels.clone());
-            };
+            let captures = replacement.pattern.captures(source)?;
             let mut value = String::new();
             captures.expand(&replacement.replacement, &mut value);
-            with_label(labels, &replacement.target, &value)
+            Some(value)
         })
     }
 
@@ -37,21 +35,27 @@ impl Evaluation<'_> {
         sources: &[String],
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
-        self.relabelled(operand, steps, |labels| {
+        self.relabelled(operand, steps, target, |labels| {
             let values: Vec<&str> = sources.iter().map(|name| value_of(labels, name)).collect();
-            with_label(labels, target, &values.join(separator))
+            Some(values.join(separator))
         })
     }
 
+    /// Sets the target label of each series, unless it gets no value. A name that is set this way
+    /// stays in the answer, even if a function was to drop the name before.
     fn relabelled(
         &self,
         operand: &Vector,
         steps: Steps,
-        change: impl Fn(&Labels) -> Result<Labels, Error>,
+        target: &str,
+        value: impl Fn(&Labels) -> Option<String>,
     ) -> Result<Vec<Stepped>, QueryError> {
         let mut series = self.vector(operand, steps)?;
         for series in &mut series {
-            series.labels = change(&series.labels)?;
+            if let Some(value) = value(&series.labels) {
+                series.labels = with_label(&series.labels, target, &value)?;
+                series.drops_name &= target != METRIC_NAME;
+            }
         }
         merged(series)
     }

@@ -9,11 +9,20 @@ use crate::promql::plan::{Matrix, Scalar, Vector};
 use crate::promql::steps::Steps;
 use crate::promql::time::whole_milliseconds;
 
-/// Called with each series of a range vector: its labels, timestamps and values, without stale
-/// markers.
+/// A series of a range vector, without stale markers.
+#[derive(Clone, Copy)]
+pub(super) struct Samples<'a> {
+    pub(super) labels: &'a Labels,
+    /// Whether the answer omits the metric's name.
+    drops_name: bool,
+    timestamps: &'a [i64],
+    values: &'a [f64],
+}
+
+/// Called with each series of a range vector.
 // A trait object, because sub-queries nest, and each level would wrap a generic visitor in a new
 // type.
-pub(super) type Visitor<'v> = &'v mut dyn FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>;
+type Visitor<'v> = &'v mut dyn FnMut(Samples<'_>) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {
     /// Applies a function to the windows of each series.
@@ -26,9 +35,10 @@ impl Evaluation<'_> {
     ) -> Result<Vec<Stepped>, QueryError> {
         let parameters = self.scalars(parameters, steps)?;
         let mut out = Vec::new();
-        self.slide(operand, steps, |labels, windows| {
+        self.slide(operand, steps, |windows| {
             self.budget.hold(steps.count())?;
-            let mut series = Stepped::absent(labels.clone(), steps.count());
+            let mut series = Stepped::absent(windows.samples.labels.clone(), steps.count());
+            series.drops_name = windows.samples.drops_name;
             for (step, slot) in series.values.iter_mut().enumerate() {
                 let Some(window) = windows.next(step) else {
                     continue;
@@ -42,12 +52,12 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    /// Calls `visit` with each series and its windows.
+    /// Calls `visit` with the windows of each series.
     pub(super) fn slide(
         &self,
         operand: &Matrix,
         steps: Steps,
-        mut visit: impl FnMut(&Labels, &mut Windows<'_>) -> Result<(), QueryError>,
+        mut visit: impl FnMut(&mut Windows<'_>) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
         let (placement, range_ms) = match operand {
             Matrix::Selector { selector, range_ms } => (selector.placement, *range_ms),
@@ -58,20 +68,16 @@ impl Evaluation<'_> {
             } => (*placement, *range_ms),
         };
         let ends = self.placed(steps, placement);
-        self.each_series(operand, ends, &mut |labels, timestamps, values| {
+        self.each_series(operand, ends, &mut |samples| {
             let (from, to) = (0, 0);
-            visit(
-                labels,
-                &mut Windows {
-                    timestamps,
-                    values,
-                    steps,
-                    ends,
-                    range_ms,
-                    from,
-                    to,
-                },
-            )
+            visit(&mut Windows {
+                samples,
+                steps,
+                ends,
+                range_ms,
+                from,
+                to,
+            })
         })
     }
 
@@ -89,12 +95,18 @@ impl Evaluation<'_> {
                 let from = ends.first().saturating_sub(*range_ms).saturating_add(1);
                 let (mut times, mut numbers) = (Vec::new(), Vec::new());
                 self.read(selector, from, ends.last(), |labels, timestamps, values| {
+                    let series = |timestamps, values| Samples {
+                        labels,
+                        drops_name: false,
+                        timestamps,
+                        values,
+                    };
                     // Without stale markers, which is the usual case, nothing is copied.
                     if !values.iter().any(|value| is_absent(*value)) {
-                        return visit(labels, timestamps, values);
+                        return visit(series(timestamps, values));
                     }
                     keep_present(timestamps.iter().copied(), values, &mut times, &mut numbers);
-                    visit(labels, &times, &numbers)
+                    visit(series(&times, &numbers))
                 })
             }
             Matrix::Subquery {
@@ -136,7 +148,12 @@ impl Evaluation<'_> {
         let (mut times, mut numbers) = (Vec::new(), Vec::new());
         for series in self.vector(operand, inner)? {
             keep_present(inner.times(), &series.values, &mut times, &mut numbers);
-            visit(&series.labels, &times, &numbers)?;
+            visit(Samples {
+                labels: &series.labels,
+                drops_name: series.drops_name,
+                timestamps: &times,
+                values: &numbers,
+            })?;
         }
         Ok(())
     }
@@ -160,8 +177,7 @@ fn keep_present(
 
 /// The windows of a series, step by step.
 pub(super) struct Windows<'a> {
-    timestamps: &'a [i64],
-    values: &'a [f64],
+    pub(super) samples: Samples<'a>,
     steps: Steps,
     ends: Steps,
     range_ms: i64,
@@ -174,15 +190,16 @@ impl<'a> Windows<'a> {
     pub(super) fn next(&mut self, step: usize) -> Option<Window<'a>> {
         let end = self.ends.time(step);
         let start = end.saturating_sub(self.range_ms);
+        let Samples {
+            timestamps, values, ..
+        } = self.samples;
         // Both bounds only move forward, because steps ascend.
-        self.to += count_while(&self.timestamps[self.to..], |timestamp| timestamp <= end);
-        self.from += count_while(&self.timestamps[self.from..], |timestamp| {
-            timestamp <= start
-        });
+        self.to += count_while(&timestamps[self.to..], |timestamp| timestamp <= end);
+        self.from += count_while(&timestamps[self.from..], |timestamp| timestamp <= start);
         let range = self.from..self.to;
         (!range.is_empty()).then(|| Window {
-            timestamps: &self.timestamps[range.clone()],
-            values: &self.values[range],
+            timestamps: &timestamps[range.clone()],
+            values: &values[range],
             start,
             end,
             step_time: self.steps.time(step),

@@ -7,6 +7,7 @@ mod answer;
 mod arithmetic;
 mod budget;
 mod histogram;
+mod info;
 mod join;
 mod labels;
 mod matrix;
@@ -20,26 +21,26 @@ mod vector;
 use budget::Budget;
 use stepped::Stepped;
 
-use super::QueryOptions;
 use super::plan::{At, Placement};
 use super::steps::Steps;
+use super::{QueryOptions, TimeRange};
 use crate::Db;
 
 /// One evaluation of a query.
 pub(super) struct Evaluation<'a> {
     db: &'a Db,
     options: &'a QueryOptions,
-    /// The first and the last time of the query, for `@ start()` and `@ end()`.
-    bounds: (i64, i64),
+    /// The times of the query, for `start()`, `end()`, `step()` and `range()`.
+    range: TimeRange,
     budget: Budget,
 }
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn new(db: &'a Db, options: &'a QueryOptions, bounds: (i64, i64)) -> Self {
+    pub(super) fn new(db: &'a Db, options: &'a QueryOptions, range: TimeRange) -> Self {
         Self {
             db,
             options,
-            bounds,
+            range,
             budget: Budget::new(options),
         }
     }
@@ -49,8 +50,8 @@ impl<'a> Evaluation<'a> {
         // `@` applies before the offset, in whichever order the query has them.
         let pinned = match placement.at {
             None => steps,
-            Some(At::Start) => steps.pinned_to(self.bounds.0),
-            Some(At::End) => steps.pinned_to(self.bounds.1),
+            Some(At::Start) => steps.pinned_to(self.range.start_ms),
+            Some(At::End) => steps.pinned_to(self.range.end_ms),
             Some(At::Time(time)) => steps.pinned_to(time),
         };
         pinned.earlier_by(placement.offset_ms)

@@ -3,7 +3,7 @@
 use super::{Evaluation, arithmetic};
 use crate::promql::QueryError;
 use crate::promql::absence::is_absent;
-use crate::promql::plan::{Scalar, Vector};
+use crate::promql::plan::{OfQuery, Scalar, Vector};
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
@@ -13,7 +13,16 @@ impl Evaluation<'_> {
         match expr {
             Scalar::Number(number) => Ok(vec![*number; steps.count()]),
             Scalar::Time => Ok(steps.times().map(|time| time as f64 / 1000.0).collect()),
+            Scalar::OfQuery(part) => Ok(vec![self.of_query(*part); steps.count()]),
             Scalar::OfVector(operand) => self.only_value(operand, steps),
+            Scalar::Factor { operand, parameter } => {
+                factors(self.scalar(operand, steps)?, parameter)
+            }
+            Scalar::Extreme {
+                function,
+                left,
+                right,
+            } => self.combined(left, right, steps, function),
             Scalar::Negated(operand) => {
                 let mut values = self.scalar(operand, steps)?;
                 values.iter_mut().for_each(|value| *value = -*value);
@@ -23,14 +32,37 @@ impl Evaluation<'_> {
                 operator,
                 left,
                 right,
-            } => {
-                let (mut left, right) = (self.scalar(left, steps)?, self.scalar(right, steps)?);
-                for (left, &right) in left.iter_mut().zip(&right) {
-                    *left = arithmetic::number(*operator, *left, right);
-                }
-                Ok(left)
-            }
+            } => self.combined(left, right, steps, |left, right| {
+                arithmetic::number(*operator, left, right)
+            }),
         }
+    }
+
+    fn combined(
+        &self,
+        left: &Scalar,
+        right: &Scalar,
+        steps: Steps,
+        function: impl Fn(f64, f64) -> f64,
+    ) -> Result<Vec<f64>, QueryError> {
+        let (mut left, right) = (self.scalar(left, steps)?, self.scalar(right, steps)?);
+        for (left, &right) in left.iter_mut().zip(&right) {
+            *left = function(*left, right);
+        }
+        Ok(left)
+    }
+
+    /// A part of the query's times, in seconds. Inside a sub-query too, they are those of the whole
+    /// query.
+    fn of_query(&self, part: OfQuery) -> f64 {
+        let range = self.range;
+        let milliseconds = match part {
+            OfQuery::Start => range.start_ms,
+            OfQuery::End => range.end_ms,
+            OfQuery::Step => range.step_ms,
+            OfQuery::Range => range.end_ms.saturating_sub(range.start_ms),
+        };
+        milliseconds as f64 / 1000.0
     }
 
     /// The parameters of a function, by step.
@@ -60,5 +92,17 @@ impl Evaluation<'_> {
             }
         };
         Ok((0..steps.count()).map(only).collect())
+    }
+}
+
+/// The values of a factor of `double_exponential_smoothing`, if all lie between 0 and 1.
+fn factors(values: Vec<f64>, parameter: &'static str) -> Result<Vec<f64>, QueryError> {
+    match values.iter().find(|value| **value <= 0.0 || **value >= 1.0) {
+        None => Ok(values),
+        Some(wrong) => Err(QueryError::Parameter {
+            function: "double_exponential_smoothing",
+            parameter,
+            reason: format!("it must be between 0 and 1, but is {wrong}"),
+        }),
     }
 }

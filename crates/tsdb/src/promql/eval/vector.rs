@@ -1,17 +1,16 @@
 //! Instant vectors: dispatches each kind of expression to the file that evaluates it.
 
-use super::stepped::merged;
+use super::stepped::{merged, settled};
 use super::{Evaluation, Stepped, arithmetic};
 use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::functions::Elementwise;
-use crate::promql::labels::without_name;
 use crate::promql::plan::{Operator, Scalar, Vector};
 use crate::promql::steps::Steps;
 
 impl Evaluation<'_> {
-    /// Evaluates an instant vector. No two series of the result have the same labels, and each
-    /// series has at least one value.
+    /// Evaluates an instant vector. Each series of the result has at least one value. Two series
+    /// have the same labels only if one of them drops its name and the other keeps it.
     pub(super) fn vector(&self, expr: &Vector, steps: Steps) -> Result<Vec<Stepped>, QueryError> {
         match expr {
             Vector::Selector(selector) => self.select(selector, steps, |(_, value)| value),
@@ -21,10 +20,10 @@ impl Evaluation<'_> {
             Vector::TimeOf(operand) => self.mapped(operand, steps, |step, _| {
                 Some(steps.time(step) as f64 / 1000.0)
             }),
-            Vector::OfScalar(scalar) => Ok(vec![Stepped {
-                labels: Labels::default(),
-                values: self.scalar(scalar, steps)?,
-            }]),
+            Vector::OfScalar(scalar) => {
+                let values = self.scalar(scalar, steps)?;
+                Ok(vec![Stepped::new(Labels::default(), values)])
+            }
             Vector::Elementwise {
                 function,
                 operand,
@@ -37,7 +36,6 @@ impl Evaluation<'_> {
                 parameters,
             } => {
                 let series = self.window(*function, operand, parameters, steps)?;
-                // Series with names have distinct labels, so `merged` only drops the empty series.
                 if *keeps_name {
                     merged(series)
                 } else {
@@ -105,10 +103,17 @@ impl Evaluation<'_> {
                 operand,
                 descending,
             } => self.sorted(operand, *descending, steps),
+            Vector::SortedByLabels {
+                operand,
+                labels,
+                descending,
+            } => self.sorted_by_labels(operand, labels, *descending, steps),
+            Vector::Info { operand, info } => self.info(operand, info, steps),
+            Vector::Settled(operand) => settled(self.vector(operand, steps)?),
         }
     }
 
-    /// Replaces the values, and drops the names.
+    /// Replaces the values. The answer omits the names.
     fn mapped(
         &self,
         operand: &Vector,
@@ -181,10 +186,10 @@ impl Sides {
     }
 }
 
-/// The series without their metrics' names.
-pub(super) fn nameless(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
+/// The series, marked so that the answer omits their metrics' names.
+fn nameless(mut series: Vec<Stepped>) -> Result<Vec<Stepped>, QueryError> {
     for series in &mut series {
-        series.labels = without_name(&series.labels);
+        series.drops_name = true;
     }
     merged(series)
 }

@@ -71,7 +71,7 @@ fn clamp(value: f64, min: f64, max: f64) -> Option<f64> {
 }
 
 /// The greater number. Unlike `f64::max`, the result is NaN if either number is NaN.
-fn greater(one: f64, other: f64) -> f64 {
+pub(in crate::promql) fn greater(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() {
         f64::NAN
     } else {
@@ -80,7 +80,7 @@ fn greater(one: f64, other: f64) -> f64 {
 }
 
 /// The lesser number. Unlike `f64::min`, the result is NaN if either number is NaN.
-fn lesser(one: f64, other: f64) -> f64 {
+pub(in crate::promql) fn lesser(one: f64, other: f64) -> f64 {
     if one.is_nan() || other.is_nan() {
         f64::NAN
     } else {

@@ -6,6 +6,7 @@ pub(super) mod elementwise;
 mod histogram;
 pub(super) mod over_time;
 pub(super) mod regression;
+mod smoothing;
 pub(super) mod statistics;
 mod window;
 

@@ -80,5 +80,9 @@ pub(in crate::promql) fn quantile(values: &mut [f64], quantile: f64) -> f64 {
     let lower = below as usize;
     let upper = last.min(lower + 1);
     let weight = rank - below;
+    // With an infinite neighbour, the product below would be NaN.
+    if weight == 0.0 {
+        return values[lower];
+    }
     values[lower] * (1.0 - weight) + values[upper] * weight
 }

@@ -1,4 +1,4 @@
-use super::{counter, over_time, regression};
+use super::{counter, over_time, regression, smoothing};
 
 /// The samples of a series in the range that belongs to a step. There is at least one sample, and
 /// none is a stale marker.
@@ -35,9 +35,22 @@ pub(in crate::promql) fn window_function(name: &str) -> Option<WindowFunction> {
         "count_over_time" => |window, _| over_time::count(window),
         "stddev_over_time" => |window, _| over_time::deviation(window),
         "stdvar_over_time" => |window, _| over_time::variance(window),
+        "mad_over_time" => |window, _| over_time::median_deviation(window),
+        "ts_of_min_over_time" => |window, _| over_time::time_of(window, f64::le),
+        "ts_of_max_over_time" => |window, _| over_time::time_of(window, f64::ge),
+        "ts_of_first_over_time" => |window, _| window.timestamps.first().copied().map(seconds),
+        "ts_of_last_over_time" => |window, _| window.timestamps.last().copied().map(seconds),
+        "double_exponential_smoothing" => {
+            |window, factors| smoothing::smooth(window.values, factors[0], factors[1])
+        }
         "last_over_time" => |window, _| window.values.last().copied(),
         "first_over_time" => |window, _| window.values.first().copied(),
         "present_over_time" => |_, _| Some(1.0),
         _ => return None,
     })
+}
+
+/// Unix time in seconds.
+pub(super) fn seconds(timestamp_ms: i64) -> f64 {
+    timestamp_ms as f64 / 1000.0
 }

@@ -4,7 +4,7 @@ use promql_parser::parser::{Call, Expr};
 use regex::Regex;
 
 use super::lower::{matrix, scalar, string, unsupported, vector};
-use super::{Plan, Replacement, Scalar, Vector, selector};
+use super::{OfQuery, Plan, Replacement, Scalar, Vector, info, selector};
 use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::functions::{WindowFunction, bucket_function, elementwise, window_function};
@@ -13,14 +13,33 @@ use crate::promql::functions::{WindowFunction, bucket_function, elementwise, win
 pub(super) fn lower(call: &Call) -> Result<Plan, QueryError> {
     let name = call.func.name;
     let arguments = Arguments(call);
-    match name {
-        "time" => Ok(Plan::Scalar(Scalar::Time)),
-        "pi" => Ok(Plan::Scalar(Scalar::Number(std::f64::consts::PI))),
-        "scalar" => Ok(Plan::Scalar(Scalar::OfVector(Box::new(vector(
-            arguments.get(0)?,
-        )?)))),
-        _ => Ok(Plan::Vector(vector_function(name, &arguments)?)),
-    }
+    Ok(match scalar_function(name, &arguments)? {
+        Some(scalar) => Plan::Scalar(scalar),
+        None => Plan::Vector(vector_function(name, &arguments)?),
+    })
+}
+
+fn scalar_function(name: &str, arguments: &Arguments<'_>) -> Result<Option<Scalar>, QueryError> {
+    Ok(Some(match name {
+        "time" => Scalar::Time,
+        "pi" => Scalar::Number(std::f64::consts::PI),
+        "start" => Scalar::OfQuery(OfQuery::Start),
+        "end" => Scalar::OfQuery(OfQuery::End),
+        "step" => Scalar::OfQuery(OfQuery::Step),
+        "range" => Scalar::OfQuery(OfQuery::Range),
+        "min_of" => extreme(elementwise::lesser, arguments)?,
+        "max_of" => extreme(elementwise::greater, arguments)?,
+        "scalar" => Scalar::OfVector(Box::new(vector(arguments.get(0)?)?)),
+        _ => return Ok(None),
+    }))
+}
+
+fn extreme(function: fn(f64, f64) -> f64, arguments: &Arguments<'_>) -> Result<Scalar, QueryError> {
+    Ok(Scalar::Extreme {
+        function,
+        left: Box::new(scalar(arguments.get(0)?)?),
+        right: Box::new(scalar(arguments.get(1)?)?),
+    })
 }
 
 fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
@@ -54,6 +73,15 @@ fn vector_function(name: &str, arguments: &Arguments<'_>) -> Result<Vector, Quer
             descending: name == "sort_desc",
             operand: Box::new(vector(arguments.get(0)?)?),
         }),
+        "sort_by_label" | "sort_by_label_desc" => Ok(Vector::SortedByLabels {
+            descending: name == "sort_by_label_desc",
+            labels: arguments.strings(1)?,
+            operand: Box::new(vector(arguments.get(0)?)?),
+        }),
+        "info" => Ok(Vector::Info {
+            operand: Box::new(vector(arguments.get(0)?)?),
+            info: info::lower(arguments.get(0)?, arguments.optional(1))?,
+        }),
         "absent" => Ok(Vector::Absent {
             operand: Box::new(vector(arguments.get(0)?)?),
             labels: fixed_labels(arguments.get(0)?)?,
@@ -84,8 +112,19 @@ fn window(
         // These return samples of the series itself, so its name still applies.
         keeps_name: matches!(name, "last_over_time" | "first_over_time"),
         operand: matrix(arguments.get(range)?)?,
-        parameters: arguments.scalars(parameters)?,
+        parameters: match name {
+            "double_exponential_smoothing" => vec![
+                factor(arguments.get(1)?, "the smoothing factor")?,
+                factor(arguments.get(2)?, "the trend factor")?,
+            ],
+            _ => arguments.scalars(parameters)?,
+        },
     })
+}
+
+fn factor(argument: &Expr, parameter: &'static str) -> Result<Scalar, QueryError> {
+    let operand = Box::new(scalar(argument)?);
+    Ok(Scalar::Factor { operand, parameter })
 }
 
 fn label_replace(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
@@ -116,9 +155,7 @@ fn label_join(arguments: &Arguments<'_>) -> Result<Vector, QueryError> {
         operand: Box::new(vector(arguments.get(0)?)?),
         target: label_name("label_join", string(arguments.get(1)?)?)?,
         separator: string(arguments.get(2)?)?,
-        sources: (3..arguments.count())
-            .map(|index| string(arguments.get(index)?))
-            .collect::<Result<_, _>>()?,
+        sources: arguments.strings(3)?,
     })
 }
 
@@ -153,9 +190,12 @@ impl<'a> Arguments<'a> {
         self.0.args.args.len()
     }
 
+    fn optional(&self, index: usize) -> Option<&'a Expr> {
+        self.0.args.args.get(index).map(AsRef::as_ref)
+    }
+
     fn get(&self, index: usize) -> Result<&'a Expr, QueryError> {
-        let argument = self.0.args.args.get(index).map(AsRef::as_ref);
-        argument.ok_or_else(|| QueryError::Syntax {
+        self.optional(index).ok_or_else(|| QueryError::Syntax {
             reason: format!("{} lacks argument {}", self.0.func.name, index + 1),
         })
     }
@@ -167,6 +207,12 @@ impl<'a> Arguments<'a> {
             0 => Ok(Vector::OfScalar(Scalar::Time)),
             _ => vector(self.get(0)?),
         }
+    }
+
+    /// The arguments from this one on, all strings.
+    fn strings(&self, first: usize) -> Result<Vec<String>, QueryError> {
+        let indexes = first..self.count();
+        indexes.map(|index| string(self.get(index)?)).collect()
     }
 
     fn scalars(&self, range: std::ops::Range<usize>) -> Result<Vec<Scalar>, QueryError> {

@@ -55,7 +55,7 @@ fn word(text: &str) -> usize {
 }
 
 /// The length of the quoted text at the start.
-fn quoted(text: &str, quote: char) -> usize {
+pub(super) fn quoted(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1);
     while let Some((index, char)) = chars.next() {
         if char == quote {

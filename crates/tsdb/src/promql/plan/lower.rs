@@ -2,7 +2,9 @@
 
 use promql_parser::parser::{self, Expr};
 
-use super::{Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, selector};
+use super::{
+    Matrix, Plan, Scalar, Vector, aggregate, binary, call, depth, durations, escapes, selector,
+};
 use crate::promql::QueryError;
 
 /// The plan for a query's text.
@@ -11,9 +13,24 @@ pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
     // long durations.
     depth::check(text)?;
     durations::check(text)?;
-    let tree = parser::parse(text).map_err(|reason| QueryError::Syntax { reason })?;
+    let text = escapes::decoded(text)?;
+    let tree = parser::parse(&text).map_err(|reason| QueryError::Syntax { reason })?;
     depth::check_levels(&tree)?;
-    plan(&tree)
+    Ok(match plan(&tree)? {
+        Plan::Matrix(Matrix::Subquery {
+            operand,
+            range_ms,
+            step_ms,
+            placement,
+        }) => Plan::Matrix(Matrix::Subquery {
+            // The samples of a sub-query that is the whole query are the answer.
+            operand: Box::new(Vector::Settled(operand)),
+            range_ms,
+            step_ms,
+            placement,
+        }),
+        plan => plan,
+    })
 }
 
 /// The plan for an expression of any type.

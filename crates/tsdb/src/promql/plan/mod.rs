@@ -6,6 +6,8 @@ mod binary;
 mod call;
 mod depth;
 mod durations;
+mod escapes;
+mod info;
 mod lower;
 mod selector;
 
@@ -30,13 +32,34 @@ pub(super) enum Plan {
 pub(super) enum Scalar {
     Number(f64),
     Time,
+    OfQuery(OfQuery),
     OfVector(Box<Vector>),
     Negated(Box<Scalar>),
+    /// A number between 0 and 1. Any other is an error that names the parameter.
+    Factor {
+        operand: Box<Scalar>,
+        parameter: &'static str,
+    },
+    /// The lesser or the greater of two numbers.
+    Extreme {
+        function: fn(f64, f64) -> f64,
+        left: Box<Scalar>,
+        right: Box<Scalar>,
+    },
     Binary {
         operator: Operator,
         left: Box<Scalar>,
         right: Box<Scalar>,
     },
+}
+
+/// A part of the query's times.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OfQuery {
+    Start,
+    End,
+    Step,
+    Range,
 }
 
 /// An expression with one value per series at each step.
@@ -111,6 +134,28 @@ pub(super) enum Vector {
         descending: bool,
         operand: Box<Vector>,
     },
+    SortedByLabels {
+        descending: bool,
+        labels: Vec<String>,
+        operand: Box<Vector>,
+    },
+    Info {
+        operand: Box<Vector>,
+        info: InfoSelector,
+    },
+    /// The series as an answer shows them, without the names that functions drop.
+    Settled(Box<Vector>),
+}
+
+/// The second argument of `info`.
+#[derive(Debug)]
+pub(super) struct InfoSelector {
+    /// The matchers of the info metrics' names.
+    pub(super) names: Vec<Matcher>,
+    /// The matchers of the labels to add. If there are none, all labels are added.
+    pub(super) labels: Vec<Matcher>,
+    /// The times at which the info series are read.
+    pub(super) placement: Placement,
 }
 
 /// An expression with a range of samples per series at each step.
@@ -136,14 +181,14 @@ pub(super) struct Selector {
 }
 
 /// The modifiers `offset` and `@`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Placement {
     pub(super) offset_ms: i64,
     pub(super) at: Option<At>,
 }
 
 /// The time of an `@` modifier.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Start,
     End,

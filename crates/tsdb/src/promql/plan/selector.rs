@@ -8,8 +8,9 @@ use promql_parser::parser::{AtModifier, MatrixSelector, Offset, SubqueryExpr, Ve
 use super::lower::{unsupported, vector};
 use super::{At, Matrix, Placement, Selector};
 use crate::promql::QueryError;
+use crate::promql::labels::is_of_metric;
 use crate::promql::time::whole_milliseconds;
-use crate::{Labels, METRIC_NAME, MatchOp as Op, Matcher};
+use crate::{Labels, MatchOp as Op, Matcher};
 
 /// The plan of an instant selector.
 pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
@@ -54,7 +55,7 @@ pub(super) fn fixed_labels(selector: &VectorSelector) -> Result<Labels, QueryErr
     let mut labels = Labels::builder();
     for matcher in all {
         let equality = matches!(matcher.op, MatchOp::Equal);
-        if equality && matcher.name != METRIC_NAME && once(&matcher.name) {
+        if equality && !is_of_metric(&matcher.name) && once(&matcher.name) {
             labels.label(&matcher.name, &matcher.value);
         }
     }
@@ -77,7 +78,7 @@ fn push_matchers(out: &mut Vec<Matcher>, matchers: &Matchers) -> Result<(), Quer
     Ok(())
 }
 
-fn placement(offset: Option<&Offset>, at: Option<&AtModifier>) -> Placement {
+pub(super) fn placement(offset: Option<&Offset>, at: Option<&AtModifier>) -> Placement {
     let offset_ms = match offset {
         None => 0,
         Some(Offset::Pos(duration)) => whole_milliseconds(*duration),

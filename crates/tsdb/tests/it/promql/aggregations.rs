@@ -53,6 +53,28 @@ fn folding_aggregations_compute_values() {
 }
 
 #[test]
+fn quantile_at_value_ignores_infinite_neighbour() {
+    let db = load(
+        60,
+        &[
+            "v{a=\"1\"} -Inf",
+            "v{a=\"2\"} 1",
+            "v{a=\"3\"} 2",
+            "v{a=\"4\"} 3",
+            "v{a=\"5\"} Inf",
+        ],
+    );
+    for (query, expected) in [
+        ("quantile(0, v)", f64::NEG_INFINITY),
+        ("quantile(0.25, v)", 1.0),
+        ("quantile(0.75, v)", 3.0),
+        ("quantile(1, v)", f64::INFINITY),
+    ] {
+        assert_eq!(number(&db, 0, query), expected, "{query}");
+    }
+}
+
+#[test]
 fn nan_is_least_in_quantile_and_ignored_by_min_max() {
     let db = load(60, &["v{a=\"1\"} NaN", "v{a=\"2\"} 2", "v{a=\"3\"} 3"]);
     assert_eq!(number(&db, 0, "min(v)"), 2.0);

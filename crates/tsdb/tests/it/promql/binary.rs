@@ -90,6 +90,39 @@ fn duplicate_match_without_other_side_is_no_error() {
     assert!(error_at(&db, 0, "vector(1) / on() b").contains("right side"));
 }
 
+/// The comparison used to drop one of the pairs before they were counted.
+#[test]
+fn several_matches_are_error_even_if_filtered() {
+    let db = load(
+        60,
+        &[
+            "many{job=\"a\",x=\"1\"} 1",
+            "many{job=\"a\",x=\"2\"} 9",
+            "one{job=\"a\"} 5",
+        ],
+    );
+    for query in [
+        "many > on(job) one",
+        "many == on(job) one",
+        "one < on(job) many",
+    ] {
+        assert!(
+            error_at(&db, 0, query).starts_with("execution: several"),
+            "{query}"
+        );
+    }
+    assert_eq!(
+        query_at(&db, 0, "many > on(job) group_left one"),
+        ["many{job=\"a\",x=\"2\"} 9"]
+    );
+    // The label that both results get no longer tells them apart.
+    let error = error_at(&db, 0, "many > on(job) group_left(x) one");
+    assert_eq!(
+        error,
+        "execution: several series of a result have the labels many{job=\"a\"}"
+    );
+}
+
 #[test]
 fn series_with_equal_key_at_different_steps_match() {
     let db = load(60, &["a 10 20", "b{x=\"1\"} 1 stale", "b{x=\"2\"} _ 2"]);

@@ -14,12 +14,88 @@ fn over_time_functions_compute_values() {
         ("quantile_over_time(0.5, g[5m])", 3.0),
         ("quantile_over_time(0.25, g[5m])", 2.0),
         ("present_over_time(g[5m])", 1.0),
+        // The distances from the median 3 are 2 2 0 1 1.
+        ("mad_over_time(g[5m])", 1.0),
+        ("ts_of_min_over_time(g[5m])", 0.0),
+        ("ts_of_max_over_time(g[5m])", 60.0),
+        ("ts_of_first_over_time(g[4m])", 60.0),
+        ("ts_of_last_over_time(g[5m] offset 30s)", 180.0),
     ] {
         assert_near(&db, 240, query, expected);
     }
     assert_eq!(query_at(&db, 240, "last_over_time(g[5m])"), ["g 4"]);
     assert_eq!(query_at(&db, 240, "first_over_time(g[5m])"), ["g 1"]);
     assert!(query_at(&db, 240, "sum_over_time(nothing[5m])").is_empty());
+}
+
+#[test]
+fn time_of_extreme_is_that_of_last_sample_that_has_it() {
+    let db = load(60, &["g 2 1 3 1 3 2", "n NaN 5 NaN", "all NaN NaN"]);
+    assert_eq!(number(&db, 300, "ts_of_min_over_time(g[10m])"), 180.0);
+    assert_eq!(number(&db, 300, "ts_of_max_over_time(g[10m])"), 240.0);
+    // NaN counts only if there is no number.
+    assert_eq!(number(&db, 300, "ts_of_min_over_time(n[10m])"), 60.0);
+    assert_eq!(number(&db, 300, "ts_of_max_over_time(n[10m])"), 60.0);
+    assert_eq!(number(&db, 300, "ts_of_max_over_time(all[10m])"), 60.0);
+    assert_eq!(
+        over(&db, 60, 120, 60, "ts_of_max_over_time(g[1m])"),
+        ["{} 60:60 120:120"]
+    );
+}
+
+#[test]
+fn double_exponential_smoothing_follows_values_and_trend() {
+    let db = load(60, &["line 1+2x9", "g 1 3 2", "one 7"]);
+    let smooth = |query: &str| format!("double_exponential_smoothing({query})");
+    // A line is its own trend, so the factors change nothing.
+    assert_near(&db, 540, &smooth("line[10m], 0.3, 0.7"), 19.0);
+    // The second value is 0.5 * 3 + 0.5 * (1 + 2) = 3, with the trend 0.5 * 2 + 0.5 * 2 = 2.
+    assert_near(&db, 120, &smooth("g[5m], 0.5, 0.5"), 0.5 * 2.0 + 0.5 * 5.0);
+    assert!(query_at(&db, 120, &smooth("one[5m], 0.5, 0.5")).is_empty());
+    for (factors, named) in [
+        ("0, 0.5", "the smoothing factor"),
+        ("1, 0.5", "the smoothing factor"),
+        ("0.5, 1.1", "the trend factor"),
+        ("0.5, time()", "the trend factor"),
+    ] {
+        let error = error_at(&db, 120, &smooth(&format!("g[5m], {factors}")));
+        assert!(error.contains(named), "{factors}: {error}");
+    }
+}
+
+#[test]
+fn times_of_query_are_scalars() {
+    let db = load(60, &["g 0+1x20"]);
+    let times = "start() + end() * 10 + step() * 100 + range() * 1000";
+    assert_eq!(number(&db, 90, times), 990.0);
+    for (query, expected) in [
+        ("start()", "{} 60:60 90:60"),
+        ("end()", "{} 60:90 90:90"),
+        ("step()", "{} 60:30 90:30"),
+        ("range()", "{} 60:30 90:30"),
+    ] {
+        assert_eq!(over(&db, 60, 90, 30, query), [expected]);
+    }
+    // Inside a sub-query too, they are those of the whole query.
+    assert_eq!(
+        over(&db, 120, 180, 60, "max_over_time(vector(end())[1m:10s])"),
+        ["{} 120:180 180:180"]
+    );
+    assert_eq!(over(&db, 60, 120, 60, "g == start() / 60"), ["g 60:1"]);
+}
+
+#[test]
+fn min_of_and_max_of_compare_scalars() {
+    let db = load(60, &[]);
+    assert_eq!(number(&db, 0, "min_of(2, 3)"), 2.0);
+    assert_eq!(number(&db, 0, "max_of(2, 3)"), 3.0);
+    assert!(number(&db, 0, "max_of(2, NaN)").is_nan());
+    assert!(number(&db, 0, "min_of(NaN, 2)").is_nan());
+    assert_eq!(
+        over(&db, 0, 20, 10, "min_of(time(), 10)"),
+        ["{} 0:0 10:10 20:10"]
+    );
+    assert!(error_at(&db, 0, "min_of(vector(1), 2)").starts_with("bad_data: "));
 }
 
 #[test]
@@ -142,9 +218,8 @@ fn sort_orders_instant_with_nan_last() {
 fn unsupported_part_is_named() {
     let db = load(60, &["v 1"]);
     for (query, named) in [
-        ("mad_over_time(v[5m])", "the function mad_over_time"),
-        ("sort_by_label(v, \"a\")", "the function sort_by_label"),
-        ("info(v)", "the function info"),
+        ("integral(v[5m])", "the function integral"),
+        ("start_timestamp(v)", "the function start_timestamp"),
         ("limitk(1, v)", "the aggregation limitk"),
         ("v + fill(0) v", "the modifier fill"),
         ("{a=\"b\" or c=\"d\"}", "`or` between matchers"),

@@ -113,6 +113,7 @@ fn histograms_are_grouped_by_other_labels() {
             "h_bucket{job=\"b\",le=\"2\"} 10",
             "h_bucket{job=\"b\",le=\"+Inf\"} 10",
             "h_bucket{job=\"b\",le=\"none\"} 99",
+            "h_bucket{job=\"b\",le=\"NaN\"} 99",
             "h_bucket{job=\"c\"} 99",
         ],
     );

@@ -1,58 +1,15 @@
 //! Loads series in Prometheus' test notation, and shows answers as lines of text.
 
-use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value};
-use tsdb::{Db, DbOptions, Labels, STALE_MARKER, Sample};
+pub(crate) mod notation;
 
-/// A database with these series. A series is written `name{label="value"} values`, with one value
-/// every `step` seconds from 0. A value is a number, `_` for no value, or `stale`. `a+bxn` stands
-/// for n + 1 values: `a`, then n more, each greater by `b` than the one before.
+use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value};
+use tsdb::{Db, DbOptions, Sample};
+
+/// A database with these series, each with a value every `step` seconds from 0.
 pub(crate) fn load(step: i64, series: &[&str]) -> Db {
     let db = Db::new(DbOptions::default());
-    for series in series {
-        let (labels, values) = match series.split_once('}') {
-            Some((labels, values)) => (labels, values),
-            None => series.split_once(' ').expect("a series and values"),
-        };
-        let labels = parse_labels(labels);
-        let values = values.split_whitespace().flat_map(expand);
-        for (index, value) in values.enumerate() {
-            if let Some(value) = value {
-                let sample = Sample::new(index as i64 * step * 1000, value);
-                db.append(&labels, sample).expect("the sample is accepted");
-            }
-        }
-    }
+    notation::append(&db, step * 1000, series);
     db
-}
-
-fn parse_labels(text: &str) -> Labels {
-    let (name, labels) = text.split_once('{').unwrap_or((text, ""));
-    let pairs = labels.split(',').filter(|pair| !pair.is_empty());
-    let pairs = pairs.map(|pair| pair.split_once('=').expect("name=value"));
-    Labels::new(
-        name,
-        pairs.map(|(name, value)| (name.trim(), value.trim_matches('"'))),
-    )
-    .expect("labels")
-}
-
-fn expand(text: &str) -> Vec<Option<f64>> {
-    if let Some((start, rest)) = text.split_once('x') {
-        let sign = 1 + start[1..].find(['+', '-']).expect("a+bxn");
-        let (first, step): (f64, f64) = (
-            start[..sign].parse().expect("a number"),
-            start[sign..].parse().expect("a number"),
-        );
-        let count: usize = rest.parse().expect("a count");
-        return (0..=count)
-            .map(|index| Some(first + step * index as f64))
-            .collect();
-    }
-    vec![match text {
-        "_" => None,
-        "stale" => Some(STALE_MARKER),
-        number => Some(number.parse().expect("a number")),
-    }]
 }
 
 /// The answer at a time in seconds, a line for each series: `name{label="value"} 1.5`.
