@@ -7,6 +7,8 @@ mod crash;
 mod engine;
 #[cfg(feature = "promql")]
 mod promql;
+#[cfg(feature = "promql")]
+mod promqltest;
 mod random_operations;
 mod retention;
 mod snapshot;
