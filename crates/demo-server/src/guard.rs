@@ -23,7 +23,14 @@ use crate::settings::Settings;
 /// Paths that read their body as it arrives and take their own slot.
 const STREAMED: [&str; 1] = ["/import"];
 /// Paths that skip the queue, so that monitoring works on an overloaded server.
-const UNQUEUED: [&str; 4] = ["/health", "/dcb/health", "/series/health", "/metrics"];
+const UNQUEUED: [&str; 6] = [
+    "/health",
+    "/dcb/health",
+    "/series/health",
+    "/-/healthy",
+    "/-/ready",
+    "/metrics",
+];
 /// Maximum number of body bytes in memory.
 const BODY_BUDGET: usize = 256 << 20;
 /// Maximum number of concurrent imports.

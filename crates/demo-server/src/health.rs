@@ -113,6 +113,19 @@ pub(crate) async fn healthy(State(health): State<Arc<Health>>) -> Response {
     health.response(r#"{"status":"healthy"}"#)
 }
 
+/// `GET /-/healthy`: the process answers.
+pub(crate) async fn alive() -> &'static str {
+    "Registrar is healthy.\n"
+}
+
+/// `GET /-/ready`: the stores answer.
+pub(crate) async fn ready(State(health): State<Arc<Health>>) -> Response {
+    match health.answers() {
+        true => "Registrar is ready.\n".into_response(),
+        false => health.response(""),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use axum::http::StatusCode;

@@ -7,11 +7,12 @@ use axum::routing::get;
 use serde_json::{Map, Value, json};
 
 /// The `paths` and `schemas` of each interface.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     include_str!("../openapi/server.json"),
     include_str!("../openapi/dcb.json"),
     include_str!("../openapi/messages.json"),
     include_str!("../openapi/series.json"),
+    include_str!("../openapi/prometheus.json"),
     include_str!("../openapi/page.json"),
 ];
 

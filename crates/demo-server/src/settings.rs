@@ -58,6 +58,10 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_ALLOW_CLEANUP", value_parser = switch("REGISTRAR_ALLOW_CLEANUP"))]
     pub allow_cleanup: bool,
 
+    /// Allow POST /api/v1/admin/tsdb/delete_series to delete samples.
+    #[arg(long, env = "REGISTRAR_ENABLE_ADMIN_API")]
+    pub enable_admin_api: bool,
+
     /// Maximum size of a request body in bytes; for imports, which are streamed, of each line.
     #[arg(long, env = "REGISTRAR_MAX_BODY_BYTES", default_value_t = 16 << 20)]
     pub max_body_bytes: usize,

@@ -55,7 +55,7 @@ pub mod wire;
 pub use aggregate::{Aggregate, Group};
 pub use batch::{Batch, Refused, WriteReport};
 pub use cursor::{Cursor, SampleBlock};
-pub use db::{Db, Deleted, FileReport, Gap, Stats};
+pub use db::{Cardinality, Db, Deleted, Extent, FileReport, Gap, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
 pub use labels::{Label, LabelIter, Labels};

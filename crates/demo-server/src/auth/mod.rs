@@ -37,7 +37,14 @@ const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
 
 /// Paths that never require a token: the health checks, and the page's start file, which holds no
 /// data and explains how to pass a token.
-const OPEN: [&str; 4] = ["/", "/health", "/dcb/health", "/series/health"];
+const OPEN: [&str; 6] = [
+    "/",
+    "/health",
+    "/dcb/health",
+    "/series/health",
+    "/-/healthy",
+    "/-/ready",
+];
 /// The folder of the page's files.
 const PAGE: &str = "/page/";
 
@@ -145,6 +152,8 @@ mod tests {
             "/health",
             "/dcb/health",
             "/series/health",
+            "/-/healthy",
+            "/-/ready",
             "/page/main.js",
         ] {
             assert_eq!(Audience::of(open, true), Audience::All, "{open}");

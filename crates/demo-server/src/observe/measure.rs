@@ -114,9 +114,11 @@ pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
     })
 }
 
+/// The content type of Prometheus' text format.
+pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// All values in Prometheus' text format.
 pub(crate) fn exposition(observed: &Observed) -> Response {
-    const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
     let mut exposition = Exposition::new();
     for (metric, metadata) in descriptions() {
         exposition.describe(metric, metadata);

@@ -30,7 +30,7 @@ use axum::response::Response;
 use axum::routing::get;
 
 pub(crate) use keep::keep;
-pub(crate) use measure::exposition;
+pub(crate) use measure::{TEXT, exposition};
 pub(crate) use observed::Observed;
 
 pub(crate) fn routes<S>() -> Router<S>

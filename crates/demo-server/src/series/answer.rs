@@ -5,6 +5,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
+use serde::Serialize;
 use tokio::sync::mpsc;
 use tsdb::wire::json::Pieces;
 
@@ -20,10 +21,35 @@ const AHEAD: usize = 10 * Pieces::BYTES;
 /// Time limit for a client to read a large response.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The warning of an answer that has reached its limit, in Prometheus' words.
+pub(super) const TRUNCATED: &str = "results truncated due to limit";
+
 /// A JSON response.
 pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, JSON)], body.into()).into_response()
+}
+
+/// The body of a success in Prometheus' form.
+pub(super) fn success(data: &impl Serialize, warnings: &[String]) -> Result<String, ApiError> {
+    #[derive(Serialize)]
+    struct Body<'a, T> {
+        status: &'static str,
+        data: &'a T,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        warnings: &'a [String],
+    }
+    let body = Body {
+        status: "success",
+        data,
+        warnings,
+    };
+    serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
+}
+
+/// A 200 in Prometheus' form, for short answers.
+pub(super) fn short(data: &impl Serialize, warnings: &[String]) -> Result<Response, ApiError> {
+    Ok(json(200, success(data, warnings)?))
 }
 
 /// A 200 with JSON of any length. The query keeps its permit until the sending budget has room for

@@ -57,12 +57,17 @@ pub(super) fn not_opened(error: &Error) -> ApiError {
 
 /// The error for a failure of the server, or `None` for a faulty point.
 fn refusal(fault: &Fault) -> Option<ApiError> {
+    match fault {
+        Fault::Engine(error) => of_engine(error),
+        _ => None,
+    }
+}
+
+/// The error for a failure of the engine, or `None` if the request is at fault.
+pub(super) fn of_engine(error: &Error) -> Option<ApiError> {
     let unavailable = |code, message: &str| ApiError {
         retry_after_s: Some(1),
         ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
-    };
-    let Fault::Engine(error) = fault else {
-        return None;
     };
     Some(match error {
         Error::DiskFull(_) => unavailable("DISK_FULL", "the disk with the series is full"),

@@ -74,6 +74,14 @@ pub(super) async fn values(
     .await
 }
 
+/// The series that a request selects by `match[]`.
+pub(super) fn selectors(parameters: &Parameters) -> Result<Vec<Vec<Matcher>>, ApiError> {
+    let selectors = parameters.get_all("match[]").map(parse_selector);
+    selectors
+        .collect::<Result<_, QueryError>>()
+        .map_err(|error| promql::refused(&error))
+}
+
 /// The parsed parameters of a list.
 struct Listing {
     /// If empty, all series are selected.
@@ -84,10 +92,7 @@ struct Listing {
 
 impl Listing {
     fn read(parameters: &Parameters) -> Result<Self, ApiError> {
-        let selectors = parameters.get_all("match[]").map(parse_selector);
-        let selectors = selectors
-            .collect::<Result<_, QueryError>>()
-            .map_err(|error| promql::refused(&error))?;
+        let selectors = selectors(parameters)?;
         let (start, end) = (parameters.time("start")?, parameters.time("end")?);
         let range = (start.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX));
         if range.0 > range.1 {
@@ -146,30 +151,28 @@ async fn list<T: Serialize + Ord>(
     collect: impl FnOnce(&Listing, &Db) -> BTreeSet<T> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let limit = parameters.limit("limit")?.unwrap_or(MAX_LISTED);
+    let warnings = parameters.warnings(&["match[]", "start", "end", "limit"]);
     let parameters = parameters.clone();
     let db = engine.db.clone();
     let work = move || {
         let listing = Listing::read(&parameters)?;
-        body(&collect(&listing, &db), limit.min(MAX_LISTED))
+        let found = collect(&listing, &db);
+        body(&found, limit.min(MAX_LISTED), warnings)
     };
     let (body, permit) = engine.work.query(work).await?;
     answer::large_json(&engine.work, body?, permit).await
 }
 
-fn body<T: Serialize>(found: &BTreeSet<T>, limit: usize) -> Result<String, ApiError> {
-    #[derive(Serialize)]
-    struct Body<'a, T> {
-        status: &'static str,
-        data: Vec<&'a T>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        warnings: Option<[&'static str; 1]>,
+fn body<T: Serialize>(
+    found: &BTreeSet<T>,
+    limit: usize,
+    mut warnings: Vec<String>,
+) -> Result<String, ApiError> {
+    if found.len() > limit {
+        warnings.push(answer::TRUNCATED.to_owned());
     }
-    let body = Body {
-        status: "success",
-        data: found.iter().take(limit).collect(),
-        warnings: (found.len() > limit).then_some(["results truncated due to limit"]),
-    };
-    serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
+    let data: Vec<&T> = found.iter().take(limit).collect();
+    answer::success(&data, &warnings)
 }
 
 /// The labels of a series as a JSON object.

@@ -7,21 +7,34 @@
 //! | `/api/v1/write` | [`remote_write`] |
 //! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
 //! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
-//! | `/api/v1/metadata`, `/api/v1/status/buildinfo` | [`about`] |
+//! | `/api/v1/metadata` | [`metadata`] |
+//! | `/api/v1/format_query`, `/api/v1/parse_query` | [`syntax`] |
+//! | `/api/v1/status/…` | [`status`] |
+//! | `/api/v1/rules`, `/api/v1/alerts`, `/api/v1/targets` and their like | [`monitoring`] |
+//! | `/api/v1/admin/tsdb/…` | [`admin`] |
+//! | `/federate` | [`federate`] |
+//!
+//! One rule for parameters in Prometheus' form: a parameter that its path does not know is named in
+//! the `warnings` of the answer. Paths whose answers have no warnings refuse it.
 //!
 //! Work that takes much CPU time or memory runs on blocking threads, with limits on how much runs
 //! at once: [`work::Work`].
 
-mod about;
+mod admin;
 mod answer;
 mod engine;
 mod faults;
+mod federate;
 mod json;
 mod line_protocol;
 mod list;
+mod metadata;
+mod monitoring;
 mod parameters;
 mod promql;
 mod remote_write;
+mod status;
+mod syntax;
 mod work;
 
 use std::sync::Arc;
@@ -33,6 +46,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
 
 use crate::health::{self, Health};
+use crate::settings::Settings;
 use crate::stores::Stores;
 
 pub(crate) use engine::Engine;
@@ -43,6 +57,7 @@ where
     S: Clone + Send + Sync + 'static,
     Arc<Engine>: FromRef<S>,
     Arc<Health>: FromRef<S>,
+    Arc<Settings>: FromRef<S>,
 {
     let opened = middleware::from_fn_with_state(Arc::clone(stores), opened);
     Router::new()
@@ -51,10 +66,14 @@ where
         .route("/write", post(line_protocol::write))
         .route("/api/v2/write", post(line_protocol::write))
         .route("/api/v1/write", post(remote_write::write))
+        .route("/federate", get(federate::federate))
         .nest("/api/v1", prometheus())
+        .nest("/api/v1/admin/tsdb", admin_routes())
         .route_layer(opened)
         .route("/series/health", any(health::healthy))
         .route("/series/metrics", get(metrics))
+        .route("/-/healthy", get(health::alive))
+        .route("/-/ready", get(health::ready))
 }
 
 /// Answers 503 with the cause if the files of the series could not be opened.
@@ -70,6 +89,7 @@ fn prometheus<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Arc<Engine>: FromRef<S>,
+    Arc<Settings>: FromRef<S>,
 {
     Router::new()
         .route("/query", get(promql::query).post(promql::query))
@@ -77,6 +97,37 @@ where
         .route("/series", get(list::series).post(list::series))
         .route("/labels", get(list::labels).post(list::labels))
         .route("/label/{name}/values", get(list::values))
-        .route("/metadata", get(about::metadata))
-        .route("/status/buildinfo", get(about::buildinfo))
+        .route("/metadata", get(metadata::metadata))
+        .route(
+            "/format_query",
+            get(syntax::format_query).post(syntax::format_query),
+        )
+        .route(
+            "/parse_query",
+            get(syntax::parse_query).post(syntax::parse_query),
+        )
+        .route("/status/buildinfo", get(status::buildinfo))
+        .route("/status/runtimeinfo", get(status::runtimeinfo))
+        .route("/status/flags", get(status::flags))
+        .route("/status/config", get(status::config))
+        .route("/status/tsdb", get(status::tsdb))
+        .route("/rules", get(monitoring::rules))
+        .route("/alerts", get(monitoring::alerts))
+        .route("/alertmanagers", get(monitoring::alertmanagers))
+        .route("/targets", get(monitoring::targets))
+        .route("/targets/metadata", get(monitoring::target_metadata))
+}
+
+/// The paths that delete samples.
+fn admin_routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Arc<Engine>: FromRef<S>,
+    Arc<Settings>: FromRef<S>,
+{
+    let delete = post(admin::delete_series).put(admin::delete_series);
+    let clean = post(admin::clean_tombstones).put(admin::clean_tombstones);
+    Router::new()
+        .route("/delete_series", delete)
+        .route("/clean_tombstones", clean)
 }

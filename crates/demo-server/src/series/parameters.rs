@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::body::HttpBody as _;
@@ -7,6 +8,11 @@ use bytes::Bytes;
 use tsdb::promql::{parse_duration, parse_time};
 
 use crate::error::ApiError;
+
+/// Maximum number of characters of a name or value that an error or a warning quotes.
+const MAX_SHOWN: usize = 64;
+/// Maximum number of unknown parameters that are named.
+const MAX_WARNINGS: usize = 10;
 
 /// The parameters of a request in Prometheus' form. A form in the body comes before the URL, so its
 /// values win.
@@ -37,6 +43,33 @@ impl Parameters {
         let all = self.all.iter();
         all.filter(move |(key, value)| key == name && !value.is_empty())
             .map(|(_, value)| value.as_str())
+    }
+
+    /// A warning for each parameter that is not in `known`. Such a parameter has no effect, and a
+    /// client that misspelled it must learn that. `token` belongs to every path.
+    ///
+    /// A path whose answer has no place for warnings calls [`refuse_unknown`](Self::refuse_unknown).
+    pub(super) fn warnings(&self, known: &[&str]) -> Vec<String> {
+        self.unknown(known)
+            .into_iter()
+            .map(|name| format!("unknown parameter {name:?} was ignored"))
+            .collect()
+    }
+
+    /// Refuses parameters that are not in `known`.
+    pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), ApiError> {
+        match self.unknown(known).pop_first() {
+            None => Ok(()),
+            Some(name) => Err(invalid(&name, "is unknown on this path")),
+        }
+    }
+
+    /// The names of unknown parameters, shortened, because they go to logs and pages.
+    fn unknown(&self, known: &[&str]) -> BTreeSet<String> {
+        let names = self.all.iter().map(|(name, _)| name.as_str());
+        let unknown = names.filter(|name| *name != "token" && !known.contains(name));
+        let shown = unknown.map(|name| name.chars().take(MAX_SHOWN).collect());
+        shown.take(MAX_WARNINGS).collect()
     }
 
     pub(super) fn required(&self, name: &str) -> Result<&str, ApiError> {
@@ -75,7 +108,7 @@ impl Parameters {
     ) -> Result<Option<T>, ApiError> {
         let parsed = self.get(name).map(|text| {
             // Errors go to logs and pages, so they quote only the start of a long value.
-            let shown: String = text.chars().take(64).collect();
+            let shown: String = text.chars().take(MAX_SHOWN).collect();
             parse(text).ok_or_else(|| invalid(name, &format!("{shown:?} {otherwise}")))
         });
         parsed.transpose()

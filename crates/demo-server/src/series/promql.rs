@@ -1,25 +1,28 @@
 //! PromQL: `query` at one time and `query_range` over many.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde_json::{Value as Json, json};
 use tsdb::Db;
-use tsdb::promql::{Query, QueryError, QueryOptions, TimeRange, Value, to_json};
+use tsdb::promql::{Query, QueryError, QueryOptions, QueryStats, TimeRange, Value, to_json};
 
-use super::answer;
+use super::answer::{self, TRUNCATED};
 use super::engine::Engine;
 use super::parameters::{Parameters, invalid, now_ms};
 use crate::error::ApiError;
 
 /// Maximum number of samples that a query may read and produce: about 160 MB.
-const MAX_SAMPLES: u64 = 10_000_000;
+pub(super) const MAX_SAMPLES: u64 = 10_000_000;
 /// Maximum number of steps in a range: Prometheus' limit of points per series.
 const MAX_STEPS: usize = 11_000;
 /// Maximum and default time limit of an evaluation.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
+/// The parameters that both paths know.
+const COMMON: [&str; 5] = ["query", "timeout", "limit", "lookback_delta", "stats"];
 
 /// `GET` and `POST /api/v1/query`
 pub(super) async fn query(
@@ -27,8 +30,9 @@ pub(super) async fn query(
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     let time_ms = parameters.time("time")?.unwrap_or_else(now_ms);
-    evaluate(&engine, &parameters, move |query, db, options| {
-        query.instant(db, time_ms, options)
+    let question = Question::read(&parameters, &["time"])?;
+    evaluate(&engine, question, move |query, db, options| {
+        query.instant_with_stats(db, time_ms, options)
     })
     .await
 }
@@ -44,25 +48,55 @@ pub(super) async fn range(
         end_ms: parameters.time("end")?.ok_or_else(missing("end"))?,
         step_ms: parameters.duration("step")?.ok_or_else(missing("step"))?,
     };
-    evaluate(&engine, &parameters, move |query, db, options| {
-        query.range(db, range, options)
+    let question = Question::read(&parameters, &["start", "end", "step"])?;
+    evaluate(&engine, question, move |query, db, options| {
+        query.range_with_stats(db, range, options)
     })
     .await
 }
 
+/// The parameters that both paths share.
+struct Question {
+    query: String,
+    options: QueryOptions,
+    /// Maximum number of series in the answer.
+    limit: Option<usize>,
+    wants_stats: bool,
+    warnings: Vec<String>,
+}
+
+impl Question {
+    /// `times` are the names of the parameters that only one path knows.
+    fn read(parameters: &Parameters, times: &[&str]) -> Result<Self, ApiError> {
+        Ok(Self {
+            query: parameters.required("query")?.to_owned(),
+            options: options(parameters)?,
+            limit: parameters.limit("limit")?,
+            // Prometheus takes any value for "yes" too.
+            wants_stats: parameters.get("stats").is_some(),
+            warnings: parameters.warnings(&[&COMMON, times].concat()),
+        })
+    }
+}
+
 async fn evaluate(
     engine: &Engine,
-    parameters: &Parameters,
-    run: impl FnOnce(&Query, &Db, &QueryOptions) -> Result<Value, QueryError> + Send + 'static,
+    question: Question,
+    run: impl FnOnce(&Query, &Db, &QueryOptions) -> Result<(Value, QueryStats), QueryError>
+    + Send
+    + 'static,
 ) -> Result<Response, ApiError> {
-    let text = parameters.required("query")?.to_owned();
-    let options = options(parameters)?;
-    let limit = parameters.limit("limit")?;
     let db = engine.db.clone();
+    let asked = Instant::now();
     // Parsing runs with the query: a long expression takes time too.
     let work = move || {
-        let value = Query::parse(&text).and_then(|query| run(&query, &db, &options));
-        Ok(success(value?, limit))
+        let begun = Instant::now();
+        let query = Query::parse(&question.query)?;
+        let (value, stats) = run(&query, &db, &question.options)?;
+        let stats = question
+            .wants_stats
+            .then(|| statistics(stats, asked, begun));
+        Ok(success(value, question.limit, stats, question.warnings))
     };
     let (answer, permit) = engine.work.query(work).await?;
     let answer = answer.map_err(|error: QueryError| refused(&error))?;
@@ -71,21 +105,47 @@ async fn evaluate(
 }
 
 fn options(parameters: &Parameters) -> Result<QueryOptions, ApiError> {
-    let timeout = match parameters.duration("timeout")? {
-        None => TIMEOUT,
-        Some(ms @ 1..) => Duration::from_millis(ms.unsigned_abs()).min(TIMEOUT),
-        Some(_) => return Err(invalid("timeout", "must be positive")),
-    };
+    let standard = QueryOptions::default();
     Ok(QueryOptions {
         max_samples: MAX_SAMPLES,
         max_steps: MAX_STEPS,
-        timeout,
-        ..QueryOptions::default()
+        timeout: positive(parameters, "timeout")?.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT)),
+        lookback: positive(parameters, "lookback_delta")?.unwrap_or(standard.lookback),
+        ..standard
+    })
+}
+
+fn positive(parameters: &Parameters, name: &str) -> Result<Option<Duration>, ApiError> {
+    match parameters.duration(name)? {
+        None => Ok(None),
+        Some(ms @ 1..) => Ok(Some(Duration::from_millis(ms.unsigned_abs()))),
+        Some(_) => Err(invalid(name, "must be positive")),
+    }
+}
+
+/// Times and counts of a query under Prometheus' names, as far as this engine knows them. `asked`
+/// is the time of the request, and `begun` the time when its evaluation began.
+fn statistics(stats: QueryStats, asked: Instant, begun: Instant) -> Json {
+    json!({
+        "timings": {
+            "evalTotalTime": begun.elapsed().as_secs_f64(),
+            "execQueueTime": (begun - asked).as_secs_f64(),
+            "execTotalTime": asked.elapsed().as_secs_f64(),
+        },
+        "samples": {
+            "totalQueryableSamples": stats.samples_read,
+            "peakSamples": stats.samples_held,
+        },
     })
 }
 
 /// The response body for a value, with at most `limit` series.
-fn success(mut value: Value, limit: Option<usize>) -> String {
+fn success(
+    mut value: Value,
+    limit: Option<usize>,
+    stats: Option<Json>,
+    mut warnings: Vec<String>,
+) -> String {
     let limit = limit.unwrap_or(usize::MAX);
     let cut = match &mut value {
         Value::Vector(series) => truncate(series, limit),
@@ -93,11 +153,18 @@ fn success(mut value: Value, limit: Option<usize>) -> String {
         // Scalars and strings have no series to cut.
         _ => false,
     };
-    let mut body = to_json(&Ok(value));
     if cut {
-        // Replaces the closing brace of the body.
+        warnings.push(TRUNCATED.to_owned());
+    }
+    let mut body = to_json(&Ok(value));
+    if let Some(stats) = stats {
+        // Replaces the closing braces of `data` and of the body.
+        body.truncate(body.len() - 2);
+        body.push_str(&format!(r#","stats":{stats}}}}}"#));
+    }
+    if !warnings.is_empty() {
         body.pop();
-        body.push_str(r#","warnings":["results truncated due to limit"]}"#);
+        body.push_str(&format!(r#","warnings":{}}}"#, json!(warnings)));
     }
     body
 }

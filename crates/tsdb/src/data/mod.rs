@@ -97,6 +97,22 @@ impl SeriesData {
             + (self.head.capacity() + self.late.capacity()) * size_of::<Sample>()
     }
 
+    /// Returns the number of blocks and heads, and the oldest and the newest timestamp.
+    pub(crate) fn extent(&self) -> (usize, Option<(i64, i64)>) {
+        let open = Some(&self.open.block).filter(|open| open.count > 0);
+        let mut blocks = self.blocks.iter().map(Arc::as_ref).chain(open);
+        let parts = blocks.clone().count() + usize::from(!self.head.is_empty());
+        let first = blocks.next().map(|block| block.first_ms);
+        let first = first.or(self.head.first().map(|sample| sample.timestamp_ms));
+        // Pending samples are older than the head, and maybe than everything else.
+        let late = self.late.iter().map(|sample| sample.timestamp_ms).min();
+        let oldest_ms = first.into_iter().chain(late).min();
+        (
+            parts,
+            oldest_ms.map(|oldest_ms| (oldest_ms, self.newest_ms)),
+        )
+    }
+
     /// Returns `true` if inserting `samples` needs no memory.
     pub(crate) fn has_room(&self, samples: &[Sample]) -> bool {
         let free = self.head.capacity() - self.head.len();

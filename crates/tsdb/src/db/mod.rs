@@ -10,6 +10,7 @@
 
 #[cfg(feature = "wire")]
 mod aliases;
+mod cardinality;
 mod delete;
 mod list;
 mod metadata;
@@ -36,6 +37,8 @@ use crate::{DbOptions, Error, Labels, Matcher, Metadata, Selection, Series};
 
 #[cfg(feature = "wire")]
 pub(crate) use aliases::{Aliases, NewAlias};
+pub(crate) use cardinality::Top;
+pub use cardinality::{Cardinality, Extent};
 pub use delete::Deleted;
 use open::Session;
 pub use repair::{FileReport, Gap};

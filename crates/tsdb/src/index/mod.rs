@@ -1,5 +1,6 @@
 //! The inverted index from labels to series.
 
+mod cardinality;
 mod list;
 mod postings;
 mod select;

@@ -15,6 +15,7 @@
 mod absence;
 mod error;
 mod eval;
+mod format;
 mod functions;
 mod json;
 mod labels;
@@ -24,14 +25,17 @@ mod options;
 mod plan;
 mod query;
 mod selector;
+mod stats;
 mod steps;
 mod time;
 mod value;
 
 pub use error::QueryError;
+pub use format::format_query;
 pub use json::to_json;
 pub use options::QueryOptions;
 pub use query::{Query, TimeRange};
 pub use selector::parse_selector;
+pub use stats::QueryStats;
 pub use time::{parse_duration, parse_time};
 pub use value::{InstantSeries, RangeSeries, Value};

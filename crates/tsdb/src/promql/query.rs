@@ -1,7 +1,7 @@
 use super::eval::Evaluation;
 use super::plan::{Plan, lower};
 use super::steps::Steps;
-use super::{QueryError, QueryOptions, Value};
+use super::{QueryError, QueryOptions, QueryStats, Value};
 use crate::Db;
 
 /// A parsed and checked query. It can be evaluated any number of times, from any thread.
@@ -46,12 +46,28 @@ impl Query {
         time_ms: i64,
         options: &QueryOptions,
     ) -> Result<Value, QueryError> {
+        let counted = self.instant_with_stats(db, time_ms, options);
+        counted.map(|(value, _)| value)
+    }
+
+    /// Does the same as [`Self::instant`], and counts the samples.
+    ///
+    /// # Errors
+    /// The errors of [`Self::instant`].
+    pub fn instant_with_stats(
+        &self,
+        db: &Db,
+        time_ms: i64,
+        options: &QueryOptions,
+    ) -> Result<(Value, QueryStats), QueryError> {
         let range = TimeRange {
             start_ms: time_ms,
             end_ms: time_ms,
             step_ms: 0,
         };
-        Evaluation::new(db, options, range).instant(&self.plan, time_ms)
+        let evaluation = Evaluation::new(db, options, range);
+        let value = evaluation.instant(&self.plan, time_ms)?;
+        Ok((value, evaluation.stats()))
     }
 
     /// Evaluates the query at each time of a range. The answer is a [`Value::Matrix`]. The query
@@ -67,6 +83,20 @@ impl Query {
         range: TimeRange,
         options: &QueryOptions,
     ) -> Result<Value, QueryError> {
+        let counted = self.range_with_stats(db, range, options);
+        counted.map(|(value, _)| value)
+    }
+
+    /// Does the same as [`Self::range`], and counts the samples.
+    ///
+    /// # Errors
+    /// The errors of [`Self::range`].
+    pub fn range_with_stats(
+        &self,
+        db: &Db,
+        range: TimeRange,
+        options: &QueryOptions,
+    ) -> Result<(Value, QueryStats), QueryError> {
         let TimeRange {
             start_ms,
             end_ms,
@@ -81,6 +111,8 @@ impl Query {
         let max = options.max_steps;
         let steps = Steps::between(start_ms, end_ms, step_ms, max as u64)
             .map_err(|actual| QueryError::TooManySteps { max, actual })?;
-        Evaluation::new(db, options, range).range(&self.plan, steps)
+        let evaluation = Evaluation::new(db, options, range);
+        let value = evaluation.range(&self.plan, steps)?;
+        Ok((value, evaluation.stats()))
     }
 }

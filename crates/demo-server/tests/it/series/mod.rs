@@ -1,6 +1,8 @@
 //! The series over HTTP.
 
+mod admin;
 mod bounds;
+mod federate;
 mod files;
 mod grafana;
 mod json;
@@ -8,3 +10,4 @@ mod line_protocol;
 mod lists;
 mod promql;
 mod remote_write;
+mod status;

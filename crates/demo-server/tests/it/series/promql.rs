@@ -95,6 +95,59 @@ async fn limit_truncates_series_with_a_warning() {
     client.stop().await;
 }
 
+/// The parameter was ignored.
+#[tokio::test]
+async fn lookback_delta_says_how_far_a_selector_looks_back() {
+    let client = filled().await;
+    // The last sample is at 1,700,003,540.
+    for (parameters, found) in [
+        ("query?query=up&time=1700003830", 2),
+        ("query?query=up&time=1700003850", 0),
+        ("query?query=up&time=1700003850&lookback_delta=10m", 2),
+        ("query?query=up&time=1700003850&lookback_delta=60", 0),
+        (
+            "query_range?query=up&start=1700003850&end=1700003900&step=10&lookback_delta=1h",
+            2,
+        ),
+    ] {
+        let answer = client.get(&format!("/api/v1/{parameters}")).await;
+        assert_eq!(
+            result(&answer).as_array().map(Vec::len),
+            Some(found),
+            "{parameters}"
+        );
+        assert!(answer.json().get("warnings").is_none());
+    }
+    client.stop().await;
+}
+
+/// The parameter was ignored.
+#[tokio::test]
+async fn stats_are_added_where_the_client_asks_for_them() {
+    let client = filled().await;
+    let range = "query_range?query=up&start=1700000000&end=1700000600&step=60";
+    for (path, read) in [("query?query=up%5B10m%5D&time=1700000600", 20), (range, 22)] {
+        let plain = client.get(&format!("/api/v1/{path}")).await.ok();
+        assert!(plain["data"].get("stats").is_none());
+        let counted = client
+            .get(&format!("/api/v1/{path}&stats=all&limit=1&x=1"))
+            .await
+            .ok();
+        let stats = &counted["data"]["stats"];
+        assert_eq!(stats["samples"]["totalQueryableSamples"], read, "{stats}");
+        assert!(
+            stats["samples"]["peakSamples"].as_u64() >= Some(read),
+            "{stats}"
+        );
+        for time in ["evalTotalTime", "execQueueTime", "execTotalTime"] {
+            assert!(stats["timings"][time].as_f64() >= Some(0.0), "{stats}");
+        }
+        assert_eq!(counted["data"]["result"].as_array().map(Vec::len), Some(1));
+        assert_eq!(counted["warnings"].as_array().map(Vec::len), Some(2));
+    }
+    client.stop().await;
+}
+
 #[tokio::test]
 async fn invalid_parameters_are_bad_data_and_named() {
     let client = filled().await;
@@ -108,6 +161,14 @@ async fn invalid_parameters_are_bad_data_and_named() {
         ("/api/v1/query?query=up&timeout=soon".to_owned(), "timeout"),
         ("/api/v1/query?query=up&timeout=0".to_owned(), "timeout"),
         ("/api/v1/query?query=up&limit=-1".to_owned(), "limit"),
+        (
+            "/api/v1/query?query=up&lookback_delta=0".to_owned(),
+            "lookback_delta",
+        ),
+        (
+            "/api/v1/query?query=up&lookback_delta=far".to_owned(),
+            "lookback_delta",
+        ),
         (range("end=1&step=1"), "start"),
         (range("start=1&step=1"), "end"),
         (range("start=1&end=2"), "step"),

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::promql::{QueryError, QueryOptions};
+use crate::promql::{QueryError, QueryOptions, QueryStats};
 
 /// Samples visited between two checks of the clock.
 const VISITS_PER_CLOCK_CHECK: u64 = 1 << 18;
@@ -12,6 +12,8 @@ pub(super) struct Budget {
     timeout: Duration,
     started: Instant,
     samples: Cell<u64>,
+    /// The samples among them that came from the database.
+    read: Cell<u64>,
     visits: Cell<u64>,
 }
 
@@ -22,6 +24,7 @@ impl Budget {
             timeout: options.timeout,
             started: Instant::now(),
             samples: Cell::new(0),
+            read: Cell::new(0),
             visits: Cell::new(0),
         }
     }
@@ -35,6 +38,20 @@ impl Budget {
     pub(super) fn exhausted(&self) -> QueryError {
         QueryError::TooManySamples {
             max: self.max_samples,
+        }
+    }
+
+    /// Charges samples that are read from the database. Call it before allocating them.
+    pub(super) fn read(&self, samples: usize) -> Result<(), QueryError> {
+        self.read.set(self.read.get() + samples as u64);
+        self.hold(samples)
+    }
+
+    /// The samples charged so far.
+    pub(super) fn stats(&self) -> QueryStats {
+        QueryStats {
+            samples_read: self.read.get(),
+            samples_held: self.samples.get(),
         }
     }
 

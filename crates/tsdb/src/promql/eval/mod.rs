@@ -23,7 +23,7 @@ use stepped::Stepped;
 
 use super::plan::{At, Placement};
 use super::steps::Steps;
-use super::{QueryOptions, TimeRange};
+use super::{QueryOptions, QueryStats, TimeRange};
 use crate::Db;
 
 /// One evaluation of a query.
@@ -43,6 +43,11 @@ impl<'a> Evaluation<'a> {
             range,
             budget: Budget::new(options),
         }
+    }
+
+    /// The samples that were read and produced so far.
+    pub(super) fn stats(&self) -> QueryStats {
+        self.budget.stats()
     }
 
     /// The times at which an expression with these modifiers is evaluated.

@@ -67,7 +67,7 @@ impl Evaluation<'_> {
             let mut cursor = series.cursor();
             while let Some(block) = cursor.next_block() {
                 // Charged block by block, so that a selection over budget stops early.
-                self.budget.hold(block.values.len())?;
+                self.budget.read(block.values.len())?;
                 timestamps.extend_from_slice(block.timestamps_ms);
                 values.extend_from_slice(block.values);
             }

@@ -9,14 +9,7 @@ use crate::promql::QueryError;
 
 /// The plan for a query's text.
 pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
-    // These checks come before parsing, because the parser recurses without a limit, and panics on
-    // long durations.
-    depth::check(text)?;
-    durations::check(text)?;
-    let text = escapes::decoded(text)?;
-    let tree = parser::parse(&text).map_err(|reason| QueryError::Syntax { reason })?;
-    depth::check_levels(&tree)?;
-    Ok(match plan(&tree)? {
+    Ok(match plan(&tree(text)?)? {
         Plan::Matrix(Matrix::Subquery {
             operand,
             range_ms,
@@ -31,6 +24,18 @@ pub(in crate::promql) fn lower(text: &str) -> Result<Plan, QueryError> {
         }),
         plan => plan,
     })
+}
+
+/// The parser's tree of a query's text.
+pub(in crate::promql) fn tree(text: &str) -> Result<Expr, QueryError> {
+    // These checks come before parsing, because the parser recurses without a limit, and panics on
+    // long durations.
+    depth::check(text)?;
+    durations::check(text)?;
+    let text = escapes::decoded(text)?;
+    let tree = parser::parse(&text).map_err(|reason| QueryError::Syntax { reason })?;
+    depth::check_levels(&tree)?;
+    Ok(tree)
 }
 
 /// The plan for an expression of any type.

@@ -13,7 +13,7 @@ mod selector;
 
 use regex::Regex;
 
-pub(super) use lower::lower;
+pub(super) use lower::{lower, tree};
 
 use super::functions::{BucketFunction, Elementwise, WindowFunction};
 use crate::{Labels, Matcher};

@@ -62,22 +62,30 @@ impl Exposition {
     }
 }
 
-/// The last sample of each series that fulfils all of `matchers`, in the text format. Leaves out a
-/// series if its last sample is a stale marker, or is not within `lookback_ms` before `time_ms`.
-pub fn federate(db: &Db, matchers: &[Matcher], time_ms: i64, lookback_ms: i64) -> String {
+/// The last sample of each series that fulfils all matchers of one of the `selectors`, in the text
+/// format. Leaves out a series if its last sample is a stale marker, or is not within `lookback_ms`
+/// before `time_ms`.
+pub fn federate(db: &Db, selectors: &[Vec<Matcher>], time_ms: i64, lookback_ms: i64) -> String {
     let mut exposition = Exposition {
         metadata: db.all_metadata(),
         samples: Vec::new(),
     };
+    // Several selectors may select the same series.
+    let mut lasts = BTreeMap::new();
     // The look-back excludes its start, as in queries.
     let from_ms = time_ms.saturating_sub(lookback_ms).saturating_add(1);
     let mut samples = Vec::new();
-    for series in db.select(matchers, from_ms, time_ms).iter() {
-        samples.clear();
-        series.collect_into(&mut samples);
-        if let Some(last) = samples.last().filter(|sample| !sample.is_stale()) {
-            exposition.sample(series.labels().clone(), *last);
+    for matchers in selectors {
+        for series in db.select(matchers, from_ms, time_ms).iter() {
+            samples.clear();
+            series.collect_into(&mut samples);
+            if let Some(last) = samples.last().filter(|sample| !sample.is_stale()) {
+                lasts.insert(series.labels().clone(), *last);
+            }
         }
+    }
+    for (labels, last) in lasts {
+        exposition.sample(labels, last);
     }
     exposition.write()
 }

@@ -1,3 +1,6 @@
+use tsdb::promql::{Query, QueryOptions};
+use tsdb::{Db, DbOptions, Labels, Sample};
+
 use crate::support::promql::{load, number, over, query_at};
 
 #[test]
@@ -132,4 +135,26 @@ fn scalars_and_strings_are_valid_queries() {
     assert_eq!(over(&db, 0, 60, 30, "time() * 2"), ["{} 0:0 30:60 60:120"]);
     assert!(query_at(&db, 0, "nothing").is_empty());
     assert!(query_at(&db, 0, "sum(nothing)").is_empty());
+}
+
+#[test]
+fn stats_count_the_samples_read_and_held() {
+    let db = Db::new(DbOptions::default());
+    let up = Labels::new("up", [("job", "a")]).expect("the labels are valid");
+    for second in 0..100 {
+        db.append(&up, Sample::new(second * 1000, 1.0))
+            .expect("the sample is accepted");
+    }
+    let options = QueryOptions::default();
+    let query = Query::parse("count_over_time(up[1m])").expect("the query is valid");
+    let (_, stats) = query
+        .instant_with_stats(&db, 99_000, &options)
+        .expect("the query is evaluated");
+    assert_eq!(stats.samples_read, 60);
+    assert!(stats.samples_held > stats.samples_read, "{stats:?}");
+    let none = Query::parse("1 + 1").expect("the query is valid");
+    let (_, stats) = none
+        .instant_with_stats(&db, 0, &options)
+        .expect("the query is evaluated");
+    assert_eq!(stats.samples_read, 0);
 }

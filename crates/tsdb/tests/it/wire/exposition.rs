@@ -1,6 +1,6 @@
 use crate::support::wire::{contents, db, errors};
 use tsdb::wire::exposition::{Exposition, federate, write};
-use tsdb::{Labels, Metadata, MetricKind, STALE_MARKER, Sample};
+use tsdb::{Labels, Matcher, Metadata, MetricKind, STALE_MARKER, Sample};
 
 const NOW: i64 = 1_000;
 
@@ -168,5 +168,11 @@ fn federation_shows_last_sample_of_live_series() {
                 .expect("accepted");
         }
     }
-    assert_eq!(federate(&db, &[], 300, 200), "fresh 2 200\n");
+    assert_eq!(federate(&db, &[Vec::new()], 300, 200), "fresh 2 200\n");
+    let fresh = || vec![Matcher::metric("fresh")];
+    assert_eq!(
+        federate(&db, &[fresh(), fresh()], 300, 200),
+        "fresh 2 200\n"
+    );
+    assert_eq!(federate(&db, &[], 300, 200), "");
 }

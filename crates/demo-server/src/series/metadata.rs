@@ -1,26 +1,25 @@
-//! Metric metadata, and build information in Prometheus' form.
+//! The metadata of metrics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use serde_json::{Value, json};
 use tsdb::{Metadata, MetricKind};
 
+use super::answer;
 use super::engine::Engine;
 use super::parameters::Parameters;
 use crate::error::ApiError;
-
-/// The Prometheus release that this interface follows. It tells clients which requests they can
-/// send.
-const PROMETHEUS: &str = "3.0.0";
 
 /// `GET /api/v1/metadata`
 pub(super) async fn metadata(
     State(engine): State<Arc<Engine>>,
     parameters: Parameters,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Response, ApiError> {
+    // A metric has one entry, so a limit per metric is always kept.
+    let warnings = parameters.warnings(&["metric", "limit", "limit_per_metric"]);
     let limit = parameters.limit("limit")?.unwrap_or(usize::MAX);
     let db = &engine.db;
     let known = match parameters.get("metric") {
@@ -38,7 +37,7 @@ pub(super) async fn metadata(
         .take(limit)
         .map(|(metric, known)| (metric, [entry(&known)]))
         .collect();
-    Ok(Json(json!({ "status": "success", "data": known })))
+    answer::short(&known, &warnings)
 }
 
 fn entry(known: &Metadata) -> Value {
@@ -50,20 +49,4 @@ fn entry(known: &Metadata) -> Value {
         MetricKind::Unknown => "unknown",
     };
     json!({ "type": kind, "help": known.help, "unit": "" })
-}
-
-/// `GET /api/v1/status/buildinfo`
-pub(super) async fn buildinfo() -> Json<Value> {
-    Json(json!({
-        "status": "success",
-        "data": {
-            "version": PROMETHEUS,
-            "revision": format!("registrar-{}", env!("CARGO_PKG_VERSION")),
-            // Grafana expects all members, also without values.
-            "branch": "",
-            "buildUser": "",
-            "buildDate": "",
-            "goVersion": ""
-        }
-    }))
 }
