@@ -191,6 +191,9 @@ fn influx_code(status: StatusCode) -> &'static str {
     }
 }
 
+/// The start of the names of headers that an error keeps.
+const WRITTEN: &str = "x-prometheus-remote-write-";
+
 /// Rewrites every error response, including axum's own, in the form of its interface.
 pub(crate) async fn render(request: Request, next: Next) -> Response {
     let form = Form::of(request.uri().path());
@@ -200,7 +203,15 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
         return response;
     }
     match response.extensions_mut().remove::<ApiError>() {
-        Some(error) => error.response(form),
+        Some(error) => {
+            let mut rendered = error.response(form);
+            let written = response.headers().iter();
+            // A partial write also tells how much was written.
+            let written = written.filter(|(name, _)| name.as_str().starts_with(WRITTEN));
+            let written = written.map(|(name, value)| (name.clone(), value.clone()));
+            rendered.headers_mut().extend(written);
+            rendered
+        }
         // A handler that answers JSON itself has already chosen the right form.
         None if is_json(&response) => response,
         None => {

@@ -26,6 +26,7 @@ mod data;
 mod db;
 mod durability;
 mod error;
+mod exemplars;
 mod index;
 mod journal;
 #[cfg(any(feature = "promql", feature = "wire"))]
@@ -58,6 +59,7 @@ pub use cursor::{Cursor, SampleBlock};
 pub use db::{Cardinality, Db, Deleted, Extent, FileReport, Gap, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
+pub use exemplars::{Exemplar, Exemplars};
 pub use labels::{Label, LabelIter, Labels};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{MatchOp, Matcher};

@@ -11,7 +11,7 @@ use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 use super::histogram::Counted;
 use super::observed::Observed;
 
-const COUNTERS: [(&str, &str); 15] = [
+const COUNTERS: [(&str, &str); 16] = [
     (
         "registrar_http_requests_total",
         "HTTP requests by interface, route and status class",
@@ -52,6 +52,10 @@ const COUNTERS: [(&str, &str); 15] = [
     (
         "registrar_series_repeated_samples_total",
         "Samples that replaced an earlier one of the same series and time",
+    ),
+    (
+        "registrar_native_histograms_refused_total",
+        "Native histograms of remote writes, which are not stored",
     ),
     ("registrar_series_queries_total", "Answered series queries"),
 ];
@@ -244,6 +248,10 @@ impl Measured {
         let stats = observed.stores.series.stats();
         for (metric, value) in [
             ("registrar_points_written_total", observed.points_written()),
+            (
+                "registrar_native_histograms_refused_total",
+                observed.histograms_refused(),
+            ),
             ("registrar_series_queries_total", observed.queries_served()),
             (
                 "registrar_series_repeated_samples_total",

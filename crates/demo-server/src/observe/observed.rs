@@ -18,6 +18,7 @@ pub(crate) struct Observed {
     pub(super) bodies_refused: AtomicU64,
     points_written: AtomicU64,
     queries_served: AtomicU64,
+    histograms_refused: AtomicU64,
 }
 
 impl Observed {
@@ -31,6 +32,7 @@ impl Observed {
             bodies_refused: AtomicU64::new(0),
             points_written: AtomicU64::new(0),
             queries_served: AtomicU64::new(0),
+            histograms_refused: AtomicU64::new(0),
         }
     }
 
@@ -47,6 +49,16 @@ impl Observed {
     /// Number of answered series queries.
     pub(crate) fn queries_served(&self) -> u64 {
         self.queries_served.load(Ordering::Relaxed)
+    }
+
+    /// Number of native histograms that were refused.
+    pub(super) fn histograms_refused(&self) -> u64 {
+        self.histograms_refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_refused_histograms(&self, refused: usize) {
+        self.histograms_refused
+            .fetch_add(refused as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn add_points(&self, written: usize) {

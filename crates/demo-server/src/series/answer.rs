@@ -47,6 +47,16 @@ pub(super) fn success(data: &impl Serialize, warnings: &[String]) -> Result<Stri
     serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
 }
 
+/// The body of a success with these warnings too.
+pub(super) fn with_warnings(mut body: String, warnings: &[String]) -> String {
+    if !warnings.is_empty() {
+        // Replaces the closing brace.
+        body.pop();
+        body.push_str(&format!(r#","warnings":{}}}"#, serde_json::json!(warnings)));
+    }
+    body
+}
+
 /// A 200 in Prometheus' form, for short answers.
 pub(super) fn short(data: &impl Serialize, warnings: &[String]) -> Result<Response, ApiError> {
     Ok(json(200, success(data, warnings)?))

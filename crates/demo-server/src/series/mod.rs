@@ -6,6 +6,7 @@
 //! | `/write`, `/api/v2/write` | [`line_protocol`] |
 //! | `/api/v1/write` | [`remote_write`] |
 //! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
+//! | `/api/v1/query_exemplars` | [`exemplars`] |
 //! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
 //! | `/api/v1/metadata` | [`metadata`] |
 //! | `/api/v1/format_query`, `/api/v1/parse_query` | [`syntax`] |
@@ -23,6 +24,7 @@
 mod admin;
 mod answer;
 mod engine;
+mod exemplars;
 mod faults;
 mod federate;
 mod json;
@@ -94,6 +96,10 @@ where
     Router::new()
         .route("/query", get(promql::query).post(promql::query))
         .route("/query_range", get(promql::range).post(promql::range))
+        .route(
+            "/query_exemplars",
+            get(exemplars::query_exemplars).post(exemplars::query_exemplars),
+        )
         .route("/series", get(list::series).post(list::series))
         .route("/labels", get(list::labels).post(list::labels))
         .route("/label/{name}/values", get(list::values))

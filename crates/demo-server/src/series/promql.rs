@@ -162,11 +162,7 @@ fn success(
         body.truncate(body.len() - 2);
         body.push_str(&format!(r#","stats":{stats}}}}}"#));
     }
-    if !warnings.is_empty() {
-        body.pop();
-        body.push_str(&format!(r#","warnings":{}}}"#, json!(warnings)));
-    }
-    body
+    answer::with_warnings(body, &warnings)
 }
 
 fn truncate<T>(series: &mut Vec<T>, limit: usize) -> bool {

@@ -2,13 +2,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tsdb::wire::remote_write::write;
-use tsdb::{Db, DbOptions};
+use tsdb::wire::remote_write::{Version, receive};
+use tsdb::{Db, DbOptions, Exemplars};
 
 fuzz_target!(|bytes: &[u8]| {
     let db = Db::new(DbOptions::default());
-    let _ = write(&db, bytes);
-    if let Ok(body) = snap::raw::Encoder::new().compress_vec(bytes) {
-        let _ = write(&db, &body);
+    let exemplars = Exemplars::new(10_000);
+    for version in [Version::V1, Version::V2] {
+        let _ = receive(&db, &exemplars, version, bytes);
+        if let Ok(body) = snap::raw::Encoder::new().compress_vec(bytes) {
+            let _ = receive(&db, &exemplars, version, &body);
+        }
     }
 });

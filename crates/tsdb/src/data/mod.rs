@@ -89,6 +89,12 @@ impl SeriesData {
         self.head.is_empty() && self.open.block.count == 0 && self.blocks.is_empty()
     }
 
+    /// Returns the greatest timestamp. Meaningless without samples.
+    #[cfg(feature = "wire")]
+    pub(crate) fn newest_ms(&self) -> i64 {
+        self.newest_ms
+    }
+
     /// Returns the bytes that the samples occupy.
     pub(crate) fn size_bytes(&self) -> usize {
         self.sealed_bytes

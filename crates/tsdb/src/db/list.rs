@@ -1,4 +1,8 @@
 use super::Db;
+#[cfg(feature = "wire")]
+use crate::labels::LabelsRef;
+#[cfg(feature = "wire")]
+use crate::shard::shard_of;
 use crate::{Labels, Matcher};
 
 /// Lists of series and labels.
@@ -52,6 +56,14 @@ impl Db {
     /// ```
     pub fn label_values(&self, name: &str, matchers: &[Matcher]) -> Vec<String> {
         self.inner.index.read().label_values(name, matchers)
+    }
+
+    /// Returns the newest timestamp of a series, if it exists.
+    #[cfg(feature = "wire")]
+    pub(crate) fn newest_ms(&self, labels: LabelsRef<'_>) -> Option<i64> {
+        let shard = self.inner.lock_shard(shard_of(labels.hash_code()));
+        let data = shard.find(labels)?.data.lock();
+        Some(data.newest_ms())
     }
 
     /// Returns the number of series.

@@ -62,9 +62,13 @@ fn push_data(out: &mut String, value: &Value) {
     out.push('}');
 }
 
-fn push_list<T>(out: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
+pub(super) fn push_list<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    push: impl Fn(&mut String, T),
+) {
     out.push('[');
-    for (index, item) in items.iter().enumerate() {
+    for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -74,7 +78,13 @@ fn push_list<T>(out: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
 }
 
 fn push_metric(out: &mut String, labels: &Labels) {
-    out.push_str(r#"{"metric":{"#);
+    out.push_str(r#"{"metric":"#);
+    push_labels(out, labels);
+}
+
+/// Appends labels as an object.
+pub(super) fn push_labels(out: &mut String, labels: &Labels) {
+    out.push('{');
     for (index, label) in labels.iter().enumerate() {
         if index > 0 {
             out.push(',');
@@ -95,7 +105,7 @@ fn push_sample(out: &mut String, sample: Sample) {
 }
 
 /// Appends Unix seconds, with a fraction only if it is not zero.
-fn push_time(out: &mut String, timestamp_ms: i64) {
+pub(super) fn push_time(out: &mut String, timestamp_ms: i64) {
     let sign = if timestamp_ms < 0 { "-" } else { "" };
     let size = timestamp_ms.unsigned_abs();
     let _ = write!(out, "{sign}{}", size / 1000);

@@ -15,6 +15,7 @@
 mod absence;
 mod error;
 mod eval;
+mod exemplars;
 mod format;
 mod functions;
 mod json;
@@ -31,6 +32,7 @@ mod time;
 mod value;
 
 pub use error::QueryError;
+pub use exemplars::{exemplars_to_json, parse_selectors};
 pub use format::format_query;
 pub use json::to_json;
 pub use options::QueryOptions;

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use axum::http::StatusCode;
 use demo_server::Settings;
@@ -66,6 +66,8 @@ async fn repeated_request_leaves_one_sample() {
 struct Process {
     child: Child,
     address: SocketAddr,
+    /// Kept open: the server writes its greeting line by line, and ends if it can't.
+    _output: BufReader<ChildStdout>,
 }
 
 impl Process {
@@ -86,14 +88,18 @@ impl Process {
             .spawn()
             .expect("the server starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("the output is piped"))
-            .read_line(&mut line)
-            .expect("the greeting is text");
+        let output = child.stdout.take().expect("the output is piped");
+        let mut output = BufReader::new(output);
+        output.read_line(&mut line).expect("the greeting is text");
         let address = line.trim().trim_start_matches("http://");
         let address = address
             .parse()
             .expect("the greeting begins with the address");
-        Self { child, address }
+        Self {
+            child,
+            address,
+            _output: output,
+        }
     }
 
     /// SIGKILL: no destructor runs.

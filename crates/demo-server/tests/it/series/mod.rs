@@ -10,4 +10,5 @@ mod line_protocol;
 mod lists;
 mod promql;
 mod remote_write;
+mod remote_write_v2;
 mod status;

@@ -14,6 +14,7 @@ mod selector;
 use regex::Regex;
 
 pub(super) use lower::{lower, tree};
+pub(super) use selector::matchers_of;
 
 use super::functions::{BucketFunction, Elementwise, WindowFunction};
 use crate::{Labels, Matcher};

@@ -12,15 +12,22 @@ use crate::promql::labels::is_of_metric;
 use crate::promql::time::whole_milliseconds;
 use crate::{Labels, MatchOp as Op, Matcher};
 
-/// The plan of an instant selector.
-pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
+/// The matchers of a selector, the metric's name included.
+pub(in crate::promql) fn matchers_of(
+    selector: &VectorSelector,
+) -> Result<Vec<Matcher>, QueryError> {
     let mut matchers = Vec::new();
     if let Some(name) = &selector.name {
         matchers.push(Matcher::metric(name));
     }
     push_matchers(&mut matchers, &selector.matchers)?;
+    Ok(matchers)
+}
+
+/// The plan of an instant selector.
+pub(super) fn lower(selector: &VectorSelector) -> Result<Selector, QueryError> {
     Ok(Selector {
-        matchers,
+        matchers: matchers_of(selector)?,
         placement: placement(selector.offset.as_ref(), selector.at.as_ref()),
     })
 }

@@ -44,8 +44,10 @@ pub(super) fn split_series(message: &[u8]) -> Result<(&[u8], &[u8]), Truncated> 
 pub(super) struct OtherFields {
     /// Labels. They belong to the series, like the labels before the samples.
     pub(super) labels: bool,
-    /// Native histograms.
-    pub(super) histograms: bool,
+    /// Exemplars.
+    pub(super) exemplars: bool,
+    /// The number of native histograms.
+    pub(super) histograms: usize,
 }
 
 /// Appends the samples of a part of a series to the list.
@@ -68,7 +70,8 @@ pub(super) fn read_samples(
         match field {
             (1, _) => others.labels = true,
             (2, Value::Bytes(sample)) => samples.push(read_sample(sample)?),
-            (4, _) => others.histograms = true,
+            (3, _) => others.exemplars = true,
+            (4, _) => others.histograms += 1,
             _ => {}
         }
     }
@@ -164,12 +167,48 @@ fn read_sample(message: &[u8]) -> Result<Sample, Truncated> {
     Ok(sample)
 }
 
+/// Reads an exemplar, and its labels into an empty builder.
+pub(super) fn read_exemplar(
+    message: &[u8],
+    labels: &mut LabelsBuilder,
+) -> Result<Sample, Truncated> {
+    let mut sample = Sample::new(0, 0.0);
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, Value::Bytes(label)) => {
+                let (name, value) = read_label(label)?;
+                labels.label(name, value);
+            }
+            (2, Value::Fixed64(bits)) => sample.value = f64::from_bits(bits),
+            (3, Value::Varint(time)) => sample.timestamp_ms = time.cast_signed(),
+            _ => {}
+        }
+    }
+    Ok(sample)
+}
+
 /// The metadata of a metric in a request.
 #[derive(Default)]
 pub(super) struct MetadataPart<'a> {
     pub(super) metric: &'a str,
     pub(super) kind: MetricKind,
     pub(super) help: &'a str,
+}
+
+/// The suffixes of the series that make up a histogram or a summary.
+const SUFFIXES: [&str; 3] = ["_bucket", "_sum", "_count"];
+
+/// The metric that metadata of a series describes: for a part of a histogram or a summary, the name
+/// without its suffix.
+pub(super) fn described(name: &str, kind: MetricKind) -> &str {
+    match kind {
+        MetricKind::Histogram | MetricKind::Summary => SUFFIXES
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .unwrap_or(name),
+        _ => name,
+    }
 }
 
 /// Reads the metadata of a metric.
@@ -187,7 +226,7 @@ pub(super) fn read_metadata(message: &[u8]) -> Result<MetadataPart<'_>, Truncate
     Ok(part)
 }
 
-fn kind_of(number: u64) -> MetricKind {
+pub(super) fn kind_of(number: u64) -> MetricKind {
     // `MetricType` of the protocol. The other kinds have no counterpart here.
     match number {
         1 => MetricKind::Counter,
@@ -198,6 +237,6 @@ fn kind_of(number: u64) -> MetricKind {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Truncated> {
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Truncated> {
     std::str::from_utf8(bytes).map_err(|_| Truncated)
 }

@@ -1,6 +1,6 @@
-//! Prometheus' remote write, version 1: protocol buffers compressed with Snappy.
+//! Prometheus' remote write: protocol buffers compressed with Snappy.
 //!
-//! [`write()`] receives requests, and [`Forwarder`] sends them. Exemplars are ignored.
+//! [`receive()`] takes requests of versions 1 and 2, and [`Forwarder`] sends version 1.
 //!
 //! A sender encodes the labels of a series in the same bytes every time. A database remembers the
 //! series of up to 65,536 such encodings. This takes at most 20 MiB, plus a few hundred bytes for
@@ -8,15 +8,20 @@
 //! there are more encodings, the database forgets all of them and starts over.
 
 mod encode;
+mod exemplars_v1;
 mod forwarder;
 mod message;
+mod message_v2;
 mod protobuf;
 mod queue;
 mod receive;
+mod receive_v2;
+mod received;
 mod transport;
 
 pub use encode::encode;
 pub use forwarder::{ForwardStats, Forwarder, ForwarderOptions};
 pub use queue::QueueFull;
 pub use receive::{MAX_DECODED_BYTES, Malformed, write};
+pub use received::{Received, Version, receive};
 pub use transport::{SendError, Transport};

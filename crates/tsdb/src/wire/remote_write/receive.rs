@@ -1,14 +1,16 @@
 use std::sync::Arc;
 
+use super::exemplars_v1;
 use super::message::{
     MetadataPart, Part, read_labels, read_metadata, read_request, read_samples, split_series,
 };
 use super::protobuf::Truncated;
+use super::received::{NATIVE_HISTOGRAM, Received};
 use crate::db::{Aliases, NewAlias};
 use crate::journal::SeriesId;
 use crate::wire::points::Points;
 use crate::wire::{Fault, Ingested};
-use crate::{Db, LabelsBuilder, Metadata, Sample};
+use crate::{Db, Exemplars, LabelsBuilder, Metadata, Sample};
 
 /// The maximum decompressed size of a request to [`write()`], the same as in other servers: 32 MiB.
 pub const MAX_DECODED_BYTES: usize = 32 << 20;
@@ -40,48 +42,65 @@ const MAX_EXPANSION: usize = 22;
 /// About the minimum size of a series in a request.
 const SERIES_BYTES: usize = 64;
 
-/// Writes the samples and the metadata of a request. Indexes in [`Ingested`] count samples from
-/// zero through the whole request. A native histogram counts as one sample and is refused.
+/// Writes the samples and the metadata of a request of version 1. Indexes in [`Ingested`] count
+/// samples from zero through the whole request. A native histogram counts as one sample and is
+/// refused; exemplars are ignored. [`receive`](super::receive()) stores them.
 ///
 /// # Errors
 /// [`Malformed`]: the body is not a write request or too large. Nothing was written.
 pub fn write(db: &Db, body: &[u8]) -> Result<Ingested, Malformed> {
     let message = decompress(body)?;
-    let mut receiver = Receiver::new(db);
-    let mut has_metadata = false;
+    let received = write_message(db, None, &message);
+    let received = received.map_err(|Truncated| Malformed::Message)?;
+    Ok(received.ingested)
+}
+
+/// Writes a decompressed request. Without `exemplars`, those of the request are ignored.
+pub(super) fn write_message(
+    db: &Db,
+    exemplars: Option<&Exemplars>,
+    message: &[u8],
+) -> Result<Received, Truncated> {
+    let mut receiver = Receiver::new(db, exemplars.is_some());
     db.with_aliases(|aliases| {
         // A guess: as many series as the sender has named before.
         receiver.reserve(aliases.len().min(message.len() / SERIES_BYTES));
-        read_request(&message, |part| {
-            match part {
-                Part::Series(series) => receiver.series(series, aliases)?,
-                Part::Metadata(part) => {
-                    read_metadata(part)?;
-                    has_metadata = true;
-                }
-            }
-            Ok(())
+        read_request(message, |part| match part {
+            Part::Series(series) => receiver.series(series, aliases),
+            Part::Metadata(part) => receiver.check_metadata(part),
         })
-    })
-    .map_err(|Truncated| Malformed::Message)?;
-    if has_metadata {
+    })?;
+    let mut stored = 0;
+    if receiver.has_annotations {
         // The request is read again, now that all of it is known to be valid. A list of its parts
         // could take many times the memory of the message.
-        read_request(&message, |part| {
-            if let Part::Metadata(part) = part {
-                receiver.metadata(db, &read_metadata(part)?);
+        read_request(message, |part| {
+            match (part, exemplars) {
+                (Part::Metadata(part), _) => receiver.metadata(db, &read_metadata(part)?),
+                (Part::Series(series), Some(exemplars)) => {
+                    stored += exemplars_v1::store(series, exemplars, &mut receiver.points)?;
+                }
+                (Part::Series(_), None) => {}
             }
             Ok(())
-        })
-        .map_err(|Truncated| Malformed::Message)?;
+        })?;
     }
-    Ok(receiver.write(db))
+    let histograms = receiver.histograms;
+    Ok(Received {
+        ingested: receiver.write(db),
+        exemplars: stored,
+        histograms,
+    })
 }
 
 /// Collects the series of a request and writes them to a database.
 struct Receiver<'m> {
     points: Points,
     named: Vec<NamedSeries<'m>>,
+    keeps_exemplars: bool,
+    /// Whether the request has metadata, or exemplars that are kept.
+    has_annotations: bool,
+    histograms: usize,
     /// The index of the alias that is expected next: senders keep the order of their series.
     next: usize,
     /// Buffers, kept between series.
@@ -99,10 +118,13 @@ struct NamedSeries<'m> {
 }
 
 impl<'m> Receiver<'m> {
-    fn new(db: &Db) -> Self {
+    fn new(db: &Db, keeps_exemplars: bool) -> Self {
         Self {
             points: Points::within(db),
             named: Vec::new(),
+            keeps_exemplars,
+            has_annotations: false,
+            histograms: 0,
             next: 0,
             labels: LabelsBuilder::default(),
             samples: Vec::new(),
@@ -148,10 +170,20 @@ impl<'m> Receiver<'m> {
         } else {
             self.push_by_labels(bytes, Some(bytes))?;
         }
-        if others.histograms {
-            self.points
-                .refuse(Fault::form("native histograms are not stored"));
+        self.histograms += others.histograms;
+        for _ in 0..others.histograms {
+            self.points.refuse(Fault::form(NATIVE_HISTOGRAM));
         }
+        if others.exemplars && self.keeps_exemplars {
+            exemplars_v1::check(message)?;
+            self.has_annotations = true;
+        }
+        Ok(())
+    }
+
+    fn check_metadata(&mut self, part: &[u8]) -> Result<(), Truncated> {
+        read_metadata(part)?;
+        self.has_annotations = true;
         Ok(())
     }
 
@@ -215,7 +247,7 @@ impl<'m> Receiver<'m> {
 
 /// Decompresses a body. Before it allocates memory, it rejects a claimed size that a body of this
 /// length cannot expand to.
-fn decompress(body: &[u8]) -> Result<Vec<u8>, Malformed> {
+pub(super) fn decompress(body: &[u8]) -> Result<Vec<u8>, Malformed> {
     let actual = snap::raw::decompress_len(body).map_err(|_| Malformed::Compression)?;
     if actual > MAX_DECODED_BYTES {
         return Err(Malformed::TooLarge {

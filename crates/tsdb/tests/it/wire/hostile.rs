@@ -2,8 +2,10 @@
 //! accepts it.
 
 use proptest::prelude::*;
-use tsdb::promql::{Query, QueryOptions};
+use tsdb::Exemplars;
+use tsdb::promql::{Query, QueryOptions, format_query, parse_selectors};
 use tsdb::wire::line_protocol::Precision;
+use tsdb::wire::remote_write::Version;
 use tsdb::wire::{exposition, json, line_protocol, remote_write};
 
 use crate::support::wire::db;
@@ -77,6 +79,8 @@ proptest! {
         if let Ok(text) = std::str::from_utf8(&bytes)
             && let Ok(query) = Query::parse(text)
         {
+            let _ = format_query(text);
+            let _ = parse_selectors(text);
             let _ = query.instant(&db(), 0, &QueryOptions::default());
         }
     }
@@ -89,5 +93,8 @@ proptest! {
         let _ = remote_write::write(&db(), &bytes);
         let message = snap::raw::Encoder::new().compress_vec(&bytes).expect("compressed");
         let _ = remote_write::write(&db(), &message);
+        for version in [Version::V1, Version::V2] {
+            let _ = remote_write::receive(&db(), &Exemplars::new(1000), version, &message);
+        }
     }
 }

@@ -11,3 +11,4 @@ mod json_query;
 mod json_write;
 mod line_protocol;
 mod remote_write;
+mod remote_write_v2;
