@@ -1,20 +1,18 @@
 //! InfluxDB's line protocol on the paths of both API versions. Parameters such as `bucket`, `org`
 //! and `db` are accepted and ignored.
 
-use std::io::Read as _;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use bytes::Bytes;
-use flate2::read::MultiGzDecoder;
 use tsdb::Db;
 use tsdb::wire::Ingested;
 use tsdb::wire::line_protocol::{self, Precision};
 
 use super::engine::Engine;
-use super::faults;
 use super::parameters::{Parameters, now_ms};
+use super::{faults, gzip};
 use crate::error::ApiError;
 
 /// Bodies up to this size are parsed on the serving thread, which takes about 0.1 ms.
@@ -30,7 +28,7 @@ pub(super) async fn write(
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
     let precision = precision(&Parameters::of_query(&uri))?;
-    let compressed = is_gzip(&headers)?;
+    let compressed = gzip::is_gzip(&headers)?;
     // One time for the whole body, so that all lines without a time get the same time.
     let now_ms = now_ms();
     let ingested = if !compressed && body.len() <= SMALL_BODY {
@@ -55,20 +53,6 @@ fn precision(parameters: &Parameters) -> Result<Precision, ApiError> {
     })
 }
 
-fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
-    let encoding = headers.get(header::CONTENT_ENCODING);
-    let encoding = encoding.map_or(&b"identity"[..], |encoding| encoding.as_bytes());
-    match encoding.to_ascii_lowercase().as_slice() {
-        b"gzip" | b"x-gzip" => Ok(true),
-        b"identity" | b"" => Ok(false),
-        _ => Err(ApiError::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "UNSUPPORTED_ENCODING",
-            "Content-Encoding must be gzip or identity",
-        )),
-    }
-}
-
 fn write_body(
     db: &Db,
     body: &[u8],
@@ -79,25 +63,6 @@ fn write_body(
     if !compressed {
         return Ok(line_protocol::write(db, body, precision, now_ms));
     }
-    let body = decompress(body)?;
+    let body = gzip::decompress(body, MAX_DECODED_BYTES)?;
     Ok(line_protocol::write(db, &body, precision, now_ms))
-}
-
-/// Decompresses up to the limit. Memory grows with the output, not with the length that the body
-/// declares.
-fn decompress(body: &[u8]) -> Result<Vec<u8>, ApiError> {
-    let mut decoded = Vec::new();
-    MultiGzDecoder::new(body)
-        // One byte more than allowed, to tell a body at the limit from a larger one.
-        .take(MAX_DECODED_BYTES as u64 + 1)
-        .read_to_end(&mut decoded)
-        .map_err(|_| ApiError::invalid("the body is malformed gzip"))?;
-    if decoded.len() > MAX_DECODED_BYTES {
-        return Err(ApiError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "BODY_TOO_LARGE",
-            format!("the decompressed body exceeds the limit of {MAX_DECODED_BYTES} bytes"),
-        ));
-    }
-    Ok(decoded)
 }

@@ -5,6 +5,7 @@
 //! | `/series/write`, `/series/query`, `/series/metrics` | [`json`] |
 //! | `/write`, `/api/v2/write` | [`line_protocol`] |
 //! | `/api/v1/write` | [`remote_write`] |
+//! | `/api/v1/otlp/v1/metrics` | [`otlp`] |
 //! | `/api/v1/query`, `/api/v1/query_range` | [`promql`] |
 //! | `/api/v1/query_exemplars` | [`exemplars`] |
 //! | `/api/v1/series`, `/api/v1/labels`, `/api/v1/label/{name}/values` | [`list`] |
@@ -27,11 +28,13 @@ mod engine;
 mod exemplars;
 mod faults;
 mod federate;
+mod gzip;
 mod json;
 mod line_protocol;
 mod list;
 mod metadata;
 mod monitoring;
+mod otlp;
 mod parameters;
 mod promql;
 mod remote_write;
@@ -68,6 +71,7 @@ where
         .route("/write", post(line_protocol::write))
         .route("/api/v2/write", post(line_protocol::write))
         .route("/api/v1/write", post(remote_write::write))
+        .route("/api/v1/otlp/v1/metrics", post(otlp::write))
         .route("/federate", get(federate::federate))
         .nest("/api/v1", prometheus())
         .nest("/api/v1/admin/tsdb", admin_routes())

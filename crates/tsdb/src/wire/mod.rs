@@ -4,10 +4,11 @@
 //! - [`line_protocol`]: InfluxDB's line protocol.
 //! - [`exposition`]: Prometheus' text format, read and written.
 //! - [`remote_write`]: Prometheus' remote write, received and sent.
+//! - `otlp`: OpenTelemetry's metrics, with the feature `otlp`.
 //!
 //! If some points are wrong, the others are written, and [`Ingested`] lists the points that were
 //! not written and the reasons. No input makes these functions panic, or take more memory than a
-//! small multiple of its length. [`remote_write::MAX_DECODED_BYTES`] bounds the decompression of a
+//! small multiple of its length; `otlp` says how much it may take. [`remote_write::MAX_DECODED_BYTES`] bounds the decompression of a
 //! remote write.
 //!
 //! A point in JSON passes `json/scan`, `json/point` and `points` on its way in. A long answer
@@ -27,6 +28,8 @@ pub mod exposition;
 mod ingested;
 pub mod json;
 pub mod line_protocol;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod points;
 pub mod remote_write;
 

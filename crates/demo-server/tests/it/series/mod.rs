@@ -8,6 +8,7 @@ mod grafana;
 mod json;
 mod line_protocol;
 mod lists;
+mod otlp;
 mod promql;
 mod remote_write;
 mod remote_write_v2;

@@ -10,5 +10,7 @@ mod json_pieces;
 mod json_query;
 mod json_write;
 mod line_protocol;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod remote_write;
 mod remote_write_v2;
