@@ -14,7 +14,7 @@ use super::Subject;
 use super::fixture::{ANY, category, fill, global, message, messages, name, position_at, stream};
 use crate::{
     CategoryRead, ConsumerGroup, Error, ListStreams, MessageStore, StreamRead, StreamWrite,
-    Subscription,
+    SubscribeOptions,
 };
 
 /// Calls of each kind that are held at once: more than a store has connections.
@@ -122,14 +122,14 @@ fn reads<S: MessageStore + 'static>(store: &Arc<S>) -> Vec<(&'static str, Call)>
             store.checkpoint("mailer").await.map(drop)
         }),
         call("subscription to a stream", store, |store| async move {
-            let mut subscription =
-                Subscription::to_stream(store, name("account-1"), position_at(0));
+            let (stream, from) = (name("account-1"), position_at(0));
+            let mut subscription = store.subscribe_to_stream(stream, from, SubscribeOptions::new());
             subscription.next().await.map(drop)
         }),
         call("subscription of a group", store, |store| async move {
             let group = ConsumerGroup::new(0, 1)?;
-            let mut subscription =
-                Subscription::to_group(store, category("account"), group, global(0));
+            let (category, options) = (category("account"), SubscribeOptions::new());
+            let mut subscription = store.subscribe_to_group(category, group, global(0), options);
             subscription.next().await.map(drop)
         }),
         call("health", store, |store| async move {

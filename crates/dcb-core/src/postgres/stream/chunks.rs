@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::{Error, Position, SequencedEvent};
@@ -19,14 +19,19 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Both ends of a new channel.
 pub(super) fn channel() -> (Consumer, Chunks) {
     let (sender, receiver) = mpsc::channel(1);
+    let (asks, asked) = watch::channel(0);
     let consumer = Consumer {
         sender,
+        asked,
+        sent: 0,
         events: Vec::new(),
         size_bytes: 0,
         knows_head: false,
     };
     let chunks = Chunks {
         receiver,
+        asks,
+        received: 0,
         ended: false,
     };
     (consumer, chunks)
@@ -43,6 +48,9 @@ pub(super) struct Chunk {
 /// The chunks of a stream, as its consumer gets them.
 pub(super) struct Chunks {
     receiver: mpsc::Receiver<Result<Chunk, Error>>,
+    /// The number of the chunk that the consumer waits for, or has waited for last; from 1.
+    asks: watch::Sender<u64>,
+    received: u64,
     ended: bool,
 }
 
@@ -58,7 +66,12 @@ impl Chunks {
             return Poll::Ready(None);
         }
         // Without a last chunk, the runtime shut down and dropped the task.
-        let chunk = ready!(self.receiver.poll_recv(cx)).unwrap_or(Err(Error::Closed));
+        let received = self.receiver.poll_recv(cx);
+        if received.is_pending() {
+            self.asks.send_replace(self.received + 1);
+        }
+        let chunk = ready!(received).unwrap_or(Err(Error::Closed));
+        self.received += 1;
         self.ended = chunk.as_ref().map_or(true, |chunk| chunk.is_last);
         Poll::Ready(Some(chunk))
     }
@@ -67,6 +80,9 @@ impl Chunks {
 /// The consumer of a stream, as the task that reads sees it.
 pub(super) struct Consumer {
     sender: mpsc::Sender<Result<Chunk, Error>>,
+    asked: watch::Receiver<u64>,
+    /// The number of chunks so far.
+    sent: u64,
     /// The events of the next chunk.
     events: Vec<SequencedEvent>,
     size_bytes: usize,
@@ -93,6 +109,7 @@ impl Consumer {
 
     fn chunk(&mut self, head: Option<Position>, is_last: bool) -> Chunk {
         self.size_bytes = 0;
+        self.sent += 1;
         self.knows_head = true;
         Chunk {
             head,
@@ -122,11 +139,13 @@ impl Consumer {
         }
     }
 
-    /// Passes on what there is, and waits until the consumer has taken it.
-    pub(super) async fn pass_on_rest(&mut self, head: Option<Position>) {
+    /// Passes on what there is, and waits until the consumer asks for more. So a stream that is
+    /// dropped early has read no page too many. Returns false if it was dropped.
+    pub(super) async fn pass_on_rest(&mut self, head: Option<Position>) -> bool {
         if !self.events.is_empty() {
             self.pass_on(head).await;
         }
-        let _ = self.sender.reserve().await;
+        let sent = self.sent;
+        self.asked.wait_for(|asked| *asked > sent).await.is_ok()
     }
 }

@@ -46,7 +46,7 @@ enum Rows {
     All,
     /// Rows are left over, because the consumer or the server was slow.
     Left,
-    /// The connection is dead, or its session spoiled.
+    /// The connection is dead, or its session is spoiled.
     Lost,
 }
 
@@ -72,7 +72,9 @@ impl Reading {
                 false => self.pages.shrink(page.seen),
             }
             // No connection is held here.
-            self.consumer.pass_on_rest(self.pages.head()).await;
+            if !self.consumer.pass_on_rest(self.pages.head()).await {
+                return Ok(());
+            }
         }
     }
 

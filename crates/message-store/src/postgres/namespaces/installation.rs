@@ -3,15 +3,15 @@
 use postgres_store::{BEGIN, Schema};
 use sqlx::Connection as _;
 
-use super::PostgresNamespaces;
 use super::table::{INTERFACE, SELECT, TABLE, namespace, schema_for, table_exists};
+use super::{PostgresNamespaces, Shared};
 use crate::postgres::config::Config;
 use crate::postgres::error::error;
 use crate::postgres::session::administrator;
 use crate::postgres::{installation, schema};
 use crate::{Error, NamespaceName, Namespaces as _};
 
-impl PostgresNamespaces {
+impl Shared {
     pub(super) async fn prepare(&self) -> Result<(), Error> {
         /// Serializes processes that prepare the same database.
         const LOCK: &str = "SELECT pg_advisory_xact_lock(1297306963, 0)";
@@ -20,13 +20,29 @@ impl PostgresNamespaces {
             .begin_with(BEGIN)
             .await
             .map_err(|failed| error(&failed))?;
+        schema::require_utf8(&mut transaction).await?;
         schema::execute(&mut transaction, LOCK.to_owned()).await?;
         if !table_exists(&mut transaction).await? {
-            schema::execute(&mut transaction, Self::table_sql()).await?;
+            schema::execute(&mut transaction, PostgresNamespaces::table_sql()).await?;
         }
         transaction.commit().await.map_err(|failed| error(&failed))
     }
 
+    /// The schemas of all namespaces, and of the interface's namespace if it is not created yet.
+    async fn schemas(&self) -> Result<Vec<Schema>, Error> {
+        let rows = self.rows(&format!("{SELECT} ORDER BY number")).await?;
+        let found: Result<Vec<_>, _> = rows.iter().map(namespace).collect();
+        let found = found?;
+        let exists = |name: &NamespaceName| found.iter().any(|(_, found)| found.name == *name);
+        let interface = self.config.interface_namespace.as_ref();
+        let missing = interface.filter(|name| !exists(name));
+        let missing = missing.map(|_| schema_for(INTERFACE)).transpose()?;
+        let found = found.iter().map(|(schema, _)| schema.clone());
+        Ok(found.chain(missing).collect())
+    }
+}
+
+impl PostgresNamespaces {
     /// The SQL that creates the table of namespaces, for a person who reviews it or runs it. See
     /// [`schema_sql`](crate::postgres::schema_sql) for the schema of the interface.
     pub fn table_sql() -> String {
@@ -41,9 +57,9 @@ impl PostgresNamespaces {
     /// Those of [`PostgresStore::connect`](crate::postgres::PostgresStore::connect).
     pub async fn install_schemas(config: Config) -> Result<(), Error> {
         let namespaces = Self::connect(config).await?;
-        let schemas = namespaces.schemas().await;
+        let schemas = namespaces.shared.schemas().await;
         for schema in schemas? {
-            installation::install(&namespaces.config, &schema).await?;
+            installation::install(&namespaces.shared.config, &schema).await?;
         }
         namespaces.close().await;
         Ok(())
@@ -62,7 +78,7 @@ impl PostgresNamespaces {
                 differences: vec![lacks],
             });
         }
-        let namespaces = Self::without_connection(config)?;
+        let namespaces = Shared::without_connection(config)?;
         let mut differences = Vec::new();
         for schema in namespaces.schemas().await? {
             match installation::check(&mut connection, &schema).await {
@@ -78,18 +94,5 @@ impl PostgresNamespaces {
             true => Ok(()),
             false => Err(Error::SchemaMismatch { differences }),
         }
-    }
-
-    /// The schemas of all namespaces, and of the interface's namespace if it is not created yet.
-    async fn schemas(&self) -> Result<Vec<Schema>, Error> {
-        let rows = self.rows(&format!("{SELECT} ORDER BY number")).await?;
-        let found: Result<Vec<_>, _> = rows.iter().map(namespace).collect();
-        let found = found?;
-        let exists = |name: &NamespaceName| found.iter().any(|(_, found)| found.name == *name);
-        let interface = self.config.interface_namespace.as_ref();
-        let missing = interface.filter(|name| !exists(name));
-        let missing = missing.map(|_| schema_for(INTERFACE)).transpose()?;
-        let found = found.iter().map(|(schema, _)| schema.clone());
-        Ok(found.chain(missing).collect())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use postgres_store::{BEGIN, Schema};
+use postgres_store::{BEGIN, Schema, Task};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::sync::Mutex;
@@ -15,7 +15,7 @@ use super::config::Config;
 use super::error::error;
 use super::pools::Pools;
 use super::session::administrator;
-use super::store::PostgresStore;
+use super::store::{PostgresStore, in_task};
 use super::{adoption, schema};
 use crate::text::invalid;
 use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, json};
@@ -29,6 +29,12 @@ use crate::{Error, MessageStore, Namespace, NamespaceName, Namespaces, Stats, js
 /// The stores share read connections. Each store opens a connection for writes with its first
 /// write.
 pub struct PostgresNamespaces {
+    shared: Arc<Shared>,
+}
+
+/// Each call runs in a task: it holds the map of open stores or locks of the database, and a caller
+/// that is not polled must keep neither.
+struct Shared {
     config: Config,
     pools: Arc<Pools>,
     open: Mutex<HashMap<NamespaceName, Open>>,
@@ -49,11 +55,24 @@ impl PostgresNamespaces {
     /// [`Error::Invalid`] with field `url` or `replica_url`; [`Error::Unavailable`] or
     /// [`Error::Database`] if the database fails.
     pub async fn connect(config: Config) -> Result<Self, Error> {
-        let namespaces = Self::without_connection(config)?;
-        namespaces.prepare().await?;
-        Ok(namespaces)
+        let shared = Arc::new(Shared::without_connection(config)?);
+        let preparing = Arc::clone(&shared);
+        in_task(async move { preparing.prepare().await }).await?;
+        Ok(Self { shared })
     }
 
+    /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
+    /// deleted.
+    pub fn stats(&self) -> Option<Stats> {
+        // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
+        // across round trips.
+        let open = self.shared.open.try_lock().ok()?;
+        let stores = open.values().map(|open| open.store.stats());
+        Some(stores.fold(Stats::default(), Stats::and))
+    }
+}
+
+impl Shared {
     fn without_connection(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
         let pools = Arc::new(Pools::new(&config)?);
@@ -62,16 +81,6 @@ impl PostgresNamespaces {
             pools,
             open: Mutex::default(),
         })
-    }
-
-    /// The sum of the counters of all open stores, or `None` while a namespace is being opened or
-    /// deleted.
-    pub fn stats(&self) -> Option<Stats> {
-        // This function is not async, so it must not wait for the lock: `open` and `delete` hold it
-        // across round trips.
-        let open = self.open.try_lock().ok()?;
-        let stores = open.values().map(|open| open.store.stats());
-        Some(stores.fold(Stats::default(), Stats::and))
     }
 
     async fn rows(&self, sql: &str) -> Result<Vec<PgRow>, Error> {
@@ -100,6 +109,45 @@ impl PostgresNamespaces {
 impl Namespaces for PostgresNamespaces {
     type Store = PostgresStore;
 
+    async fn create(
+        &self,
+        name: &NamespaceName,
+        attributes: Option<&str>,
+    ) -> Result<Namespace, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        let attributes = attributes.map(str::to_owned);
+        in_task(async move { shared.create(&name, attributes.as_deref()).await }).await
+    }
+
+    async fn open(&self, name: &NamespaceName) -> Result<PostgresStore, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        in_task(async move { shared.open(&name).await }).await
+    }
+
+    async fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
+        let found = self.shared.find(name).await;
+        found.map(|(_, namespace)| namespace)
+    }
+
+    async fn list(&self) -> Result<Vec<Namespace>, Error> {
+        self.shared.list().await
+    }
+
+    async fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), name.clone());
+        in_task(async move { shared.delete(&name).await }).await
+    }
+
+    async fn close(&self) {
+        let shared = Arc::clone(&self.shared);
+        // Without a result the runtime shuts down, and the connections end with it.
+        let _ = Task::start(async move { shared.close().await })
+            .join()
+            .await;
+    }
+}
+
+impl Shared {
     async fn create(
         &self,
         name: &NamespaceName,
@@ -187,10 +235,6 @@ impl Namespaces for PostgresNamespaces {
         let same = store.clone();
         open.insert(name.clone(), Open { store, created_at });
         Ok(same)
-    }
-
-    async fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
-        self.find(name).await.map(|(_, namespace)| namespace)
     }
 
     async fn list(&self) -> Result<Vec<Namespace>, Error> {

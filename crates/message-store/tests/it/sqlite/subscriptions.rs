@@ -76,9 +76,9 @@ async fn dropped_messages_are_read_again() {
     }
     let (start, category) = (GlobalPosition::START, Category::new("a").unwrap());
     let group = ConsumerGroup::new(0, 1).unwrap();
-    let read_all = Subscription::to_category(store.clone(), category.clone(), start);
+    let read_all = store.subscribe_to_category(category.clone(), start, SubscribeOptions::new());
     for mut subscription in [
-        Subscription::to_group(store.clone(), category, group, start),
+        store.subscribe_to_group(category, group, start, SubscribeOptions::new()),
         read_all,
     ] {
         for number in 0..10 {
