@@ -108,7 +108,7 @@ async fn every_metric_is_described_and_has_values() {
         })
         .collect();
     assert_eq!(described, measured);
-    assert_eq!(described.len(), 27);
+    assert_eq!(described.len(), 28);
     client.stop().await;
 }
 

@@ -200,8 +200,9 @@ async fn concurrent_processes_adopt_once() {
         write(&store, "a-1", 1).await;
         store.close().await;
     }
-    let versions = "SELECT count(*) FROM message_store.migration";
-    assert_eq!(sql.number(versions).await, 1);
+    // A row for each version of the schema.
+    let repeated = "SELECT count(*) - max(version) FROM message_store.migration";
+    assert_eq!(sql.number(repeated).await, 0);
     let messages = "SELECT count(*) FROM message_store.messages";
     assert_eq!(sql.number(messages).await, 6);
 }
