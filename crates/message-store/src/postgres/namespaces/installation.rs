@@ -49,7 +49,7 @@ impl PostgresNamespaces {
         format!("CREATE SCHEMA IF NOT EXISTS message_store_namespaces;\n{TABLE}")
     }
 
-    /// Installs or upgrades what [`connect`](Self::connect) and [`open`](Namespaces::open) need:
+    /// Installs or upgrades what [`connect`](Self::connect) and [`open`](crate::Namespaces::open) need:
     /// the table, the schema of each namespace, and the schema `message_store` for a
     /// [`Config::interface_namespace`] that is not created yet.
     ///
