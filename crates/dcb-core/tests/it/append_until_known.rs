@@ -14,7 +14,7 @@ use crate::support::events::{at, tagged, unless, whole_log};
 /// Longer than any test takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What happens to a try.
+/// The fate of a try.
 #[derive(Clone)]
 enum Try {
     /// The events are stored, and the answer is lost.

@@ -58,7 +58,7 @@ pub struct Failed {
 /// The data of a decision's event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
-    /// What the decision depends on. Empty for an unconditional append.
+    /// The counts that the decision depends on. Empty for an unconditional append.
     counts: Vec<Count>,
     /// The index of this event in its append, from 0.
     index: usize,

@@ -134,7 +134,7 @@ async fn own_transaction_on_read_only_server_is_refused() {
     store.close().await;
 }
 
-/// What spoils a session, with statements that have been prepared there.
+/// Ways to spoil a session that has prepared statements.
 const SPOILS: [&str; 3] = [
     "DEALLOCATE ALL",
     "BEGIN; SELECT 1 / 0",
