@@ -53,8 +53,9 @@ pub struct Revisions {
 
 /// Checks out both revisions in `folder`, builds both, and runs them in alternation.
 ///
-/// The work trees are removed afterwards. The builds share the target folder of this program. Only
-/// one comparison uses `folder` at a time; the next one waits.
+/// The work trees are removed afterwards. Each revision has a target folder in `folder`,
+/// which the next comparison uses again. Only one comparison uses `folder` at a time; the next one
+/// waits.
 ///
 /// # Errors
 /// [`Error::Command`] if git, a build or a run fails; [`Error::NotComparable`]; errors of files.
@@ -100,8 +101,9 @@ impl Checkout {
         let mut git = Command::new("git");
         git.args(add).arg("--detach").arg(&tree).arg(commit);
         run(git)?;
-        // `folder` is `<target>/registrar-bench/revisions`.
-        let target = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
+        // In one folder cargo would take the crates of one side for those of the other: it names
+        // crates by their place in the workspace, and the newer build counts as fresh.
+        let target = folder.join(format!("{side}-target"));
         Ok(Self { tree, target })
     }
 
