@@ -15,21 +15,24 @@ static DESIGN: Design = Design {
     schema: "dcb",
     // Appends and listeners use other numbers.
     lock: 1_145_262_643,
-    versions: &[&[
-        include_str!("../../schema/postgres/tables/migration.sql"),
-        include_str!("../../schema/postgres/tables/event.sql"),
-        include_str!("../../schema/postgres/tables/event_tag.sql"),
-        include_str!("../../schema/postgres/tables/tracking.sql"),
-        include_str!("../../schema/postgres/tables/command.sql"),
-        include_str!("../../schema/postgres/indexes/event_type_position.sql"),
-        include_str!("../../schema/postgres/functions/tag_key.sql"),
-        include_str!("../../schema/postgres/functions/tag_keys.sql"),
-        include_str!("../../schema/postgres/functions/rarest_tag.sql"),
-        include_str!("../../schema/postgres/functions/first_match.sql"),
-        include_str!("../../schema/postgres/functions/refusals.sql"),
-        include_str!("../../schema/postgres/functions/append.sql"),
-        include_str!("../../schema/postgres/functions/keep_commands.sql"),
-    ]],
+    versions: &[
+        &[
+            include_str!("../../schema/postgres/tables/migration.sql"),
+            include_str!("../../schema/postgres/tables/event.sql"),
+            include_str!("../../schema/postgres/tables/event_tag.sql"),
+            include_str!("../../schema/postgres/tables/tracking.sql"),
+            include_str!("../../schema/postgres/tables/command.sql"),
+            include_str!("../../schema/postgres/indexes/event_type_position.sql"),
+            include_str!("../../schema/postgres/functions/tag_key.sql"),
+            include_str!("../../schema/postgres/functions/tag_keys.sql"),
+            include_str!("../../schema/postgres/functions/rarest_tag.sql"),
+            include_str!("../../schema/postgres/functions/first_match.sql"),
+            include_str!("../../schema/postgres/versions/1/refusals.sql"),
+            include_str!("../../schema/postgres/functions/append.sql"),
+            include_str!("../../schema/postgres/functions/keep_commands.sql"),
+        ],
+        &[include_str!("../../schema/postgres/functions/refusals.sql")],
+    ],
 };
 
 /// The schema with this name. 1 to 63 letters, digits and underscores, without a digit or `pg_` at

@@ -3,7 +3,7 @@
 -- lookup of one key could not rule out. Only these are compared with events.
 -- If several events conflict with a request, the one with the lowest position counts, and for equal
 -- positions the first probe.
-CREATE FUNCTION dcb.refusals(
+CREATE OR REPLACE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
     probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
     unsettled int[],

@@ -3,7 +3,7 @@
 use dcb_core::postgres::{Config, GoLog, PostgresStore};
 use dcb_core::{Error, EventStore as _, Problem};
 
-use crate::support::events::{head, tagged};
+use crate::support::events::{head, tagged, unless};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log};
 
@@ -38,9 +38,42 @@ async fn concurrent_starts_install_the_schema_once() {
     assert_eq!(head(&store).await, 8);
     store.close().await;
     let mut sql = Sql::connect(&log.url).await;
-    let installed = format!("SELECT count(*) FROM {}.migration", log.schema);
-    assert_eq!(sql.number(&installed).await, 1);
+    // A row for each version of the schema.
+    let repeated = format!(
+        "SELECT count(*) - max(version) FROM {}.migration",
+        log.schema
+    );
+    assert_eq!(sql.number(&repeated).await, 0);
     sql.close().await;
+}
+
+/// Version 1 could not tell which condition of an append failed.
+#[tokio::test(flavor = "multi_thread")]
+async fn schema_of_version_1_is_upgraded() {
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    store.append(tagged("a")).await.unwrap();
+    store.close().await;
+    let mut sql = Sql::connect(&log.url).await;
+    let first = include_str!("../../../../schema/postgres/versions/1/refusals.sql");
+    sql.run(&format!(
+        "DELETE FROM {schema}.migration WHERE version > 1; DROP FUNCTION {schema}.refusals",
+        schema = log.schema
+    ))
+    .await;
+    sql.run(&first.replace("dcb.", &format!("{}.", log.schema)))
+        .await;
+    sql.close().await;
+    let store = connect(&log).await;
+    let refused = store
+        .append_if(tagged("b"), [unless("absent"), unless("a")])
+        .await;
+    assert!(
+        matches!(refused, Err(Error::Conflict { condition: 1, .. })),
+        "{refused:?}"
+    );
+    assert_eq!(head(&store).await, 1);
+    store.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
