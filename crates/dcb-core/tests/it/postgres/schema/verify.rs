@@ -102,9 +102,11 @@ async fn unchanged_schema_with_another_digest_is_adopted() {
     connect(&log).await.close().await;
     let mut sql = Sql::connect(&log.url).await;
     let digest = format!("FROM {}.migration WHERE checksum", log.schema);
+    // The row of the newest version has the digest of all objects.
     sql.run(&format!(
-        "UPDATE {}.migration SET checksum = 'x'",
-        log.schema
+        "UPDATE {schema}.migration SET checksum = 'x' \
+          WHERE version = (SELECT max(version) FROM {schema}.migration)",
+        schema = log.schema
     ))
     .await;
     connect(&log).await.close().await;
