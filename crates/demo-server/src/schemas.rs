@@ -63,7 +63,7 @@ async fn install(url: &str, adopt_message_db: bool) -> Result<String, Box<dyn Er
 async fn check(url: &str) -> Result<String, Box<dyn Error>> {
     let events = events::check_schema(&events_config(url)).await;
     let messages = PostgresNamespaces::check_schemas(messages_config(url)).await;
-    // Both reports: whoever repairs the one wants to know about the other.
+    // Print both reports, so that one run shows all that has to be repaired.
     match (events, messages) {
         (Ok(()), Ok(())) => Ok("the schemas of events and messages are as installed\n".to_owned()),
         (events, messages) => {

@@ -330,7 +330,7 @@ pub(super) async fn last_only_starts_after_a_position(store: &impl EventStore) {
     assert_refused!(beyond.map(|_| ()), Error::AfterBeyondHead { .. });
 }
 
-/// Each projector gets exactly the events of its own query and in order, whatever the others read.
+/// Each projector gets exactly the events that its query selects, in order.
 pub(super) async fn last_events_and_whole_queries_share_a_snapshot(store: &impl EventStore) {
     let positions = |query| {
         Projector::new(query, Vec::new(), |seen: &mut Vec<u64>, event| {

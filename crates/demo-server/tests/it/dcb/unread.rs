@@ -16,7 +16,7 @@ const EVENT_BYTES: usize = 100_000;
 /// Much longer than any step takes. Only a failing test waits this long.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Data of which no two parts are equal.
+/// Data in which every eight characters differ, so that a lost or repeated piece shows.
 fn data(number: usize) -> String {
     let mut text = String::new();
     for place in 0..EVENT_BYTES / 8 {

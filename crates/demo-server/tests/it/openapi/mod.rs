@@ -273,7 +273,7 @@ async fn document_and_server_agree_on_random_values() {
 /// The inputs whose values the two tests above compare.
 fn compared(document: &Document) -> Vec<Input> {
     let mut inputs = inputs(document);
-    // A line of an import has rules of its own, and a rush of 500 students takes seconds.
+    // The file does not describe the lines of an import, and a rush of 500 students takes seconds.
     inputs.retain(|input| !["/import", "/demo/rush"].contains(&input.path.as_str()));
     inputs
 }
@@ -290,7 +290,7 @@ async fn compare(client: &Client, document: &Document, input: &Input, value: &Va
         !status.is_server_error(),
         "{place} {shown}: {status} {error}"
     );
-    // An unknown method has a status of its own.
+    // An unknown method has another status.
     let is_unknown = error["error"]["code"] == "METHOD_NOT_FOUND";
     let is_refused = status == StatusCode::BAD_REQUEST || is_unknown;
     assert_ne!(is_refused, is_allowed, "{place} {shown}: {status} {error}");
