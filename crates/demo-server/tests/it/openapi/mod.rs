@@ -273,7 +273,7 @@ async fn document_and_server_agree_on_random_values() {
 /// The inputs whose values the two tests above compare.
 fn compared(document: &Document) -> Vec<Input> {
     let mut inputs = inputs(document);
-    // The file does not describe the lines of an import, and a rush of 500 students takes seconds.
+    // An import tells its errors in the events of its answer; a rush of 500 students takes seconds.
     inputs.retain(|input| !["/import", "/demo/rush"].contains(&input.path.as_str()));
     inputs
 }
