@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) struct Times {
     /// A ramp of users.
     pub(crate) ramp: Duration,
-    /// The same ramp for the users of the library.
+    /// A ramp of users that call the library instead of the server.
     pub(crate) library_ramp: Duration,
     /// A closed or an open schedule.
     pub(crate) steady: Duration,

@@ -31,7 +31,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// True if a copy takes longer than a row.
+    /// True if copying the log takes longer than measuring a row.
     pub(crate) fn is_too_large_to_copy(self) -> bool {
         matches!(self, Self::Repeated { .. })
     }

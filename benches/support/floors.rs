@@ -23,7 +23,7 @@ pub(crate) fn insert_1(log: &Log) -> Floor {
     Floor::new("insert_1", what, &raw_writes::single(log, 1))
 }
 
-/// One INSERT of one event per caller.
+/// Each caller makes one INSERT of one event.
 pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
     let connections = callers.min(MOST_WRITERS);
     let what = format!(
@@ -33,7 +33,7 @@ pub(crate) fn inserts(log: &Log, callers: usize) -> Floor {
     Floor::new(&format!("inserts_{callers}"), &what, &op).concurrency(callers)
 }
 
-/// One INSERT of one event per caller, in one statement.
+/// One INSERT that writes one event for each caller.
 pub(crate) fn courses(log: &Log, callers: usize) -> Floor {
     let what = format!("one INSERT of {callers} such events, autocommit, one connection");
     let op = raw_writes::courses(log, callers, 1);

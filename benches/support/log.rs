@@ -126,7 +126,7 @@ impl Changes {
     }
 }
 
-/// A store on a log's database, which it keeps.
+/// A store, and the database of its log, which must outlive it.
 pub(crate) struct Store {
     pub(crate) events: PostgresStore,
     database: Arc<Database>,

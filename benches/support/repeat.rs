@@ -10,7 +10,7 @@ use sqlx::Connection as _;
 
 /// The tag that over 100,000 enrollments carry.
 pub(crate) const HOT_TAG: &str = "campus:main";
-/// The length of the end of the log in which no event carries the hot tag.
+/// This many events at the end of the log do not carry the hot tag.
 const COLD_TAIL: i64 = 1_500;
 
 /// Adds copies of the log's events until it has `$1` events.

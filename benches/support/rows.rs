@@ -1,4 +1,4 @@
-//! Datasets, readings and texts that the rows of all targets share.
+//! Parts that the rows of all targets share: numbers of callers, logs to start on, and texts.
 
 use super::content::Content;
 use super::log::Log;
@@ -9,15 +9,15 @@ use course_enrollment::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Callers of one op, as published.
+/// The numbers of callers in one op, as in the published benchmarks.
 pub(crate) const CALLERS: [usize; 2] = [1, 100];
 
 /// Whether a row starts on an empty log, as the published op does, or on the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Writes start on an empty log; reads find only the 100 past events.
+    /// Rows that write start on an empty log; rows that read find a log of 100 events.
     Seed,
-    /// The log holds the dataset, then the 100 past events.
+    /// The log holds the dataset, then the 100 events of `workload::past_events`.
     Dataset,
 }
 
@@ -66,7 +66,7 @@ impl Reading {
     }
 }
 
-/// All pairs, in the order of the first.
+/// All pairs. Those with the same first element follow each other.
 pub(crate) fn product<A: Copy, B: Clone>(
     first: impl IntoIterator<Item = A>,
     second: impl IntoIterator<Item = B> + Clone,
@@ -76,7 +76,7 @@ pub(crate) fn product<A: Copy, B: Clone>(
         .flat_map(move |a| second.clone().into_iter().map(move |b| (a, b)))
 }
 
-/// A workload with ids that no other workload of this process makes.
+/// A workload whose ids differ from those of all other workloads of this process.
 pub(crate) fn workload() -> Workload {
     // Starts at 1, because 0 is the seed of the past events. Several workloads write to one log,
     // for example the row's and another process's, so each needs a different seed.
@@ -100,12 +100,12 @@ pub(crate) fn calls_in_turn(count: usize, turns: usize, one: &str, several: &str
     }
 }
 
-/// The variant of rows "in turn".
+/// The variant of rows whose callers make several appends, one after the other.
 pub(crate) fn turns_variant(turns: usize) -> String {
     format!("{turns} appends in turn")
 }
 
-/// The variant of rows with a second writer.
+/// The variant of rows in which another process appends an event before each op.
 pub(crate) const ANOTHER_IN_BETWEEN: &str = "another process in between";
 
 /// The events of one call in words; see [`Appender::events`](super::appender::Appender::events).

@@ -89,15 +89,15 @@ impl Single {
         match self {
             Self::Append => "1 event of the domain",
             Self::AppendIf => {
-                "1 event of the domain, under the condition that none with its two tags is there"
+                "1 event of the domain, under the condition that no event has its two tags"
             }
             Self::Count => {
-                "34 of 100 events by type and tag, all callers the same, answered by their number; of \
-                 those who wait for a connection, equal ones are counted once"
+                "34 of 100 events by type and tag, answered with their number; all callers send \
+                 the same request, and requests that wait for a connection share one count"
             }
             Self::Read => {
-                "34 of 100 events by type and tag, all callers the same, answered with all their \
-                 content; of those who wait for a connection, equal ones are read once"
+                "34 of 100 events by type and tag, answered with all their content; all callers \
+                 send the same request, and requests that wait for a connection share one read"
             }
         }
     }

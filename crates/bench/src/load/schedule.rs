@@ -21,7 +21,8 @@ pub enum Schedule {
         per_second: f64,
         /// Callers that share the calls.
         callers: usize,
-        /// The time during which calls fall due. Callers get the same time again for late calls.
+        /// The time during which calls fall due. Afterwards callers have the same time once more to
+        /// make the calls that are late.
         time: Duration,
     },
     /// Users come and go. Each makes a call, waits for the answer, then pauses for the time that

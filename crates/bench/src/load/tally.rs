@@ -146,8 +146,8 @@ fn ns(from: Instant, to: Instant) -> u64 {
 }
 
 fn histogram() -> Histogram<u64> {
-    // Three digits, from a microsecond to ten minutes. No answer takes longer, because it has a
-    // time limit.
+    // Three significant digits, for times from a microsecond to ten minutes. No answer takes
+    // longer, because it has a time limit.
     Histogram::new_with_bounds(1_000, 600_000_000_000, 3)
         .expect("three digits and ten minutes are within the histogram's limits")
 }

@@ -5,7 +5,8 @@ use crate::result::{Figures, FloorFigures, SampleFigures};
 use crate::row::Row;
 use hdrhistogram::Histogram;
 
-/// Computes the figures of a row from the samples of both passes.
+/// Computes the figures of a row from the samples of the timing pass and the one sample of the
+/// allocation pass.
 pub(super) fn figures(row: &Row, samples: &[Sample], allocations: &Sample) -> Figures {
     let row_ns = ns_per_op(samples, 0);
     let mean_ns = statistics::mean(&row_ns);
@@ -25,7 +26,7 @@ pub(super) fn figures(row: &Row, samples: &[Sample], allocations: &Sample) -> Fi
             what: floor.what.to_string(),
             concurrency: floor.concurrency,
             mean_ns: statistics::mean(&floor_ns),
-            // The median, because one slow fsync on one side would dominate the mean of the ratios.
+            // The median, because a single slow fsync would dominate the mean of the ratios.
             ratio: statistics::median(&ratios),
             bytes_per_op: per_op(counted.allocated.bytes, counted),
             allocations_per_op: per_op(counted.allocated.allocations, counted),
@@ -72,7 +73,7 @@ fn outcomes(samples: &[Sample]) -> (u64, u64) {
 }
 
 fn latencies(samples: &[Sample]) -> Histogram<u64> {
-    // Three digits, up to an hour: no call takes longer.
+    // Three significant digits, for latencies up to an hour. No call takes longer.
     let mut histogram = Histogram::new_with_max(3_600_000_000_000, 3)
         .expect("three digits and an hour are within the histogram's limits");
     for latency_ns in samples.iter().flat_map(|sample| &sample.row().latencies_ns) {

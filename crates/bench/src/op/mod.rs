@@ -20,8 +20,8 @@ type Start = dyn Fn(Shape) -> BoxFuture<'static, Result<Box<dyn Running>, BoxErr
 /// The number of a call within its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The number of the op, from 0. Warm-up, timing and allocation pass count on, so ids built
-    /// from it never repeat.
+    /// The number of the op, from 0. The warm-up, the timing pass and the allocation pass share one
+    /// count, so ids built from this number never repeat.
     pub op: u64,
     /// The caller within this op, counted from 0.
     pub worker: usize,

@@ -44,7 +44,7 @@ fn cells(same: &[&FloorFigures]) -> Vec<String> {
     let first = same[0];
     let mut times: Vec<f64> = same.iter().map(|floor| floor.mean_ns.value).collect();
     times.sort_by(f64::total_cmp);
-    // The mean of the two middle values, which are one value if their number is odd.
+    // The mean of the two middle values. If the number of values is odd, both are the same one.
     let median = f64::midpoint(times[(times.len() - 1) / 2], times[times.len() / 2]);
     vec![
         first.name.clone(),

@@ -40,7 +40,7 @@ fn line(rows: &[RowResult], id: &str, workers: &[usize]) -> Vec<String> {
     cells.extend(shown);
     cells.push(match (rates.first(), rates.last()) {
         (Some(Some(first)), Some(Some(last))) => significant(last / first) + "x",
-        // A row without figures at one of the ends has no gain.
+        // The row has no figures for the lowest or the highest number of threads.
         _ => "not known".to_owned(),
     });
     cells

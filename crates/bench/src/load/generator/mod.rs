@@ -88,8 +88,8 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
             per_second, time, ..
         } => {
             let arrivals = Arrivals::begin(begun, *per_second, *time, callers.len())?;
-            // The load gives callers the same time again for calls that are late. Then it gives up,
-            // because an overloaded service may never catch up.
+            // After the last call has fallen due, callers have `time` once more for calls that are
+            // late. Then the load gives up, because an overloaded service may never catch up.
             let give_up = begun + 2 * *time;
             for caller in callers {
                 let arrivals = Arc::clone(&arrivals);

@@ -1,7 +1,7 @@
 //! The published figures as printed, in the order of the page: first the tables in ns and bytes,
 //! then the tables in ms and KB.
 
-#[rustfmt::skip] // A row per line, as on the published page.
+#[rustfmt::skip] // One row per line, as on the published page.
 mod first_group;
 #[rustfmt::skip]
 mod second_group;
@@ -13,11 +13,11 @@ pub(crate) use second_group::{
     APPEND_IF_CONFLICT_MS, APPEND_IF_MS, APPEND_MS, PROJECTION_LIMITS_MS, PROJECTION_MS, READ_MS,
 };
 
-/// The machine of all these figures.
+/// The machine that all these figures were measured on, its PostgreSQL, and the date.
 pub(super) const MACHINE: &str = "Apple M1 Pro, PostgreSQL 16, September 16, 2025";
 
-/// A row with its operation, dataset, callers and events of a call, then its ops/sec, latency,
-/// memory and allocations.
+/// A published row. `concurrency` is the number of callers, and `events` the number of events in a
+/// call. The array holds ops/sec, latency, memory and allocations.
 pub(super) const fn row(
     operation: &'static str,
     dataset: &'static str,
