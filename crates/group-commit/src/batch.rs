@@ -15,7 +15,7 @@ use crate::wake_all;
 pub(crate) type CallerOf<C> = Caller<<C as Commit>::Verdict, <C as Commit>::Error>;
 pub(crate) type SlotOf<C> = Slot<<C as Commit>::Verdict, <C as Commit>::Error>;
 
-/// The outcome of a request that was taken for a batch, at a time when its caller stops waiting.
+/// The outcome for a caller that stops waiting while its request is in a batch.
 pub(crate) fn outcome_so_far<C: Commit>(slot: &SlotOf<C>) -> Outcome<C> {
     slot.take().unwrap_or(Err(SubmitError::OutcomeUnknown))
 }

@@ -106,8 +106,8 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         }
     }
 
-    /// Commits the next batch. It holds the request of this caller, which is the first in the
-    /// queue.
+    /// Commits the next batch. This caller's request is the first in the queue, so the batch
+    /// contains it.
     ///
     /// The right to commit goes to a waiting caller before the outcomes are delivered, so the next
     /// commit need not wait for the deliveries. If no caller waits, the outcomes are delivered
@@ -139,8 +139,8 @@ impl<C: CommitBlocking> BlockingQueue<C> {
         let Some(withdrawn) = self.inner.withdraw(ticket) else {
             return outcome_so_far::<OnCallersThread<C>>(slot);
         };
-        // The right to commit may have come together with the deadline. Look before the request is
-        // dropped, because that overwrites the notice.
+        // The caller may have got the right to commit just before its deadline. Check this before
+        // dropping the request, because dropping it overwrites the notice.
         if slot.is_called_to_lead() {
             self.inner.hand_over_or_release();
         }

@@ -45,8 +45,8 @@ impl<C: Commit> Driver<C> {
             false => 0,
         };
         let mut drive = Drive::new(self, yields);
-        // A poll here can't yield to others, so a drive that yields first begins in its task. The
-        // task polls the drive in any case, so the poll here needs no waker.
+        // A drive that has to yield before its first batch starts in a task, because a poll here
+        // can't yield. The task polls the drive in any case, so the poll here needs no waker.
         let mut cx = Context::from_waker(Waker::noop());
         if yields == 0 && Pin::new(&mut drive).poll(&mut cx).is_ready() {
             return;

@@ -1,8 +1,8 @@
 //! How long the task that commits yields to other tasks before it takes a batch.
 //!
-//! It yields only if callers have recently arrived together, and stops once the callers of the
-//! last batch have submitted again. A lone caller waits for no yield, because one yield costs it
-//! about 10 us.
+//! It yields only if callers have recently arrived together, and stops once the callers of the last
+//! batch have submitted again. It does not yield for a lone caller, because one yield costs about
+//! 10 us.
 
 /// The yields that are left.
 #[derive(Clone, Copy)]

@@ -18,17 +18,17 @@ pub struct Limits {
     /// takes a batch. 1 by default.
     ///
     /// The yields let the callers of the last batch join the next one, even if they run on several
-    /// threads. If recent batches had several callers, the leader also yields before its first batch.
-    /// It stops yielding once as many new requests have arrived as it has just answered, or
-    /// once a batch is full. A lone caller never yields, because one yield costs about 10 us.
+    /// threads. If recent batches had several callers, the leader also yields before its first
+    /// batch. It stops yielding once the number of new requests equals the number that it has just
+    /// answered, or once a batch is full. For a lone caller the leader never yields, because one
+    /// yield costs about 10 us.
     ///
     /// In a [`BlockingQueue`](crate::BlockingQueue), a caller that takes over from another leader
     /// yields at most this many times, and a caller that finds the writer free never yields.
     ///
     /// With 0, the next commit starts before the callers of the last one are answered, so their
-    /// work overlaps the commit. This suits independent callers. Callers that submit again as soon
-    /// as they have their outcome split into two groups that take turns, with twice the number of
-    /// commits.
+    /// work overlaps the commit. This suits independent callers. Callers that submit again at once
+    /// form two groups that take turns, which doubles the number of commits.
     pub fill_yields: u32,
 }
 

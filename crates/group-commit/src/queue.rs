@@ -19,9 +19,10 @@ use crate::submit::Submit;
 /// The async commit queue.
 ///
 /// A caller that finds the writer free starts the commit while it is polled. A commit that ends
-/// within that poll, as in memory, costs two allocations and no task. In every other case a spawned
-/// task goes on, and commits batch after batch until no request waits. [`Limits::fill_yields`]
-/// decides whether the task answers the callers of a batch before or after it starts the next one.
+/// within that poll, such as one to memory, costs two allocations and no task. Otherwise a spawned
+/// task finishes the commit, and then commits batch after batch until no request waits.
+/// [`Limits::fill_yields`] decides whether the task answers the callers of a batch before or after
+/// it starts the next one.
 ///
 /// A request arrives when its `submit` future is first polled, and requests are committed in order
 /// of arrival. The future only waits for the outcome: one that is held and not polled delays no

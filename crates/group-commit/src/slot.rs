@@ -11,7 +11,7 @@ pub(crate) struct Slot<V, E>(Mutex<Phase<V, E>>);
 
 enum Phase<V, E> {
     Waiting(Option<Waker>),
-    /// The caller is called to commit the next batch.
+    /// The caller was asked to commit the next batch.
     Called,
     Decided(Result<V, SubmitError<E>>),
     Collected,
@@ -19,8 +19,8 @@ enum Phase<V, E> {
 
 /// A message to a waiting caller.
 pub(crate) enum Notice<V, E> {
-    /// Commit the next batch. A thread has got the right to commit with this notice; a task must
-    /// take it.
+    /// Commit the next batch. A thread that gets this notice already has the right to commit; a
+    /// task must still take it.
     Lead,
     Outcome(Result<V, SubmitError<E>>),
 }

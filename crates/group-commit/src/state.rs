@@ -123,15 +123,15 @@ impl<C: Commit> State<C> {
 
     /// Frees the right to commit. Returns the tasks to wake.
     ///
-    /// Requests wait only if the task that commits was dropped. Each of their callers is then
-    /// called to take the right, because any of them may be a future that is not polled.
+    /// If requests still wait, the task that commits was dropped. Then every waiting caller is
+    /// asked to take the right, because some of them may be futures that are not polled.
     pub(crate) fn release(&mut self) -> Vec<Waker> {
         self.leading = false;
         if self.waiting.is_empty() {
             return self.idle_wakers();
         }
-        // The next leader must not yield before it commits: where no task runs, it commits while
-        // its caller polls.
+        // The next leader must not yield before it commits. Without a task it commits while its
+        // caller polls, and a poll can't yield.
         self.lone_batches = u32::MAX;
         let callers = self.waiting.iter();
         callers

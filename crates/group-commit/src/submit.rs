@@ -25,7 +25,7 @@ pub(crate) struct Submit<'q, C: Commit> {
     waiting: Option<(Ticket, Arc<SlotOf<C>>)>,
 }
 
-/// A submission is only waited for; nothing in it is pinned.
+/// No field needs to stay at its address.
 impl<C: Commit> Unpin for Submit<'_, C> {}
 
 impl<'q, C: Commit> Submit<'q, C> {
@@ -85,8 +85,8 @@ impl<C: Commit> Future for Submit<'_, C> {
                     self.waiting = None;
                     return Poll::Ready(outcome);
                 }
-                // The task that committed was dropped. Each round here decides a request, even if
-                // the next task is dropped too.
+                // The task that committed was dropped. The loop ends even if the next tasks are
+                // dropped too, because each of them decides at least one request.
                 Notice::Lead => {
                     if self.driver.inner.take_right() {
                         self.driver.start();

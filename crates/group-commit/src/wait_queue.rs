@@ -75,7 +75,8 @@ impl<T> WaitQueue<T> {
         ticket
     }
 
-    /// Removes one item. Finding it takes O(log n); then the items on the shorter side of it move.
+    /// Removes one item. Finding it takes O(log n). Then the items before it or after it move up,
+    /// whichever are fewer.
     pub(crate) fn withdraw(&mut self, ticket: Ticket, limits: &Limits) -> Option<T> {
         let index = self
             .entries
