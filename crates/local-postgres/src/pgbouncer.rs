@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-/// Fewer than the tests have clients, so that clients share server sessions.
+/// The tests have more clients than this, so that clients share sessions of the server.
 const SESSIONS: usize = 6;
 
 /// Runs a command until its standard input ends. A value in a `static` is never dropped, but the pipe

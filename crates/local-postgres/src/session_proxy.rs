@@ -8,10 +8,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// A TCP proxy in front of a server. It passes all bytes on, and can send statements of its own in
-/// each session, whose answers it keeps from the client.
+/// A TCP proxy in front of a server. It forwards all bytes. It can also run statements in each
+/// session; the client does not see their answers.
 ///
-/// A test uses it to spoil sessions as a pooler, an administrator or a changed table would.
+/// Tests use it to bring a session into a state that a pooler, an administrator or a changed table
+/// can cause.
 pub struct SessionProxy {
     url: String,
     sessions: Sessions,

@@ -20,8 +20,8 @@ const DEFAULT: u16 = 17;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The folder with `initdb` and `postgres` of this major version. If the cache lacks it, fetches about 10 MB and unpacks
-/// 40 MB.
+/// Returns the folder with `initdb` and `postgres` of this major version. If the cache lacks it,
+/// fetches about 10 MB and unpacks 40 MB.
 pub(super) async fn binaries(version: Option<u16>) -> Result<PathBuf, String> {
     let major = version.unwrap_or(DEFAULT);
     let cache = cache_folder().map_err(|error| format!("no cache folder: {error}"))?;
@@ -54,7 +54,7 @@ fn cache_folder() -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other(
-        "set XDG_CACHE_HOME to one that the server's user may enter",
+        "set XDG_CACHE_HOME to a folder that the server's user may enter",
     ))
 }
 
