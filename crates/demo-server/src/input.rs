@@ -1,6 +1,6 @@
 //! Parses what clients send: JSON and parameters in the query string. An unknown field is an error
-//! that names it, because a server that ignored a misspelt condition or limit would do something
-//! else than its client asked for.
+//! that names it, because a server that ignored a misspelt condition or limit would not do what its
+//! client asked for.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;

@@ -62,7 +62,8 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_ENABLE_ADMIN_API")]
     pub enable_admin_api: bool,
 
-    /// Maximum size of a request body in bytes; for imports, which are streamed, of each line.
+    /// Maximum size of a request body in bytes. An import is streamed, so for imports this limits
+    /// each line.
     #[arg(long, env = "REGISTRAR_MAX_BODY_BYTES", default_value_t = 16 << 20)]
     pub max_body_bytes: usize,
 
@@ -82,7 +83,7 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_MAX_SUBSCRIPTIONS", default_value_t = 1000)]
     pub max_subscriptions: usize,
 
-    /// Maximum memory for what all subscribers together have not read yet, in bytes.
+    /// Maximum memory in bytes, over all subscribers, for data that they have not read yet.
     #[arg(long, env = "REGISTRAR_SUBSCRIBER_BYTES", default_value_t = 64 << 20)]
     pub subscriber_bytes: usize,
 
@@ -90,20 +91,21 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_SERIES_BYTES", default_value_t = 1 << 30)]
     pub series_bytes: usize,
 
-    /// When samples are on disk. A killed server loses none that it has answered, in any mode.
+    /// When samples reach the disk. In every mode, a server that is killed keeps each sample that
+    /// it has acknowledged.
     #[arg(long, env = "REGISTRAR_SERIES_DURABILITY", value_enum, default_value_t)]
     pub series_durability: SeriesDurability,
 }
 
-/// How much of the series a power failure can take.
+/// The samples that a power failure can destroy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum SeriesDurability {
-    /// Nothing that was answered: each answer waits for the disk.
+    /// No acknowledged sample: the server answers a write once its samples are on disk.
     Commit,
-    /// The last second.
+    /// Samples of the last second.
     #[default]
     Periodic,
-    /// Everything that the operating system has not written yet.
+    /// All samples that the operating system has not written yet.
     Unsynced,
 }
 
@@ -151,7 +153,7 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.listen.is_loopback() && !self.require_token {
             return Err(format!(
-                "listening on {} makes the server reachable for others: add --require-token",
+                "other computers can reach a server that listens on {}: add --require-token",
                 self.listen
             ));
         }
@@ -169,11 +171,12 @@ impl Settings {
     }
 }
 
-/// Parses the environment variable of an option without a value. The command line gives `true`.
+/// Parses the value of a switch. On the command line a switch has no value and counts as `true`;
+/// its environment variable has one.
 fn switch(variable: &'static str) -> impl Fn(&str) -> Result<bool, String> + Clone {
     move |text| match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "y" | "on" => Ok(true),
-        // An empty variable is how people unset one.
+        // People unset a variable by making it empty.
         "0" | "false" | "no" | "n" | "off" | "" => Ok(false),
         _ => Err(format!(
             "{variable} must be 1, true, yes or on, or 0, false, no, off or empty"

@@ -16,14 +16,14 @@ const MAX_EVENTS: usize = 64;
 /// Number of events in the first batch, when their size is still unknown.
 const FIRST_EVENTS: usize = 4;
 
-/// A subscription, and how much of it is sent.
+/// A subscription, and the place up to which it is sent.
 pub(super) struct Feed {
     store: InTurns,
     query: Query,
     live: Subscription,
     batch_events: usize,
-    /// The end of what is sent: all events up to this position, and `begun` bytes of the frame of
-    /// the next.
+    /// All events up to this position are sent, and the first `begun` bytes of the next event's
+    /// frame.
     sent: Option<Position>,
     begun: usize,
 }
@@ -62,7 +62,7 @@ impl Feed {
         }
     }
 
-    /// Whether the end of what is sent is in the middle of an event.
+    /// Whether an event is sent in part.
     pub(super) fn is_amid_event(&self) -> bool {
         self.begun > 0
     }
@@ -72,7 +72,8 @@ impl Feed {
         let (mut text, mut whole) = (Vec::new(), 0);
         for event in &batch.events {
             let end = text.len();
-            // The frame of a large event is longer still, and may be made already.
+            // A frame is longer than its event, so such an event does not fit. Another subscriber
+            // may have made its frame already.
             if self.begun > 0 || end + event.size_bytes() > share {
                 break;
             }
@@ -92,7 +93,7 @@ impl Feed {
         }
     }
 
-    /// A part of the first event, whose frame exceeds the share or is begun.
+    /// The next part of the first event. Its frame exceeds the share, or was sent in part.
     fn large_part(&mut self, batch: &EventBatch) -> Part {
         let event = &batch.events[0];
         let make = || {
@@ -118,8 +119,8 @@ impl Feed {
         part
     }
 
-    /// Moves behind the first events of a batch, which have this size. The others are read again,
-    /// rather than kept.
+    /// Records that the first `events` events of a batch, which have `bytes` bytes, are sent. The
+    /// others are read again later, so they take no memory.
     fn pass(&mut self, batch: &EventBatch, events: usize, bytes: usize) {
         if events < batch.events.len() {
             self.sent = Some(batch.events[events - 1].position());

@@ -104,7 +104,7 @@ fn frames(
     try_stream! {
         let _slot = slot;
         loop {
-            // Nothing is read from the store before the client has read what it was sent.
+            // The store is read again only after the client has read the previous part.
             let turn = tokio::select! {
                 turn = mailbox.turn() => turn,
                 () = stopped(&mut ending) => break,

@@ -1,4 +1,4 @@
-//! `stream.*`.
+//! The methods `stream.*` of `/rpc`.
 
 use axum::response::Response;
 use message_store::{
@@ -147,7 +147,8 @@ async fn first_at(
             .batch_size(1);
         let found = store.get_stream_messages(stream, read).await?;
         match found.first() {
-            // Earlier messages may have expired, so the next remaining message stands for the gap.
+            // If the message at `middle` has expired, the read returns the next one that is left,
+            // which narrows the search just as well.
             Some(found) if found.global_position().get() < global_position => {
                 low = found.position().get() + 1;
             }

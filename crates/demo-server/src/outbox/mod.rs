@@ -1,12 +1,11 @@
-//! The memory for what subscribers, and clients of long responses, have not read yet.
+//! The memory for data that subscribers, and clients of long responses, have not read yet.
 //!
-//! All of them together hold at most `--subscriber-bytes`, whatever they leave unread. Each may
-//! always hold one piece of its share. Half of the memory, divided by the maximum number of
-//! subscriptions, is that share. The other half is for larger pieces, while it lasts; subscribers
-//! share one copy of a large event. If no memory is left, a subscriber gets a large event in pieces
-//! of its share, and the server reads the event again for each. So a subscriber that reads nothing
-//! slows down only large events of the others, and misses nothing itself. Tests:
-//! `tests/it/dcb/unread.rs`.
+//! Together they hold at most `--subscriber-bytes`. Half of this memory is divided into equal
+//! shares, one for each possible subscription. A subscriber can always hold one piece as large as
+//! its share. The other half is for larger pieces, as long as it lasts; subscribers share one copy
+//! of a large event. If no memory is left, the server sends a large event in pieces as large as the
+//! share, and reads the event again for each piece. So a subscriber that reads nothing misses
+//! nothing, and delays only the large events of others. Tests: `tests/it/dcb/unread.rs`.
 
 mod frames;
 mod pieces;
@@ -26,12 +25,12 @@ use frames::Frames;
 pub(crate) use frames::Frame;
 pub(crate) use pieces::{Chunks, pieces};
 
-/// Largest share. More would only hold what a reading subscriber takes at once.
+/// Largest share. A client that reads takes this much at once, so a larger share would not help it.
 const MAX_SHARE: usize = 64 << 10;
 /// Smallest share. It holds a poke with the longest name of a stream.
 const MIN_SHARE: usize = 8 << 10;
 /// Maximum number of reads for subscribers at the same time. An append wakes all subscribers, and
-/// what they have read but not yet sent is memory, too.
+/// the events that they read take memory until they are sent.
 const READS: usize = 4;
 /// One permit of the memory for large pieces, in bytes.
 const PERMIT_BYTES: usize = 1024;
@@ -151,7 +150,7 @@ impl Mailbox {
     }
 }
 
-/// The owner of a piece's bytes. Its drop gives back the memory.
+/// The owner of a piece's bytes. Dropping it releases the memory.
 struct Piece {
     text: Counted,
     _turn: Turn,

@@ -12,9 +12,9 @@ pub(crate) trait Chunks: Clone + Send + 'static {
     fn chunk(&mut self) -> impl Future<Output = Result<Vec<u8>, Self::Error>> + Send;
 }
 
-/// The body of a long response: the chunk that is made already, and all later ones, in pieces that
-/// the outbox has memory for. What it has no memory for is made again. `before` is the state before
-/// that chunk, `chunks` the one after it.
+/// The body of a long response: the chunk `first`, then all later ones, in pieces that the outbox
+/// has memory for. A rest that it has no memory for is dropped, and made again when it is due.
+/// `before` is the state before `first`, and `chunks` the state after it.
 ///
 /// If a chunk fails, the body ends with an error, so that no client takes it for complete.
 pub(crate) fn pieces<C: Chunks>(
@@ -46,7 +46,7 @@ pub(crate) fn pieces<C: Chunks>(
 struct Pieces<C> {
     mailbox: Mailbox,
     chunks: C,
-    /// Number of bytes from `chunks` on that are already sent.
+    /// The next chunk that `chunks` makes is sent up to this byte.
     begun: usize,
 }
 

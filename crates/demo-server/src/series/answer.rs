@@ -47,7 +47,7 @@ pub(super) fn success(data: &impl Serialize, warnings: &[String]) -> Result<Stri
     serde_json::to_string(&body).map_err(|failed| ApiError::internal(&failed))
 }
 
-/// The body of a success with these warnings too.
+/// Adds these warnings to the body of a success.
 pub(super) fn with_warnings(mut body: String, warnings: &[String]) -> String {
     if !warnings.is_empty() {
         // Replaces the closing brace.

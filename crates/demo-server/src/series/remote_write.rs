@@ -44,8 +44,8 @@ pub(super) async fn write(
     Ok(answer(version, &received))
 }
 
-/// The answer to a request that was read. In version 2 its headers count what was written, also if
-/// that is not everything.
+/// The answer to a request that was read. In version 2 its headers count the samples that were
+/// written, even if some were refused.
 fn answer(version: Version, received: &Received) -> Response {
     let mut response = match faults::check(&received.ingested, "sample") {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),

@@ -50,7 +50,7 @@ pub(super) async fn runtimeinfo(
     let info = json!({
         "startTime": started,
         "serverTime": timestamp(now),
-        // Never a path of the server.
+        // Empty, because clients must not learn a path of the server.
         "CWD": "",
         "hostname": "",
         "reloadConfigSuccess": true,

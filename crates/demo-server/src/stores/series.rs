@@ -32,7 +32,7 @@ pub(super) fn open(folder: Option<&Path>, settings: &Settings) -> Result<Db, Err
     Db::open(folder.join(FOLDER), options)
 }
 
-/// In each mode, a killed process loses nothing that was answered.
+/// In every mode, a process that is killed loses no acknowledged sample.
 fn durability(chosen: SeriesDurability) -> Durability {
     match chosen {
         SeriesDurability::Commit => Durability::Commit,
