@@ -5,13 +5,14 @@ use uuid::Uuid;
 
 use crate::{Error, Message, MessageStore, StreamWrite, Written};
 
-/// Writes, and writes the same messages with the same ids again while the outcome is unknown, until
-/// the store answers with a definite outcome or `limit` is over.
+/// Writes messages, and repeats the write with the same ids until the store gives a definite
+/// outcome or `limit` is over. It repeats a write whose outcome is unknown, and one that failed
+/// with a transient error.
 ///
-/// Messages without an id get one, so that they are stored once, however many tries there are. A try
-/// also follows a transient error. The expected versions stay the same: if an earlier try has stored
-/// the messages, the store returns their positions without a look at the versions. No try begins
-/// after `limit`; the last one may take the store's own time limit longer.
+/// Messages without an id get one, so that repeated writes store them only once. The expected
+/// versions stay the same: if an earlier try has stored the messages, the store returns their
+/// positions and does not check the versions. No try begins after `limit`. A try that has begun
+/// goes on until the store's time limit.
 ///
 /// ```
 /// # use message_store::sqlite::{Config, SqliteStore};
@@ -35,8 +36,9 @@ use crate::{Error, Message, MessageStore, StreamWrite, Written};
 /// ```
 ///
 /// # Errors
-/// As [`MessageStore::write_streams`]. [`Error::OutcomeUnknown`] if the outcome of a try is still
-/// unknown at the end; any other error but [`Error::Panicked`] means that nothing was written.
+/// The errors of [`MessageStore::write_streams`]. [`Error::OutcomeUnknown`] means that the outcome
+/// of a try is still unknown at the end. Any other error, except [`Error::Panicked`], means that
+/// nothing was written.
 pub async fn write_until_known<S: MessageStore>(
     store: &S,
     mut writes: Vec<StreamWrite>,
@@ -66,7 +68,7 @@ pub async fn write_until_known<S: MessageStore>(
     }
 }
 
-/// Whether the error says that the messages are not stored, however many tries there were.
+/// Whether the error proves that no try has stored the messages.
 fn is_definite(error: &Error) -> bool {
     matches!(
         error,
