@@ -6,13 +6,14 @@ use uuid::Uuid;
 use crate::subscription::Backoff;
 use crate::{Append, Appended, Error, EventStore};
 
-/// Appends, and appends the same events with the same ids again while the outcome is unknown, until
-/// the store answers with a definite outcome or `limit` is over.
+/// Appends events, and repeats the append with the same ids until the store gives a definite
+/// outcome or `limit` is over. It repeats an append whose outcome is unknown, and one that failed
+/// with a transient error.
 ///
-/// Events without an id get one, so that the log has them once, however many tries there are. A try
-/// also follows a transient error. The conditions of `append` stay the same: if an earlier try has
-/// stored the events, the store returns their positions without a look at the conditions. No try
-/// begins after `limit`; the last one may take the store's own time limit longer.
+/// Events without an id get one, so that repeated appends store them only once. The conditions of
+/// `append` stay the same: if an earlier try has stored the events, the store returns their
+/// positions and does not check the conditions. No try begins after `limit`. A try that has begun
+/// goes on until the store's time limit.
 ///
 /// ```
 /// # #[tokio::main]
@@ -34,8 +35,9 @@ use crate::{Append, Appended, Error, EventStore};
 /// ```
 ///
 /// # Errors
-/// As [`EventStore::submit`]. [`Error::OutcomeUnknown`] if the outcome of a try is still unknown at
-/// the end; any other error but [`Error::Panicked`] means that nothing was written.
+/// The errors of [`EventStore::submit`]. [`Error::OutcomeUnknown`] means that the outcome of a try
+/// is still unknown at the end. Any other error, except [`Error::Panicked`], means that nothing was
+/// written.
 pub async fn append_until_known<S: EventStore>(
     store: &S,
     append: Append,
@@ -62,7 +64,7 @@ pub async fn append_until_known<S: EventStore>(
     }
 }
 
-/// Whether the error says that the log does not have the append, however many tries there were.
+/// Whether the error proves that no try has stored the events.
 fn is_definite(error: &Error) -> bool {
     matches!(
         error,

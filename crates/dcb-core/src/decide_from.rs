@@ -8,13 +8,14 @@ impl<A: Projection, B: Projection> DecisionModel<(A, B)> {
     /// Decides on states that the caller has read before, each at its own time. Use it if one of the
     /// states is expensive to read and rarely changes, such as a price list.
     ///
-    /// Calls `decide` with both states, and appends the returned events under both conditions. After
-    /// a conflict it reads only the state again whose condition failed, and decides again. So
-    /// `decide` may be called several times. `read` has the states of the last call.
+    /// Calls `decide` with both states, and appends the returned events under both conditions.
+    /// After a conflict it reads again only the state whose condition failed, and decides again. So
+    /// `decide` may be called several times. Afterwards `read` holds the states that the last call
+    /// got.
     ///
-    /// If `decide` returns no events or fails, nothing is appended. Because old states may be the
-    /// reason, the call first looks whether they have changed, by one short read for each, and if so
-    /// decides again.
+    /// If `decide` returns no events or fails, nothing is appended. Old states may be the reason,
+    /// so the call first checks, with one short read for each, whether they have changed. If one
+    /// has, the call decides again.
     ///
     /// ```
     /// # use dcb_core::{DecisionModel, Error, Event, EventStore, MemoryStore, Projector, Query};
@@ -40,8 +41,8 @@ impl<A: Projection, B: Projection> DecisionModel<(A, B)> {
     /// ```
     ///
     /// # Errors
-    /// As [`DecisionModel::decide`]. [`Error::AfterBeyondHead`] if a failover has shortened the log
-    /// since a state was read: read both states again.
+    /// The errors of [`DecisionModel::decide`], and [`Error::AfterBeyondHead`] if a failover has
+    /// shortened the log since a state was read: read both states again.
     pub async fn decide_from<S, V, E>(
         &self,
         store: &S,

@@ -25,7 +25,7 @@ pub enum Error {
         /// The first event that is after the `after` of a condition and matches it.
         position: Position,
         /// The index in [`Append::conditions`](crate::Append::conditions) of the first condition
-        /// that this event makes fail; 0 if there is only one.
+        /// that this event violates; 0 if there is only one.
         condition: usize,
     },
     /// The position is greater than the head, so a failover or a clean-up has shortened the log

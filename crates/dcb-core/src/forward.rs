@@ -1,8 +1,9 @@
 /// Defines methods of [`EventStore`](crate::EventStore) as calls of the same methods of another
 /// store, for stores that wrap one or several others.
 ///
-/// Takes `self`, match arms that each yield an inner store, and the methods to forward, all if it
-/// names none. The methods that the trait implements by calling others need no forwarding.
+/// Takes `self`, match arms that each yield an inner store, and the methods to forward. Without a
+/// list of methods it forwards all of them. The methods that the trait implements by calling others
+/// need no forwarding.
 ///
 /// ```
 /// use std::time::Duration;

@@ -13,8 +13,9 @@
 //! | `postgres/recent_tags/mod.rs` | rules out by the keys in memory | `append_statements.rs`, `recent_tags.rs` |
 //! | `sqlite/tag_index.rs` | finds candidates, which the rule decides | the suite's `condition` and `history` |
 //!
-//! To rule out or to find candidates is to use one consequence of the rule: a matching event has the
-//! key of each tag of the item. Keys are hashes, so a key that occurs decides nothing.
+//! A search that rules out events, or finds candidates, uses one consequence of the rule: a
+//! matching event has the key of each tag of the item. Keys are hashes, so an event that has the
+//! keys may still not match.
 
 use std::fmt::Display;
 

@@ -211,8 +211,9 @@ pub trait EventStore: Send + Sync {
     ///    has the `after` of the first such condition.
     /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one
     ///    tracked for its source.
-    /// 5. [`Error::Conflict`] if a condition does not hold. If several don't, the error has the first
-    ///    event of the log that makes any of them fail, and the first condition that fails by it.
+    /// 5. [`Error::Conflict`] if a condition does not hold. If several do not hold, the error names
+    ///    the first event of the log that violates any of them, and the first condition that this
+    ///    event violates.
     ///
     /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
     /// [`Error::Unavailable`], [`Error::Closed`] and [`Error::Database`] come from the backend.

@@ -1,5 +1,5 @@
 //! An append with several conditions is refused unless all of them hold. The error names the first
-//! event of the log that makes one fail, and the first condition that it makes fail.
+//! event of the log that violates a condition, and the first condition that this event violates.
 
 use uuid::Uuid;
 

@@ -209,7 +209,7 @@ pub(super) async fn pages_by_position_cover_the_log(store: &impl EventStore) {
 
 async fn pages(store: &impl EventStore, query: &Query, size: u64) -> Vec<SequencedEvent> {
     let mut events: Vec<SequencedEvent> = Vec::new();
-    // Each page but the last has an event, so there are no more pages than positions and one.
+    // Every page but the last has an event, so there is at most one page more than events.
     for _ in 0..=head(store).await {
         let after = events.last().map(SequencedEvent::position);
         let options = ReadOptions::new().after(after).limit(size);

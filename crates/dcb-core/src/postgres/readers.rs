@@ -278,7 +278,7 @@ impl Readers {
             .unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Draws the conclusion from a failed statement for all connections that are open now.
+    /// Replaces or checks the other open connections if this failure may affect them too.
     pub(super) fn learn(&self, failure: Failure) {
         self.pool.learn(failure);
     }

@@ -51,8 +51,8 @@ pub(super) fn schema(name: &str) -> Result<Schema, Error> {
 /// it where the store's role may not create objects. [`PostgresStore::connect`] finds a schema made
 /// from it installed. Run it in one transaction, in a database that has no such schema.
 ///
-/// A role that runs a store then needs USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on
-/// its tables. Tables for kept projections it creates itself, or an administrator does.
+/// A role that runs a store then needs USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE
+/// on its tables. The role or an administrator creates the tables for kept projections.
 ///
 /// ```
 /// let sql = dcb_core::postgres::schema_sql("dcb")?;

@@ -156,7 +156,7 @@ async fn on_writer<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let done = Task::start(call).to_its_end().join().await;
-    // Without a result the runtime shuts down.
+    // No result means that the runtime shuts down.
     done.unwrap_or(Err(Error::Closed))
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn in_task<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let done = Task::start(call).join().await;
-    // Without a result the runtime shuts down.
+    // No result means that the runtime shuts down.
     done.unwrap_or(Err(Error::Closed))
 }
 
@@ -274,7 +274,7 @@ impl EventStore for PostgresStore {
 
     async fn close(&self) {
         let shared = Arc::clone(&self.shared);
-        // Without a result the runtime shuts down, and the connections end with it.
+        // No result means that the runtime shuts down. The connections end with it.
         let _ = Task::start(async move { shared.close().await })
             .join()
             .await;

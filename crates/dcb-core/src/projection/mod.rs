@@ -32,8 +32,9 @@ pub trait Projection: Send + Sync {
     /// first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with field `projections` if a list of projections is empty. It depends on
-    /// no event, and no query selects none.
+    /// [`Error::Invalid`] with field `projections` if a list of projections is empty. Such a list
+    /// depends on no event, and its condition can't be built, because every query selects some
+    /// events.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -49,10 +49,9 @@ impl<S> Projector<S> {
     /// Applies only the last event of the query, to the initial state.
     ///
     /// The read finds that event from the end of the log: its cost does not depend on the number of
-    /// events. The condition is that of the whole query. Its `after` is the head of the read's
-    /// snapshot, and no event between the last one and that head matches. So an append fails exactly
-    /// if the last event is no longer the last, and of two callers that saw the same one, one
-    /// succeeds.
+    /// events. The condition covers the whole query, after the head of the read's snapshot. So an
+    /// append fails exactly if a newer event of the query has arrived. Of two callers that saw the
+    /// same last event, one succeeds.
     ///
     /// In a tuple or a vector, each such projector costs a separate read of the same snapshot.
     ///

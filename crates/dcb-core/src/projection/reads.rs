@@ -56,8 +56,9 @@ impl Reads {
         self
     }
 
-    /// The forward read of the events after `after`. Backward reads don't refuse an `after` beyond
-    /// the head, so without a forward read, one of no events does.
+    /// The forward read of the events after `after`. Only a forward read refuses an `after` beyond
+    /// the head. So if all reads are backward and there is an `after`, this returns a forward read
+    /// of no events.
     pub(crate) fn forward(&self, after: Option<Position>) -> Option<(&Query, ReadOptions)> {
         let options = ReadOptions::new().after(after);
         match (&self.every, after) {

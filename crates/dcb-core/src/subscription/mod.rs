@@ -20,8 +20,8 @@ pub use signal::{Notifications, Notifier};
 
 use crate::{Error, EventStore, Position, Query, SequencedEvent};
 
-/// Yields the events of a query after a position, exclusive, each once and in order: first those in
-/// the log, then new ones as they are appended.
+/// Yields the events that match a query and come after a position, each once and in order: first
+/// those in the log, then new ones as they are appended.
 ///
 /// A subscription does not end by itself. After the last event it waits for the next. It retries
 /// after a lost connection and while a server is down, which [`Progress::outage`] reports. Any error
@@ -124,7 +124,8 @@ impl Subscription {
     /// Takes the next event that was already read.
     fn hand_out(&mut self) -> Option<SequencedEvent> {
         let event = self.rest.next()?;
-        // After the last event of a batch, the positions up to its end are covered too.
+        // A batch may cover positions after its last event. They are done once that event is handed
+        // out.
         let is_last = self.rest.len() == 0;
         let position = if is_last {
             self.read_to

@@ -118,7 +118,7 @@ impl Consumer {
         }
     }
 
-    /// Passes on what there is, if the consumer has taken the chunk before.
+    /// Passes on the events so far, if the consumer has taken the previous chunk.
     pub(super) fn offer(&mut self, head: Option<Position>) {
         let has_news = !self.events.is_empty() || !self.knows_head;
         if has_news && let Ok(place) = self.sender.clone().try_reserve_owned() {
@@ -126,12 +126,12 @@ impl Consumer {
         }
     }
 
-    /// Passes on the chunk. False if the consumer does not take the one before in time.
+    /// Passes on the chunk. False if the consumer does not take the previous one in time.
     pub(super) async fn takes_in_time(&mut self, head: Option<Position>) -> bool {
         timeout(PATIENCE, self.pass_on(head)).await.is_ok()
     }
 
-    /// Passes on the chunk, once the consumer has taken the one before.
+    /// Passes on the chunk, once the consumer has taken the previous one.
     async fn pass_on(&mut self, head: Option<Position>) {
         // An error means that the stream was dropped, which ends the task.
         if let Ok(place) = self.sender.clone().reserve_owned().await {
