@@ -10,7 +10,7 @@ pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// The role lacks a right.
 pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// The consequence of a failed statement for its sender.
+/// How a statement failed: whether it took effect, and whether it may succeed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The connection is gone. The statement may have taken effect.
@@ -81,9 +81,9 @@ pub fn failure(error: &sqlx::Error) -> Failure {
     }
 }
 
-/// Whether a prepared statement would return other types than when it was prepared. Its SQLSTATE is
-/// that of every unsupported feature, and its message is translated, so the server's C function tells
-/// them apart.
+/// Whether a prepared statement would return other types than when it was prepared. Every
+/// unsupported feature has this SQLSTATE, and messages are translated. So only the name of the
+/// server's C function identifies the error.
 fn is_outdated_plan(error: &dyn DatabaseError) -> bool {
     let error = error.try_downcast_ref::<PgDatabaseError>();
     error.and_then(PgDatabaseError::routine) == Some("RevalidateCachedQuery")

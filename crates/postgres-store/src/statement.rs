@@ -18,7 +18,7 @@ use tokio::time::timeout;
 pub type Bound<'q> = Query<'q, Postgres, PgArguments>;
 
 /// Runs a statement and fetches its rows. If `begin` is given, it begins a transaction for the
-/// statement, which is committed.
+/// statement, and this function commits it.
 ///
 /// # Errors
 /// The driver's. A lost connection leaves open whether the statement was committed.

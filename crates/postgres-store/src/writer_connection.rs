@@ -311,7 +311,7 @@ impl Open {
             "SELECT pg_terminate_backend(pg_backend_pid()) \
               WHERE current_setting('transaction_read_only') = 'on' AND NOT pg_is_in_recovery()",
         );
-        // It fails if it succeeds: the session ends before it answers.
+        // On success this returns an error, because the session ends before it answers.
         let _ = statement::rows(&mut self.connection, Some(begin), end).await;
     }
 }

@@ -146,14 +146,14 @@ impl Pool {
     /// Marks every connection that is open now for replacement. The pool closes it instead of lending
     /// it again.
     ///
-    /// What spoils one session often spoils all that are open, such as a changed table or a server
-    /// that has become read-only. A ping does not find out.
+    /// A changed table, or a server that has become read-only, can spoil all sessions that are
+    /// open. A ping does not find out.
     pub fn retire(&self) {
         self.shared.idle.lock().retired_before = Some(Instant::now());
     }
 
-    /// Draws the conclusion from a failed statement for all connections: [suspects](Self::suspect)
-    /// them after a lost one, and [retires](Self::retire) them after one whose session is spoiled.
+    /// Treats all connections by the failure of one: [suspects](Self::suspect) them if it was lost,
+    /// and [retires](Self::retire) them if its session is spoiled.
     pub fn learn(&self, failure: Failure) {
         match failure {
             Failure::Lost => self.suspect(),
@@ -249,7 +249,7 @@ impl Shared {
         }
     }
 
-    /// Takes the last idle connection out, with whether it is retired.
+    /// Takes out the last idle connection. True if it is retired.
     fn next_idle(&self) -> Option<(Open, bool)> {
         let mut idle = self.idle.lock();
         let open = idle.connections.pop_back()?;

@@ -24,7 +24,8 @@ pub(super) fn digest() -> String {
     )
 }
 
-/// The objects of a schema. `prefixes` are its name in sources and as the server prints it.
+/// The objects of a schema. `prefixes` are two spellings of its name with a dot: in the SQL files,
+/// and in the server's output.
 pub(super) async fn print(
     transaction: &mut PgConnection,
     schema: &str,
