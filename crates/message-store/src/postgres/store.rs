@@ -159,7 +159,7 @@ async fn on_writer<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let done = Task::start(call).to_its_end().join().await;
-    // Without a result the runtime shuts down.
+    // No result means that the runtime shuts down.
     done.unwrap_or(Err(Error::Closed))
 }
 
@@ -169,7 +169,7 @@ pub(super) async fn in_task<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let done = Task::start(call).join().await;
-    // Without a result the runtime shuts down.
+    // No result means that the runtime shuts down.
     done.unwrap_or(Err(Error::Closed))
 }
 
@@ -331,7 +331,7 @@ impl MessageStore for PostgresStore {
                 store.shared.pools.close().await;
             }
         });
-        // Without a result the runtime shuts down, and the connections end with it.
+        // No result means that the runtime shuts down. The connections end with it.
         let _ = closing.to_its_end().join().await;
     }
 }

@@ -140,7 +140,7 @@ impl Namespaces for PostgresNamespaces {
 
     async fn close(&self) {
         let shared = Arc::clone(&self.shared);
-        // Without a result the runtime shuts down, and the connections end with it.
+        // No result means that the runtime shuts down. The connections end with it.
         let _ = Task::start(async move { shared.close().await })
             .join()
             .await;
