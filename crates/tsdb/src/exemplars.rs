@@ -64,7 +64,7 @@ impl Exemplars {
 
     /// The exemplars from `from_ms` to `to_ms`, both inclusive, of the series that match all
     /// matchers of one of the `selectors`: by series, in order of time. An exemplar that was sent
-    /// several times is there once. It visits every exemplar.
+    /// several times is returned once. It visits every exemplar.
     pub fn select(
         &self,
         selectors: &[Vec<Matcher>],

@@ -4,8 +4,8 @@ use std::collections::BinaryHeap;
 use super::Db;
 use crate::shard::SHARDS;
 
-/// The labels with the most series, values and bytes: what to look at when there are too many
-/// series. Each list is in descending order of its numbers.
+/// The labels with the most series, values and bytes. Look at them when there are too many series.
+/// Each list is in descending order of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cardinality {
     /// The number of different pairs of a label's name and value.

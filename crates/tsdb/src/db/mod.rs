@@ -1,9 +1,9 @@
 //! The database: a table of series in shards, an index over their labels, and optionally a log.
 //!
-//! Invariant: locks are taken in the order shard, series, index. A write to a series that a handle
-//! or a batch knows takes only the second of these. Only a snapshot of the log holds several
-//! series locks at once, all in one shard that it has locked. `tests/model` deadlocks with another
-//! order.
+//! Invariant: locks are taken in the order shard, series, index. If a handle or a batch knows the
+//! series, a write takes only the series lock. Only a snapshot of the log holds several series
+//! locks at once. All of them are in one shard, whose lock it holds too. With another order
+//! `tests/model` deadlocks.
 //!
 //! Writers with handles share only the memory counters in [`usage`], which change when a write
 //! allocates, and the log's buffers.
@@ -49,8 +49,8 @@ use usage::Usage;
 /// A time-series database in memory.
 ///
 /// Clones share the same data, and every method may be called from any thread. Writers of different
-/// series rarely wait for each other, most rarely with handles ([`Series`]). Readers share or copy
-/// compressed blocks under a short lock, and decode without one.
+/// series rarely wait for each other, and least often with handles ([`Series`]). Readers share or
+/// copy compressed blocks under a short lock, and decode without one.
 #[derive(Clone)]
 pub struct Db {
     inner: Arc<Inner>,
@@ -99,7 +99,8 @@ impl Db {
         }
     }
 
-    /// Creates an empty batch for this database. The caller may add series with their cells.
+    /// Creates an empty batch for this database. The caller may add a series together with its
+    /// cell, which saves the lookup.
     #[cfg(feature = "wire")]
     pub(crate) fn batch(&self) -> crate::Batch {
         crate::Batch::for_db(&self.inner)
@@ -198,7 +199,7 @@ impl Inner {
             .change(data, |data| data.snapshot(from_ms, to_ms))
     }
 
-    /// Does what the log demands after a write. Call it without holding a lock: it may flush.
+    /// Flushes or syncs the log if the write made that necessary. Call it without holding a lock.
     fn settle(&self, demand: Option<FlushDemand>) -> Result<(), Error> {
         match (&self.journal, demand) {
             (Some(journal), Some(demand)) => journal.settle(demand),

@@ -28,8 +28,8 @@ pub struct FileReport {
     pub unnamed_samples: u64,
 }
 
-/// A time for which a series may have lost samples: any that were written to it between its last
-/// intact sample before the damage, and its first one after.
+/// A time for which a series may have lost samples. The lost ones were written after the last
+/// intact sample before the damage, and before the first intact sample after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gap {
@@ -180,7 +180,7 @@ impl<'d> Repairer<'d> {
         }
     }
 
-    /// Restores samples, also if what is lost had prepared the way for them.
+    /// Restores samples, even if the entries that they depend on are lost.
     fn restore(&mut self, id: SeriesId, samples: &[Sample]) -> Result<(), &'static str> {
         match self.restorer.samples(id, samples) {
             Err(restore::SAME_LABELS) => self.end_predecessor(id),
@@ -190,15 +190,15 @@ impl<'d> Repairer<'d> {
         self.restorer.samples(id, samples)
     }
 
-    /// Begins a series again that a deletion has ended here. It had more samples, which are lost.
+    /// Begins a series again. A deletion has ended it here, because some of its samples are lost.
     fn begin_again(&mut self, id: SeriesId) -> Result<(), &'static str> {
         let known = self.series.get(&id).ok_or(restore::UNKNOWN)?;
         self.restorer.apply(Entry::End(id))?;
         self.restorer.apply(Entry::Begin(id, known.labels.clone()))
     }
 
-    /// Ends the series that has the labels of the series `id`. Its end was in a damaged part, or
-    /// the other series could not have begun.
+    /// Ends the series that has the labels of the series `id`. Its end must have been in a damaged
+    /// part: two series never have the same labels at once.
     fn end_predecessor(&mut self, id: SeriesId) {
         let labels = &self.series[&id].labels;
         let same = |(other, known): (&SeriesId, &Known)| {

@@ -27,8 +27,8 @@ pub struct Damage {
 
 /// Receives the entries that are intact.
 pub(crate) trait Salvage: Replay {
-    /// Notes that entries of the log are lost here. Entries of a snapshot are not noted: it has each
-    /// series in one frame, so no series that is known loses a part.
+    /// Notes that entries of the log are lost here. Lost entries of a snapshot are not noted: a
+    /// snapshot has each series in one frame, so a series is either whole or unknown.
     fn lost(&mut self);
 }
 

@@ -92,8 +92,8 @@ impl Ones {
     }
 }
 
-/// The pairs that matched so far: for their matching labels, and the labels of their results if
-/// these tell pairs apart, the steps at which both series have a value.
+/// The steps at which a pair has matched so far. The key of a pair is its matching labels, and also
+/// the labels of its result if those tell pairs apart.
 #[derive(Default)]
 struct Pairs(HashMap<(Labels, Option<Labels>), UsedSteps>);
 

@@ -108,8 +108,9 @@ fn push_placements(expr: &Expr, outer: Placement, out: &mut Vec<Placement>) {
     }
 }
 
-/// Modifiers inside a sub-query that has modifiers too. An inner `@` makes the outer ones
-/// irrelevant. A time with an offset is another time.
+/// The modifiers of a selector inside a sub-query, combined with those of the sub-query. An inner
+/// `@` makes the outer ones irrelevant. If it names a time, the offset is subtracted from that
+/// time.
 fn within(outer: Placement, inner: Placement) -> Placement {
     match inner.at {
         Some(At::Time(time)) => Placement {

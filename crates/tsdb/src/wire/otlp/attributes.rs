@@ -35,7 +35,8 @@ pub(super) fn labels(attributes: &[KeyValue]) -> Result<LabelMap, &str> {
 /// The value of an attribute as text: strings as they are, bytes as base64, lists as JSON.
 pub(super) fn text(value: Option<&AnyValue>) -> String {
     if let Some(number) = value.and_then(|value| value.double_value) {
-        // Without the fraction of a whole number, and also what JSON has no number for.
+        // A whole number is written without a fraction. This branch also writes NaN and infinities,
+        // which JSON has no number for.
         return number.to_string();
     }
     match value.map(json) {

@@ -1,5 +1,5 @@
-//! The forms of numbers and bytes in the protocol's JSON: 64-bit integers are strings, as is what
-//! is no number in JSON; ids are hexadecimal. A missing value may also be `null`.
+//! The forms of numbers and bytes in the protocol's JSON: 64-bit integers, NaN and infinities are
+//! strings, and ids are hexadecimal. A missing value may also be `null`.
 
 use std::str::FromStr;
 

@@ -67,7 +67,7 @@ pub fn write(
 pub fn refused_points(ingested: &Ingested) -> usize {
     let mut indexes: Vec<usize> = ingested.errors.iter().map(|error| error.index).collect();
     indexes.dedup();
-    // Of the samples beyond the listed ones, each may be of another point.
+    // Each refused sample that is not listed counts as one more point.
     indexes.len() + ingested.refused - ingested.errors.len()
 }
 
@@ -200,7 +200,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the attributes of a resource as a series, for as long as its other samples last.
+    /// Adds the attributes of a resource as a series that covers the times of its other samples.
     fn target_info(
         &mut self,
         labels: LabelMap,

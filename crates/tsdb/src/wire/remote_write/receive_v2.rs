@@ -9,9 +9,9 @@ use crate::{Batch, Db, Exemplars, Labels, LabelsBuilder, Metadata, MetricKind, S
 
 /// Writes a decompressed request of version 2.
 ///
-/// The request is read twice: first the samples, which also checks all of it, and then what is
-/// stored at once, which is metadata and exemplars. A list of those could take many times the
-/// memory of the message.
+/// The request is read twice. The first pass collects the samples, and checks the whole request.
+/// The second pass stores each metadata entry and each exemplar as soon as it is read, because a
+/// list of them could take many times the memory of the message.
 pub(super) fn write(db: &Db, exemplars: &Exemplars, message: &[u8]) -> Result<Received, Truncated> {
     let symbols = Symbols::read(message)?;
     let mut receiver = Receiver::new(db, &symbols);
