@@ -145,8 +145,8 @@ impl SeriesData {
         while !samples.is_empty() {
             let (newer, rest) = samples.split_at(self.in_order(samples));
             self.append(newer);
-            // Insert all late samples up to the next one in order together: each call may rewrite
-            // blocks.
+            // Insert the late samples together, up to the next sample that is in order, because
+            // each call may rewrite blocks.
             let follows = |sample: &Sample| self.follows(self.newest_ms, sample.timestamp_ms);
             let late = rest.iter().position(follows).unwrap_or(rest.len());
             let (late, rest) = rest.split_at(late);

@@ -134,9 +134,9 @@ impl Db {
 
     /// Writes all samples into one file, and removes the log files that it replaces.
     ///
-    /// Reads and writes continue meanwhile. Those of one shard wait briefly while its heads are
-    /// copied. A write that waits for a sync also waits until the log has begun a new file. A crash
-    /// in the middle leaves the log unchanged. Does nothing without files.
+    /// Reads and writes continue in the meantime. Those of one shard wait briefly while its heads
+    /// are copied. A write that waits for a sync also waits until the log has begun a new file. A
+    /// crash in the middle leaves the log unchanged. Does nothing without files.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Storage`]. The log stays.

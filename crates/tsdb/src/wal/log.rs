@@ -284,7 +284,7 @@ impl Core {
         else {
             return self.flush();
         };
-        // Sync without the writer: the calls meanwhile must be able to write.
+        // Sync without the writer's lock, so that calls can write in the meantime.
         let Some(unsynced) = self.write(Writer::flush_for_sync)? else {
             return Ok(());
         };

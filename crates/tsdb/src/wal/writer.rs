@@ -160,7 +160,8 @@ impl Writer {
     ) -> Result<(), StorageFailure> {
         let same = |segment: &mut Segment| Arc::ptr_eq(segment.file(), &unsynced.file);
         let Some(mut segment) = self.segment.take_if(same) else {
-            // The segment has ended meanwhile, which has synced it, or has met the same failure.
+            // The segment has ended in the meantime. Its end has synced it, or has met the same
+            // failure.
             return Ok(());
         };
         if let Err(failure) = synced {

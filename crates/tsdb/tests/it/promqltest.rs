@@ -182,7 +182,7 @@ fn word<'a>(line: &mut &'a str) -> &'a str {
 }
 
 fn milliseconds(text: &str) -> i64 {
-    // Prometheus' scripts write 0 with a unit, which is no duration in a query.
+    // Prometheus' scripts write 0 with a unit, which is not a duration in a query.
     match text.trim_end_matches(char::is_alphabetic) {
         "0" => 0,
         _ => parse_duration(text).unwrap_or_else(|| panic!("{text} is no duration")),

@@ -24,7 +24,7 @@ pub(super) fn named(name: &str) -> Option<Elementwise> {
 fn part(time: f64, part_of: impl Fn(i64) -> i64) -> f64 {
     const FARTHEST: f64 = 1e15;
     if time.abs() <= FARTHEST {
-        // As in Prometheus, a fraction is cut off, also before 1970.
+        // As in Prometheus, a fraction is cut off, even before 1970.
         part_of(time as i64) as f64
     } else {
         f64::NAN

@@ -92,7 +92,7 @@ pub(super) fn instant_delta(window: &Window<'_>) -> Option<f64> {
     (later > earlier).then_some(after - before)
 }
 
-/// How often the value falls.
+/// How many times the value falls.
 pub(super) fn resets(window: &Window<'_>) -> f64 {
     window
         .values
@@ -101,7 +101,7 @@ pub(super) fn resets(window: &Window<'_>) -> f64 {
         .count() as f64
 }
 
-/// How often the value changes; NaN after NaN is no change.
+/// How many times the value changes; NaN after NaN is not a change.
 pub(super) fn changes(window: &Window<'_>) -> f64 {
     let differ = |pair: &&[f64]| pair[0] != pair[1] && !(pair[0].is_nan() && pair[1].is_nan());
     window.values.windows(2).filter(differ).count() as f64

@@ -42,7 +42,8 @@ fn push_decoded(out: &mut String, mut string: &str) -> Result<(), QueryError> {
             continue;
         }
         push_bytes(out, &mut bytes)?;
-        // A backslash and the character after it stay together, so that `\\x80` is no byte.
+        // A backslash and the character after it stay together, so that `\\x80` does not count as a
+        // byte.
         let length = match first {
             '\\' => 1 + string[1..].chars().next().map_or(0, char::len_utf8),
             _ => first.len_utf8(),

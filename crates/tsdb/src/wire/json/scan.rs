@@ -1,5 +1,5 @@
 //! A scanner over the text of a JSON document. "To pass" a part of the text means to move the
-//! scanner's position behind it. The scanner checks the grammar of everything that it passes, and
+//! scanner's position past it. The scanner checks the grammar of everything that it passes, and
 //! copies nothing.
 
 use std::ops::Range;

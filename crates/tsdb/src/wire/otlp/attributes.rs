@@ -13,7 +13,7 @@ use super::names::label_name;
 pub(super) type LabelMap = BTreeMap<String, String>;
 
 /// The labels of some attributes. Attributes with the same name as labels are joined by semicolons,
-/// in the order of their keys. `Err` has the key that is no name.
+/// in the order of their keys. `Err` has the first key that can't be a name.
 pub(super) fn labels(attributes: &[KeyValue]) -> Result<LabelMap, &str> {
     let mut sorted: Vec<&KeyValue> = attributes.iter().collect();
     sorted.sort_by(|one, other| one.key.cmp(&other.key));

@@ -10,7 +10,7 @@ pub(super) const NATIVE_HISTOGRAM: &str = "native histograms are not stored";
 /// A version of the protocol, which a sender names in the header `Content-Type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// `prometheus.WriteRequest`, also without a name.
+    /// `prometheus.WriteRequest`, or a request that names no version.
     V1,
     /// `io.prometheus.write.v2.Request`.
     V2,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// `X-Prometheus-Remote-Write-Version: 0.1.0`.
 pub trait Transport: Send + 'static {
     /// Sends a request and waits for the response. It should have a timeout, because the forwarder
-    /// sends nothing else meanwhile.
+    /// sends nothing else in the meantime.
     ///
     /// # Errors
     /// [`SendError::Retry`] for a temporary failure (no connection, 429, 5xx),

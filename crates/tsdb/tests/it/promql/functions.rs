@@ -148,7 +148,7 @@ fn calendar_functions_compute_values() {
         ("hour()", 12.0),
         ("minute()", 34.0),
         ("time()", 1_709_210_096.0),
-        // A fraction is cut off, also before 1970.
+        // A fraction is cut off, even before 1970.
         ("day_of_month(vector(-0.3))", 1.0),
         ("hour(vector(-0.3))", 0.0),
         ("minute(vector(-60.5))", 59.0),

@@ -256,7 +256,7 @@ fn faulty_series_and_native_histograms_do_not_affect_the_others() {
     assert_eq!(server.exemplars("latency_bucket").len(), 1);
 }
 
-/// Without a zero at the start of a counter, its first sample is no increase.
+/// Without a zero at the start of a counter, its first sample does not count as an increase.
 #[test]
 fn counter_begins_at_zero_at_its_created_timestamp() {
     let server = Server::new();
