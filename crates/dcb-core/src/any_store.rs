@@ -65,7 +65,7 @@ impl AnyStore {
     /// backend's `clear`.
     ///
     /// # Errors
-    /// Those of the backend's `clear`; none in memory.
+    /// The errors of the backend's `clear`. A log in memory has none.
     pub async fn clear(&self) -> Result<(), Error> {
         match self {
             Self::Memory(store) => store.clear(),

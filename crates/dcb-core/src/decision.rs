@@ -105,7 +105,7 @@ impl Attempts {
         store: &S,
         append: Append,
     ) -> Result<Option<Decided>, Error> {
-        // Stores refuse an append without events, but deciding to do nothing is no error.
+        // Stores refuse an append without events, but deciding to do nothing is not an error.
         let appended = match append.events.is_empty() {
             true => Ok(None),
             false => store.submit(append).await.map(Some),

@@ -81,7 +81,7 @@ impl Given {
     /// ```
     ///
     /// # Panics
-    /// Like [`given`].
+    /// If the events can't be appended, as for [`given`].
     pub fn and_at(self, recorded_at: SystemTime, events: impl IntoIterator<Item = Event>) -> Self {
         for event in events {
             // Append each event alone, so that the limit on events per append does not apply.
@@ -95,7 +95,7 @@ impl Given {
     /// They keep their ids and times, and get new positions.
     ///
     /// # Panics
-    /// Like [`given`].
+    /// If the events can't be appended, as for [`given`].
     pub fn and_stored(self, events: impl IntoIterator<Item = SequencedEvent>) -> Self {
         events.into_iter().fold(self, |given, event| {
             given.and_at(event.recorded_at(), [event.into_event()])

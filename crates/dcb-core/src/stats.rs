@@ -15,7 +15,7 @@ pub struct Stats {
     /// Reads of the database: one per statement on PostgreSQL, one per transaction on SQLite, where
     /// each page of a stream counts. A retry counts again.
     pub reads: u64,
-    /// How often a writer lost its connection during a batch.
+    /// How many times a writer lost its connection during a batch.
     pub lost_connections: u64,
     /// Largest number of appends in one commit.
     pub largest_batch: u64,

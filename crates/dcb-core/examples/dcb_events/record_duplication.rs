@@ -2,7 +2,7 @@
 //! the append fails if an order has it. That needs no state, so there is no read.
 //!
 //! If the server makes the order, it can instead give the event an id
-//! ([`EventBuilder::id`](dcb_core::EventBuilder::id)): appending the same id again is no error.
+//! ([`EventBuilder::id`](dcb_core::EventBuilder::id)): appending the same id again is not an error.
 //!
 //! <https://dcb.events/examples/prevent-record-duplication>
 

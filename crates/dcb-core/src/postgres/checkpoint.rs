@@ -52,7 +52,7 @@ impl Checkpoint {
     async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
         let mut connection = self.options.connect().await?;
         let mut transaction = connection.begin().await?;
-        // Usually the table is there, and the connection need not wait for the installers' lock.
+        // Usually the table exists, and the connection need not wait for the installers' lock.
         let known = self.sql("SELECT to_regclass('dcb.checkpoint') IS NOT NULL");
         let known: bool = sqlx::query_scalar(known)
             .persistent(false)

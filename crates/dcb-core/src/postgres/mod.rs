@@ -18,7 +18,7 @@
 //!    is open, and looks up one key, of the tag that is likely the rarest.
 //! 5. `writer.rs` sends one of two statements, in one round trip with one fsync.
 //!    - `schema/postgres/queries/insert.sql` or `insert_by_key.sql`, if the last 16 batches met no
-//!      other writer: puts the events behind the last event that the writer knows, unless an open
+//!      other writer: puts the events after the last event that the writer knows, unless an open
 //!      probe's key occurs after its position. If it inserts nothing, `dcb.append` follows.
 //!    - `schema/postgres/functions/append.sql` otherwise, and for ids that callers chose, tracked
 //!      positions, commands and conditions without tags: takes the log's lock, reads the head,

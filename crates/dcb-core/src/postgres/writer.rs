@@ -142,7 +142,7 @@ impl Writer {
         Ok(verdicts)
     }
 
-    /// Tries to insert the whole batch behind the last event known. Returns false, with nothing
+    /// Tries to insert the whole batch after the last event known. Returns false, with nothing
     /// written, if another session has appended or holds the log's lock, or if an event may match a
     /// condition of the batch.
     async fn insert(
@@ -209,7 +209,7 @@ impl Writer {
 }
 
 impl Session {
-    /// The position behind which an INSERT of the batch is likely to succeed. `None` if the batch
+    /// The position after which an INSERT of the batch is likely to succeed. `None` if the batch
     /// needs `dcb.append`, or if recent batches met other writers or inconclusive lookups.
     fn expected_head(&self) -> Option<u64> {
         let last = self.recent.likely_head()?;

@@ -308,7 +308,8 @@ impl BlockingSqliteStore {
         let mut attempts = model.attempts();
         loop {
             let append = self.project(&model.projection)?.into_append(&mut decide)?;
-            // `submit` refuses an append without events, but deciding to do nothing is no error.
+            // `submit` refuses an append without events, but deciding to do nothing is not an
+            // error.
             let appended = match append.events.is_empty() {
                 true => Ok(None),
                 false => self.submit(append).map(Some),

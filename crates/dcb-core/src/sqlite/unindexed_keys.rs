@@ -20,7 +20,7 @@ use super::statements::TYPES_AND_TAGS;
 /// emptied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IndexEnd {
-    /// How often the log has been emptied.
+    /// How many times the log has been emptied.
     pub(super) clearings: i64,
     /// The index contains the keys of all events up to this position.
     pub(super) through: i64,

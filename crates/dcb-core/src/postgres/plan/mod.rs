@@ -69,7 +69,7 @@ impl Plan {
         self.deferrals[request].is_none()
     }
 
-    /// The verdict on each request, in order, if the batch was appended behind this head.
+    /// The verdict on each request, in order, if the batch was appended after this head.
     pub(super) fn verdicts(
         &self,
         batch: &[Arc<Request>],

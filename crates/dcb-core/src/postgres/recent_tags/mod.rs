@@ -97,7 +97,7 @@ impl RecentTags {
         self.last
     }
 
-    /// The last event noted, if an optimistic append behind it is likely to succeed: recent batches
+    /// The last event noted, if an optimistic append after it is likely to succeed: recent batches
     /// were uncontended.
     pub(super) fn likely_head(&self) -> Option<EventRef> {
         self.last
@@ -120,7 +120,7 @@ impl RecentTags {
         self.conclusive = 0;
     }
 
-    /// Notes the tags of the events that were appended behind this head.
+    /// Notes the tags of the events that were appended after this head.
     pub(super) fn note_appended(
         &mut self,
         head: u64,
@@ -138,7 +138,7 @@ impl RecentTags {
         }
     }
 
-    /// Begins a batch whose events were appended behind this head.
+    /// Begins a batch whose events were appended after this head.
     fn begin_batch(&mut self, head: u64) {
         self.uncontended = self.uncontended.saturating_add(1);
         self.conclusive = self.conclusive.saturating_add(1);

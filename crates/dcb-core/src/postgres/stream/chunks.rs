@@ -139,8 +139,8 @@ impl Consumer {
         }
     }
 
-    /// Passes on what there is, and waits until the consumer asks for more. So a stream that is
-    /// dropped early has read no page too many. Returns false if it was dropped.
+    /// Passes on the events so far, and waits until the consumer asks for more. So if a stream is
+    /// dropped early, no further page was read. Returns false if it was dropped.
     pub(super) async fn pass_on_rest(&mut self, head: Option<Position>) -> bool {
         if !self.events.is_empty() {
             self.pass_on(head).await;

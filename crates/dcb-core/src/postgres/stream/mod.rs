@@ -8,7 +8,7 @@
 //!   page finds a lower head ends with [`Error::AfterBeyondHead`]. Tested by the conformance suite
 //!   (`suite.rs`), `reads.rs` and `clearing.rs`.
 //! - A stream that is not polled keeps no connection: its page waits for 100 ms, then the connection
-//!   goes to other reads. The next page begins behind the last event that was passed on. Tested by
+//!   goes to other reads. The next page begins after the last event that was passed on. Tested by
 //!   `held.rs` of the conformance suite and `streams.rs`.
 //!
 //! If a consumer stops early, the server has read at most one page too many.

@@ -171,7 +171,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Passes on what there is while the server works.
+    /// Passes on the events so far while the server works.
     fn offer(&mut self, page: &Page) {
         if page.begun {
             self.consumer.offer(self.pages.head());
