@@ -17,8 +17,8 @@ pub struct Position(u64);
 /// A message's position among all messages of the store, from 1. There may be gaps.
 ///
 /// Within a stream or a category, global positions increase in commit order. A read of all messages
-/// stops before the first position that an open transaction may still fill, so a reader never sees
-/// a message appear behind one it has read.
+/// stops before the first position that an open transaction may still fill, so no message appears
+/// at a position that a reader has already passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",

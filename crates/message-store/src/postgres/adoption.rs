@@ -4,10 +4,11 @@
 //! without rewriting a message. Then the schema is compared with a fresh installation, like any
 //! other. If anything fails, nothing has changed.
 //!
-//! A client that waits for the table meanwhile goes on in Message DB's `write_message`, which takes
-//! the category's lock but makes no announcement. So a reader of all messages could miss its message.
-//! A trigger announces every INSERT until the transactions that ran beside the adoption have ended;
-//! [`end`] then drops it. If the process dies before, the trigger stays until the next connect.
+//! A client that waits for the table during the adoption then continues in Message DB's
+//! `write_message`, which takes the category's lock but makes no announcement. So a reader of all
+//! messages could miss its message. A trigger announces every INSERT until the transactions that
+//! ran beside the adoption have ended; [`end`] then drops it. If the process dies before, the
+//! trigger stays until the next connect.
 
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ const COLUMNS: [(&str, &str); 8] = [
 
 const OWNER: &str = "an adoption needs a role that owns the objects of Message DB";
 
-/// How often [`end`] looks whether the transactions have ended.
+/// The interval at which [`end`] checks whether the transactions have ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Whether the schema has a table of messages that this library did not install.
@@ -69,7 +70,7 @@ pub(super) async fn adopt(
 ) -> Result<(), Error> {
     let locked = schema.lock(transaction).await;
     locked.map_err(|failed| error(&failed))?;
-    // Another process may have adopted it meanwhile.
+    // Another process may have adopted it in the meantime.
     if !is_foreign(transaction, schema).await? {
         return Ok(());
     }

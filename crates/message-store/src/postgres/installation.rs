@@ -37,7 +37,7 @@ pub fn schema_sql(name: &str) -> Result<String, Error> {
 /// [`PostgresStore::connect`]: super::PostgresStore::connect
 ///
 /// # Errors
-/// Those of [`PostgresStore::connect`].
+/// The errors of [`PostgresStore::connect`].
 pub async fn install_schema(config: &Config) -> Result<(), Error> {
     let config = config.clone().normalized();
     install(&config, &schema(&config.schema)?).await
@@ -47,9 +47,9 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 /// create temporary tables. Takes some 50 ms.
 ///
 /// # Errors
-/// [`Error::SchemaMismatch`] with the differences, also if the schema is missing or older;
-/// [`Error::SchemaTooNew`]; [`Error::Invalid`] with field `url` or `schema`;
-/// [`Error::Unavailable`] or [`Error::Database`] if the database fails.
+/// [`Error::SchemaMismatch`] with the differences, or if the schema is missing or older;
+/// [`Error::SchemaTooNew`]; [`Error::Invalid`] with field `url` or `schema`; [`Error::Unavailable`]
+/// or [`Error::Database`] if the database fails.
 pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let schema = schema(&config.schema)?;
     let mut connection = session::administrator(config).await?;

@@ -54,7 +54,7 @@ impl PostgresNamespaces {
     /// [`Config::interface_namespace`] that is not created yet.
     ///
     /// # Errors
-    /// Those of [`PostgresStore::connect`](crate::postgres::PostgresStore::connect).
+    /// The errors of [`PostgresStore::connect`](crate::postgres::PostgresStore::connect).
     pub async fn install_schemas(config: Config) -> Result<(), Error> {
         let namespaces = Self::connect(config).await?;
         let schemas = namespaces.shared.schemas().await;
@@ -69,7 +69,8 @@ impl PostgresNamespaces {
     /// installation, and changes nothing.
     ///
     /// # Errors
-    /// Those of [`check_schema`](crate::postgres::check_schema). The differences name their schema.
+    /// The errors of [`check_schema`](crate::postgres::check_schema). Each difference names its
+    /// schema.
     pub async fn check_schemas(config: Config) -> Result<(), Error> {
         let mut connection = administrator(&config).await?;
         if !table_exists(&mut connection).await? {
