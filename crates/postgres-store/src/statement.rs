@@ -21,7 +21,7 @@ pub type Bound<'q> = Query<'q, Postgres, PgArguments>;
 /// statement, and this function commits it.
 ///
 /// # Errors
-/// The driver's. A lost connection leaves open whether the statement was committed.
+/// The driver's error. After a lost connection it is unknown whether the statement was committed.
 pub async fn rows(
     connection: &mut PgConnection,
     begin: Option<&SqlStr>,
@@ -44,7 +44,7 @@ pub async fn rows(
 /// Runs a statement as [`rows`] does, and returns the number of rows that it changed.
 ///
 /// # Errors
-/// As [`rows`].
+/// The errors of [`rows`].
 pub async fn execute(
     connection: &mut PgConnection,
     begin: Option<&SqlStr>,
@@ -62,7 +62,8 @@ pub async fn execute(
 /// Waits for the server's answer to a statement with this time limit.
 ///
 /// # Errors
-/// The answer's; [`sqlx::Error::Io`], which counts as a lost connection, if there is none in time.
+/// The server's error; [`sqlx::Error::Io`], which counts as a lost connection, if no answer arrives
+/// in time.
 pub async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, sqlx::Error>>,

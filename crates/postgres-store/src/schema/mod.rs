@@ -152,7 +152,7 @@ impl Schema {
     /// Locks out other installers of this schema until the transaction ends.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's error.
     pub async fn lock(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
         sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
             .persistent(false)
@@ -178,7 +178,7 @@ impl Schema {
             return Ok(false);
         }
         self.lock(transaction).await?;
-        // Read again under the lock: another process may have installed the schema meanwhile.
+        // Read again under the lock: another process may have installed the schema in the meantime.
         let found = self.installed(transaction).await?.version;
         if found > supported {
             return Err(SchemaError::TooNew { found, supported });
@@ -214,8 +214,8 @@ impl Schema {
         self.compare(transaction).await
     }
 
-    /// The statements that install the schema, for a person who reviews or runs them. Without the
-    /// digest: the first [`ensure`](Self::ensure) compares, and records it.
+    /// The statements that install the schema, for a person who reviews or runs them. They do not
+    /// record the digest. The first [`ensure`](Self::ensure) compares the schema and records it.
     pub fn script(&self) -> String {
         let create = self.create();
         let files = self.qualify(&self.design.sql_after(0));
