@@ -140,7 +140,7 @@ impl<C: Commit> State<C> {
     }
 
     /// Whether one of the last two batches had several callers. The last batch alone is not enough,
-    /// because a caller may once arrive too late for the batch of the others.
+    /// because a caller sometimes arrives too late for the batch of the others.
     pub(crate) fn callers_arrive_together(&self) -> bool {
         self.lone_batches < 2
     }

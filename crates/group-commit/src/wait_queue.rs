@@ -132,7 +132,7 @@ impl<T> WaitQueue<T> {
     /// `queued_bytes` is always exact.
     fn fits(&self, bytes: usize, limits: &Limits) -> bool {
         let sum = self.queued_bytes.checked_add(bytes);
-        // An item above the byte bound must fit into an empty queue, or it would wait for ever.
+        // An item above the byte bound must fit into an empty queue, or it would wait forever.
         self.queued == 0
             || (self.queued < limits.max_queued_requests
                 && sum.is_some_and(|sum| sum <= limits.max_queued_bytes))
