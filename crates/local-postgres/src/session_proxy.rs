@@ -53,7 +53,7 @@ impl SessionProxy {
     }
 
     /// Runs the statements in every open session, and returns the number of sessions. Errors of the
-    /// statements are ignored. No client may be waiting for an answer meanwhile.
+    /// statements are ignored. No client may be waiting for an answer at that time.
     pub async fn run(&self, sql: &str) -> usize {
         let sessions = self.sessions();
         let mut reached = 0;

@@ -54,7 +54,7 @@ pub(crate) fn quit_postmaster_of(data: &Path) {
     let _ = wait_until(|| Ok(postmaster_of(data).is_none()));
 }
 
-/// Sends a signal. If the process has ended already, that is no error.
+/// Sends a signal. If the process has ended already, that is not an error.
 pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,7 +1,7 @@
 //! A process that outlives this one and cleans up after it.
 //!
 //! Destructors cannot do this. All tests of a process share a server in a static, which is never
-//! dropped, and no destructor runs on Ctrl-C or kill -9. A signal handler is no option for a
+//! dropped, and no destructor runs on Ctrl-C or kill -9. A signal handler is not an option for a
 //! library, and `PR_SET_PDEATHSIG` would already fire at the end of the *thread* that started the
 //! server.
 //!
