@@ -38,7 +38,7 @@ impl From<Error> for ApiError {
         Error::NamespaceNotFound { name } => {
             not_found(message).with_details(json!({ "namespace": name }))
         }
-        // Deleting a namespace closes its store, also while requests are using it.
+        // Deleting a namespace closes its store, even while requests are using it.
         Error::Closed => not_found("the namespace was deleted"),
         Error::OutcomeUnknown { ids } => backend_error(
             &message,

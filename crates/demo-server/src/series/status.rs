@@ -30,7 +30,7 @@ pub(super) async fn buildinfo(parameters: Parameters) -> Result<Response, ApiErr
     let info = json!({
         "version": PROMETHEUS,
         "revision": format!("registrar-{}", env!("CARGO_PKG_VERSION")),
-        // Grafana expects all members, also without values.
+        // Grafana expects all members, even those without a value.
         "branch": "",
         "buildUser": "",
         "buildDate": "",
