@@ -92,7 +92,7 @@ pub(crate) fn calls(count: usize, one: &str, several: &str) -> String {
     }
 }
 
-/// `100 parallel callers that make 10 appends in turn, each`.
+/// The start of `100 parallel callers that make 10 appends in turn, each of 1 event`.
 pub(crate) fn calls_in_turn(count: usize, turns: usize, one: &str, several: &str) -> String {
     match turns {
         1 => calls(count, one, several),
