@@ -79,8 +79,8 @@ impl Profile {
         }
     }
 
-    /// The samples of a row. In a quick run a row with long ops has the fewest that Criterion
-    /// takes.
+    /// The number of samples of a row. In a quick run, a row with long ops takes only 10, the
+    /// fewest that Criterion accepts.
     pub(crate) fn samples_of(&self, pace: Pace) -> usize {
         match pace {
             Pace::LongOps if self.is_quick() => self.samples.min(10),
@@ -88,8 +88,8 @@ impl Profile {
         }
     }
 
-    /// The measurement time of a row. In a quick run a steady row has less, but its samples still
-    /// have room for a turn of the row and of a floor.
+    /// The measurement time of a row. In a quick run, a steady row gets two thirds of it. Each of
+    /// its samples still has room for a turn of the row and one of a floor.
     pub(crate) fn measurement_of(&self, pace: Pace) -> Duration {
         match pace {
             Pace::Steady if self.is_quick() => self.measurement * 2 / 3,

@@ -18,7 +18,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// `per_second` calls a second from `begun` on, for `time`, shared by `takers` callers.
+    /// From `begun` on, calls fall due at `per_second` for the duration `time`. `takers` callers
+    /// make them.
     pub(super) fn begin(
         begun: Instant,
         per_second: f64,
@@ -43,7 +44,8 @@ impl Arrivals {
     pub(super) async fn next(&self) -> Option<Instant> {
         // The only error is a closed semaphore, and this one is never closed.
         self.due.acquire().await.ok()?.forget();
-        // A permit means that a call is due. Callers need different numbers, in any order.
+        // A permit means that a call is due. Each caller needs a different number. Their order does
+        // not matter, so `Relaxed` is enough.
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (number < self.count).then(|| self.intended(number))
     }
