@@ -10,8 +10,8 @@ use std::{
 use super::Found;
 use crate::{Missing, Options, Source, process::postmaster::Postmaster};
 
-/// Packages install each version into its own folder. An entry is the parent of these folders and
-/// the start of their names; the version follows the start.
+/// Packages install each version into its own folder. An entry has the parent of these folders, and
+/// the part of their names that precedes the version.
 const VERSIONED: [(&str, &str); 4] = [
     ("/usr/lib/postgresql", ""),
     ("/usr", "pgsql-"),
