@@ -151,7 +151,7 @@ impl Checkpoint {
     }
 
     fn sql(&self, text: &str) -> AssertSqlSafe<String> {
-        // Safe to assert: only the schema's name is inserted.
+        // The SQL is safe: only the schema's name is inserted.
         AssertSqlSafe(self.schema.qualify(text))
     }
 }

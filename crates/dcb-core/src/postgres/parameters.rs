@@ -67,7 +67,7 @@ columns! {
     command_data: Bytea,
 }
 
-/// How many of the columns only `dcb.keep_commands` takes.
+/// The number of columns that only `dcb.keep_commands` takes.
 const OF_COMMANDS: usize = 4;
 
 /// The columns of a batch. `dcb.append` describes them. The writer keeps one value and refills it, to

@@ -107,7 +107,7 @@ fn statement(text: &str, schema: &str) -> SqlStr {
         .lines()
         .filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    // An `Arc`, so that a clone is cheap. Safe to assert: only the schema's name is inserted.
+    // An `Arc`, so that a clone is cheap. The SQL is safe: only the schema's name is inserted.
     let text: Arc<str> = text.replace("dcb.", &format!("{schema}.")).into();
     AssertSqlSafe(text).into_sql_str()
 }
