@@ -107,7 +107,7 @@ impl Server {
             let set = settings
                 .iter()
                 .map(|(name, value)| format!("; SET LOCAL {name} = '{value}'"));
-            // An `Arc`, so that a clone is cheap. Safe to assert: names and values are from here.
+            // An `Arc`, so that a clone is cheap. The SQL is safe: names and values are from here.
             let begin: Arc<str> = (BEGIN.to_owned() + &set.collect::<String>()).into();
             return Session {
                 options: self.options.clone(),

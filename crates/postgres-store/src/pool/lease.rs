@@ -43,8 +43,8 @@ impl Lease {
     }
 
     /// Closes the socket when the lease is dropped, instead of a ping. Use it before a transaction
-    /// begins: a ping does not end a transaction that breaks off, and a pooler would keep a server
-    /// process for it.
+    /// begins: if the transaction breaks off, a ping does not end it, and a pooler would keep a
+    /// server process for it.
     pub fn close_on_drop(&mut self) {
         self.is_closed_on_drop = true;
     }

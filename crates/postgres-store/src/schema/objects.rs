@@ -13,7 +13,7 @@ pub(super) struct Object {
     definition: String,
 }
 
-/// The query for a digest of the text `$4` and of all objects. The other parameters are those of
+/// A query for one digest of the text `$4` and all objects. The other parameters are those of
 /// `objects.sql`.
 pub(super) fn digest() -> String {
     format!(
