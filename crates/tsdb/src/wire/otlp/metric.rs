@@ -179,12 +179,8 @@ impl<'m> Point<'m> {
 
     /// The labels of the point without a name. `Err` is the reason why there are none.
     pub(super) fn labels(&self) -> Result<LabelMap, String> {
-        attributes::labels(self.attributes).map_err(|key| {
-            format!(
-                "the attribute {:?} can't be the name of a label",
-                shown(key)
-            )
-        })
+        attributes::labels(self.attributes)
+            .map_err(|key| format!("the attribute {:?} can't be a label name", shown(key)))
     }
 
     /// The position in `values` of the sample that an exemplar of this value belongs to: the first

@@ -229,7 +229,7 @@ fn points_that_cannot_be_stored_are_refused_with_the_reason() {
             "3: metric …: the name has no letter or digit",
             "4: metric native: exponential histograms are not stored",
             "5: metric odd: the type of the data is unknown",
-            r#"6: the attribute ".." can't be the name of a label"#,
+            r#"6: the attribute ".." can't be a label name"#,
         ]
     );
     assert_eq!(contents(&db), ["good 1000:1"]);
