@@ -41,7 +41,8 @@ pub struct Config {
     /// Maximum time that a read waits for the database. Default: 10 s.
     pub read_timeout: Duration,
     /// Maximum number of connections for reads; the writer has a separate one. When all are busy,
-    /// identical reads of at most 256 positions that arrive together run once. Default: 8.
+    /// waiting reads of at most 256 positions share statements, and identical ones run once.
+    /// Default: 8.
     pub read_connections: u32,
     /// Maximum number of concurrent projections per store. Excess calls fail immediately. Default:
     /// 100.

@@ -39,7 +39,8 @@
 //! connection or a lock runs in a task (`postgres_store::Task`).
 //!
 //! A read goes from `selection` and `statements` to `read` or `stream`, and `row` decodes it.
-//! `coalesce` joins identical short reads that wait for a connection.
+//! `coalesce` joins identical short reads that wait for a connection, and `shared_read` sends several
+//! unlike ones in one statement.
 //!
 //! # Invariants
 //!
@@ -55,7 +56,7 @@
 //!
 //! The other invariants are stated where they are kept: in `writer` (lost connections),
 //! `postgres_store` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
-//! `read`, `coalesce`, `stream`, `listen`, `read_model` and `readers`.
+//! `read`, `coalesce`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
 
 mod append;
 mod checkpoint;
@@ -77,6 +78,7 @@ mod row;
 mod schema;
 mod selection;
 mod session;
+mod shared_read;
 mod statements;
 mod store;
 mod stream;

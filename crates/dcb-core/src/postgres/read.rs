@@ -23,6 +23,7 @@ use super::error::error;
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Wanted, probes};
+use super::shared_read::read_together;
 use super::statements::Statements;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
@@ -64,7 +65,7 @@ pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Resul
 }
 
 /// The limit as a parameter.
-fn limit(options: ReadOptions) -> Option<i64> {
+pub(super) fn limit(options: ReadOptions) -> Option<i64> {
     options
         .limit
         .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX))
@@ -76,17 +77,21 @@ fn max_events(limit: Option<u64>) -> usize {
     })
 }
 
+/// The most bytes of events that a short read returns. They are held in memory until the last row
+/// arrives, even for a stream.
+pub(super) const MAX_BYTES: usize = 4 << 20;
+
 /// The rows of a read so far.
-struct Answer {
+pub(super) struct Answer {
     /// `None` before the first row, which has the head; `Some(None)` if the log is empty.
     head: Option<Option<Position>>,
     events: Vec<SequencedEvent>,
-    size_bytes: usize,
+    pub(super) size_bytes: usize,
     limit: usize,
 }
 
 impl Answer {
-    fn new(limit: Option<u64>) -> Self {
+    pub(super) fn new(limit: Option<u64>) -> Self {
         Self {
             head: None,
             events: Vec::new(),
@@ -97,7 +102,7 @@ impl Answer {
 
     /// Adds a row of [`Statements::read`]. The first has the head, each further one an event.
     /// `filter` is the query if the rows are not exactly its events.
-    fn take(&mut self, filter: Option<&Query>, row: &PgRow) -> Result<(), Error> {
+    pub(super) fn take(&mut self, filter: Option<&Query>, row: &PgRow) -> Result<(), Error> {
         if self.head.is_none() {
             self.head = Some(row::head(row)?);
             return Ok(());
@@ -109,6 +114,14 @@ impl Answer {
             self.events.push(event);
         }
         Ok(())
+    }
+
+    /// The answer of a short read. `None` if its range turned out to be long.
+    pub(super) fn of_short_read(self, readers: &Readers, options: ReadOptions) -> Option<Events> {
+        let (events, head) = (self.events, self.head.flatten());
+        readers.observe_head(head);
+        let is_short = Bounds::new(options).are_short(head);
+        is_short.then_some(Events { events, head })
     }
 }
 
@@ -127,8 +140,6 @@ async fn read_once(
     query: &Query,
     options: ReadOptions,
 ) -> Option<Events> {
-    /// The events are held in memory until the last row arrives, even for a stream.
-    const MAX_BYTES: usize = 4 << 20;
     let (selection, bounds) = (Selection::new(query), Bounds::new(options));
     let shape = selection.shape(bounds, readers.last_head());
     let sql = statements.read(shape, options.backwards);
@@ -141,10 +152,7 @@ async fn read_once(
             (answer.size_bytes <= MAX_BYTES).then_some(())
         })
         .await?;
-    let head = answer.head.flatten();
-    readers.observe_head(head);
-    let events = answer.events;
-    bounds.are_short(head).then_some(Events { events, head })
+    answer.of_short_read(readers, options)
 }
 
 /// Counts the events of a short range in one statement on this connection. `None` if the statement
@@ -217,7 +225,7 @@ impl PostgresStore {
         }
     }
 
-    /// Reads a range that is probably short, once for all identical reads that wait for a
+    /// Reads a range that is probably short, together with other such reads that wait for a
     /// connection. Returns `None` if the caller has to read alone: the range is not short, a
     /// connection is idle, or the shared read came to no answer.
     pub(super) async fn read_coalesced(
@@ -230,12 +238,21 @@ impl PostgresStore {
             return Ok(None);
         }
         let statements = Arc::clone(&self.shared.statements);
+        let waiting = match options.backwards {
+            true => &readers.short_backward_reads,
+            false => &readers.short_reads,
+        };
         let found = readers
             .coalesce(
-                &readers.short_reads,
+                waiting,
                 (query.clone(), options),
-                |readers, connection, read| async move {
-                    read_once(&readers, &statements, connection, &read.0, read.1).await
+                |readers, connection, reads| async move {
+                    if let [read] = reads.as_slice() {
+                        let (query, options) = &**read;
+                        let found = read_once(&readers, &statements, connection, query, *options);
+                        return vec![found.await];
+                    }
+                    read_together(&readers, &statements, connection, &reads).await
                 },
             )
             .await?;
@@ -269,8 +286,9 @@ impl PostgresStore {
                 .coalesce(
                     &readers.short_counts,
                     (query.clone(), span),
-                    |readers, connection, count| async move {
-                        count_once(&readers, &statements, connection, &count.0, count.1).await
+                    |readers, connection, counts| async move {
+                        let (query, span) = &*counts[0];
+                        vec![count_once(&readers, &statements, connection, query, *span).await]
                     },
                 )
                 .await?;

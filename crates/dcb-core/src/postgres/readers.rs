@@ -17,11 +17,11 @@ use sqlx::{Connection as _, SqlStr};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::coalesce::Waiting;
+use super::coalesce::{Run, Waiting};
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
-use super::session;
+use super::{session, shared_read};
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions};
 
@@ -36,9 +36,13 @@ pub(super) struct Readers {
     /// The statement that begins a transaction around each read. `None` without a pooler in
     /// transaction mode.
     begin: Option<SqlStr>,
+    /// The maximum number of connections.
+    connections: u32,
     /// Short reads that wait for a connection.
     pub(super) short_reads: Arc<Waiting<(Query, ReadOptions), Events>>,
-    /// Short counts that wait for a connection.
+    /// Short backward reads that wait for a connection. Only identical ones share a statement.
+    pub(super) short_backward_reads: Arc<Waiting<(Query, ReadOptions), Events>>,
+    /// Short counts that wait for a connection. Only identical ones share a statement.
     pub(super) short_counts: Arc<Waiting<(Query, Span), Extent>>,
 }
 
@@ -58,8 +62,10 @@ impl Readers {
             read_timeout: session.limit,
             head: Arc::default(),
             begin: session.begin,
-            short_reads: Waiting::new(),
-            short_counts: Waiting::new(),
+            connections: limits.connections,
+            short_reads: Waiting::new(shared_read::MAX_READS),
+            short_backward_reads: Waiting::new(1),
+            short_counts: Waiting::new(1),
         })
     }
 
@@ -88,9 +94,9 @@ impl Readers {
         !self.pool.has_resting()
     }
 
-    /// Waits for a connection together with identical requests, and does the work once for all of
-    /// them. Returns `None` if it came to no answer; the caller then reads alone and gets its own
-    /// error.
+    /// Waits for a connection together with other requests, of which `work` answers several on one
+    /// connection. Returns `None` if it has no answer to this request; the caller then reads alone
+    /// and gets its own error.
     ///
     /// # Errors
     /// A timeout if the caller has waited for its whole query timeout.
@@ -98,29 +104,46 @@ impl Readers {
         &self,
         waiting: &Arc<Waiting<K, A>>,
         request: K,
-        work: impl FnOnce(Self, Lease, Arc<K>) -> F + Send + 'static,
+        work: impl FnOnce(Self, Lease, Vec<Arc<K>>) -> F + Send + 'static,
     ) -> Result<Option<A>, Error>
     where
         K: Eq + Hash + Send + Sync + 'static,
         A: Clone + Send + Sync + 'static,
-        F: Future<Output = Option<A>> + Send,
+        F: Future<Output = Vec<Option<A>>> + Send + 'static,
     {
-        let deadline = self.deadline();
-        let request = Arc::new(request);
-        let (answer, run) = waiting.join(&request);
+        let deadline = deadline_after(self.read_timeout);
+        // While the pool can open connections, requests spread over more of them.
+        let unopened = self.connections.saturating_sub(self.pool.size());
+        let (answer, run) = waiting.join(request, unopened as usize);
         if let Some(run) = run {
-            let readers = self.clone();
-            let run = async move {
-                if let Ok(connection) = readers.acquire_by(deadline).await {
-                    run.answer(work(readers, connection, request)).await;
-                }
-            };
+            let run = self.clone().run(run, work);
             tokio::spawn(run.in_current_span());
         }
         match timeout_at(deadline, answer.wait()).await {
             Ok(Some(answer)) => Ok(Some(answer)),
             _ if Instant::now() < deadline => Ok(None),
             _ => Err(self.error(&sqlx::Error::PoolTimedOut)),
+        }
+    }
+
+    /// Acquires a connection for the run, and answers the requests that wait by then.
+    async fn run<K, A, F>(self, run: Run<K, A>, work: impl FnOnce(Self, Lease, Vec<Arc<K>>) -> F)
+    where
+        K: Eq + Hash,
+        F: Future<Output = Vec<Option<A>>>,
+    {
+        loop {
+            match self.acquire().await {
+                Ok(connection) if run.is_awaited() => {
+                    let work = |requests| work(self, connection, requests);
+                    return run.answer(work).await;
+                }
+                // Other runs have taken all requests.
+                Ok(connection) => return connection.give_back(),
+                // The callers that joined later have time left.
+                Err(sqlx::Error::PoolTimedOut) if run.is_awaited() => {}
+                Err(_) => return,
+            }
         }
     }
 
@@ -264,18 +287,6 @@ impl Readers {
     pub(super) async fn acquire(&self) -> Result<Lease, sqlx::Error> {
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
         self.pool.acquire().await
-    }
-
-    /// The time at which a read that starts now times out.
-    fn deadline(&self) -> Instant {
-        deadline_after(self.read_timeout)
-    }
-
-    /// Borrows a connection for one statement, and gives up at the deadline.
-    async fn acquire_by(&self, deadline: Instant) -> Result<Lease, sqlx::Error> {
-        timeout_at(deadline, self.acquire())
-            .await
-            .unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
     /// Replaces or checks the other open connections if this failure may affect them too.

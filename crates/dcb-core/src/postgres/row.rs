@@ -55,6 +55,17 @@ pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
     })
 }
 
+/// The index of the read that an event belongs to, from the column after the event's, which counts
+/// from 1. `None` in the row with the head.
+pub(super) fn read_index(row: &PgRow) -> Result<Option<usize>, Error> {
+    let Some(number) = optional(row, 7)? else {
+        return Ok(None);
+    };
+    let index = usize::try_from(int8(number)?).ok();
+    let index = index.and_then(|number| number.checked_sub(1));
+    index.map(Some).ok_or_else(|| malformed("row"))
+}
+
 /// A command, from the columns: position, number of events, time, type, metadata, data.
 pub(super) fn command(row: &PgRow) -> Result<RecordedCommand, Error> {
     let position = Position::new(int8(required(row, 0)?)?).ok_or_else(|| malformed("position"))?;

@@ -42,6 +42,12 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
+    /// Several forward reads of short ranges. `$1` to `$5` are arrays with an element per read: the
+    /// two bounds of the position, both exclusive; the limit, NULL for none; the types as an array
+    /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
+    /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
+    /// 1. A read whose range is not short gets no events.
+    pub(super) read_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
 }
@@ -81,6 +87,7 @@ impl Statements {
             by_id: sql(query!("events_by_id.sql")),
             positions_by_id: sql(query!("positions_by_id.sql")),
             clear: sql(query!("clear.sql")),
+            read_together: sql(&read_together()),
             read: Shape::ALL
                 .map(|shape| [false, true].map(|backwards| sql(&read(shape, backwards)))),
             extent: Shape::COUNTED.map(|shape| sql(&extent(shape))),
@@ -122,6 +129,24 @@ fn read(shape: Shape, backwards: bool) -> String {
     let order = if backwards { "DESC" } else { "ASC" };
     let events = events(shape, EVENT, order);
     format!("{WITH_HEAD} SELECT h.head, {NO_EVENT} FROM h UNION ALL ({events})")
+}
+
+fn read_together() -> String {
+    // OFFSET 0 makes the server parse the types once per read instead of once per event.
+    format!(
+        "{WITH_HEAD} SELECT h.head, {NO_EVENT}, NULL::bigint FROM h UNION ALL ( \
+         SELECT {EVENT}, r.number \
+           FROM (SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
+                   FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
+                        WITH ORDINALITY u(above, below, most, types, tag, number) OFFSET 0) r \
+          CROSS JOIN LATERAL ( \
+            SELECT {EVENT} FROM dcb.event e \
+             WHERE (SELECT least(h.head + 1, r.below) - r.above FROM h) <= {SHORT_RANGE} \
+               AND e.position > r.above AND e.position < r.below \
+               AND (e.type = ANY (r.types)) IS NOT FALSE \
+               AND (r.tag IS NULL OR r.tag = ANY (e.tags)) \
+             ORDER BY e.position LIMIT r.most) e)"
+    )
 }
 
 fn extent(shape: Shape) -> String {

@@ -18,7 +18,7 @@ const SHAPES: [(Shape, &str); Shape::ALL.len()] = [
 
 /// Every statement that is built from parts, with the name of its golden file.
 fn built_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
-    let mut all = Vec::new();
+    let mut all = vec![("read_together".to_owned(), statements.read_together.clone())];
     for (shape, name) in SHAPES {
         all.push((format!("read_{name}"), statements.read(shape, false)));
         all.push((

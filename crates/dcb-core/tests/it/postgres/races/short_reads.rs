@@ -1,16 +1,16 @@
-//! Identical short reads that wait for a connection run once. Each read gets its own answer, even
-//! if others fail, are cancelled, or are not polled.
+//! Short reads that wait for a connection share statements, and identical ones run once. Each read
+//! gets its own answer, even if others fail, are cancelled, or are not polled.
 
 use std::ops::Bound;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Error, Event, EventStore as _, Query, ReadOptions};
 use futures_util::future::{join, join_all, join3};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::short_ranges::{MANY, expected, queried, queries, seats, streamed};
 use crate::support::events::{at, positions, whole_log};
@@ -18,6 +18,9 @@ use crate::support::postgres::proxy::{Cut, Proxy};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_log};
 use crate::support::wait::wait_until;
+
+/// The maximum number of unlike reads in a statement.
+const MAX_SHARED: usize = 16;
 
 /// A store with one idle read connection, over a log that is longer than a short range.
 async fn reader(log: &Config) -> PostgresStore {
@@ -51,7 +54,7 @@ fn reads() -> Vec<(Query, ReadOptions)> {
 }
 
 /// Runs all [`reads`] at once and counts the statements.
-async fn assert_identical_reads_run_once(
+async fn assert_statements_are_shared(
     read: impl AsyncFn(&PostgresStore, &Query, ReadOptions) -> Vec<u64>,
 ) {
     let log = fresh_log().await;
@@ -71,17 +74,106 @@ async fn assert_identical_reads_run_once(
     }
     let statements = store.stats().reads - before;
     // The first read does not wait, so its twin does not join it.
-    assert_eq!(statements as usize, 1 + reads.len() / 2);
+    let unlike = reads.len() / 2;
+    assert_eq!(statements as usize, 1 + unlike.div_ceil(MAX_SHARED));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn identical_waiting_reads_run_once_and_others_get_their_own_answers() {
-    assert_identical_reads_run_once(queried).await;
+async fn waiting_reads_share_statements_and_get_their_own_answers() {
+    assert_statements_are_shared(queried).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn identical_waiting_streams_run_once() {
-    assert_identical_reads_run_once(streamed).await;
+async fn waiting_streams_share_statements_and_get_their_own_answers() {
+    assert_statements_are_shared(streamed).await;
+}
+
+/// Another session locks the log, so that the reads pile up behind all connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_unlike_reads_take_few_statements() {
+    const CALLERS: u64 = 100;
+    const CONNECTIONS: u32 = 4;
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut several = log.clone();
+    several.read_connections = CONNECTIONS;
+    let store = connect(&several).await;
+    let all = whole_log(&store).await;
+    for (round, query) in queries().into_iter().enumerate() {
+        let options = |caller| ranges()[round % 3].limit(1 + caller);
+        let mut locker = locked(&log).await;
+        let before = store.stats().reads;
+        let answers = (0..CALLERS).map(|caller| queried(&store, &query, options(caller)));
+        let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
+        for (caller, answer) in (0..).zip(answers) {
+            assert_eq!(answer, expected(&query, &all, options(caller)), "{query:?}");
+        }
+        let statements = (store.stats().reads - before) as usize;
+        // The first on each connection serve one read each, or none, if the pool just grew.
+        let most = 2 * CONNECTIONS as usize + (CALLERS as usize).div_ceil(MAX_SHARED);
+        assert!(statements <= most, "round {round}: {statements}");
+    }
+}
+
+/// The server makes custom plans for the first executions, and a generic one for the later rounds.
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_statement_reads_only_the_ranges() {
+    const ROUNDS: usize = 20;
+    const CALLERS: u64 = 16;
+    const RANGE: u64 = 10;
+    let log = fresh_log().await;
+    let writer = reader(&log).await;
+    let all = whole_log(&writer).await;
+    writer.close().await;
+    let before = events_read(&log).await;
+    let mut one = log.clone();
+    one.read_connections = 1;
+    let store = connect(&one).await;
+    store.head().await.unwrap();
+    let [query, ..] = queries();
+    let options = |caller| {
+        let after = at(MANY as u64 - RANGE);
+        ReadOptions::new().after(after).limit(RANGE + caller)
+    };
+    for _ in 0..ROUNDS {
+        let mut locker = locked(&log).await;
+        let answers = (0..=CALLERS).map(|caller| queried(&store, &query, options(caller)));
+        let (answers, ()) = join(join_all(answers), locker.run("COMMIT")).await;
+        let expected = expected(&query, &all, options(0));
+        assert!(answers.iter().all(|answer| *answer == expected));
+    }
+    store.close().await;
+    let read = events_read(&log).await - before;
+    // Each statement also looks up the head.
+    let most = ROUNDS as i64 * ((CALLERS + 1) * RANGE + 2 + 2) as i64;
+    assert!(read <= most, "{read} instead of {most}");
+}
+
+/// The pool opens connections for waiting reads, up to its limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn unlike_reads_spread_over_connections_that_the_pool_can_open() {
+    const CONNECTIONS: usize = 4;
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut several = log.clone();
+    several.read_connections = CONNECTIONS as u32;
+    let store = connect(&several).await;
+    store.head().await.unwrap();
+    let mut locker = locked(&log).await;
+    let [query, ..] = queries();
+    let [options, ..] = ranges();
+    let answers =
+        (1..=CONNECTIONS as u64).map(|limit| queried(&store, &query, options.limit(limit)));
+    let release = async {
+        wait_until("the pool has grown", async || {
+            store.stats().read_connections as usize == CONNECTIONS
+        })
+        .await;
+        locker.run("COMMIT").await;
+    };
+    let (answers, ()) = join(join_all(answers), release).await;
+    let lengths: Vec<_> = answers.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [1, 2, 3, 4]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,9 +204,8 @@ async fn identical_waiting_extents_run_once() {
     assert_eq!(statements as usize, 1 + counts.len() / 2);
 }
 
-/// A stream must not keep more than a few large events in memory.
-#[tokio::test(flavor = "multi_thread")]
-async fn shared_read_of_large_events_falls_back_to_single_reads() {
+/// Six streams of ten large events. A stream must not keep more than a few of them in memory.
+async fn assert_large_events_are_read_alone(limit: impl Fn(u64) -> u64) {
     const LARGE: usize = 900_000;
     let log = fresh_log().await;
     let store = reader(&log).await;
@@ -131,8 +222,9 @@ async fn shared_read_of_large_events_falls_back_to_single_reads() {
     let after = ReadOptions::new().after(at(MANY as u64));
     let mut locker = locked(&log).await;
     let before = store.stats().reads;
-    let asked = (0..6).map(async |_| {
-        let mut events = store.query_stream(&Query::all(), after).await.unwrap();
+    let asked = (0..6).map(async |caller| {
+        let options = after.limit(limit(caller));
+        let mut events = store.query_stream(&Query::all(), options).await.unwrap();
         let mut count = 0;
         while let Some(event) = events.next().await {
             assert_eq!(event.unwrap().data().len(), LARGE);
@@ -142,8 +234,18 @@ async fn shared_read_of_large_events_falls_back_to_single_reads() {
     });
     let (counts, ()) = join(join_all(asked), locker.run("COMMIT")).await;
     assert_eq!(counts, [10; 6]);
-    // The first read runs alone. The other five join a run that is given up, then run alone.
+    // The first read runs alone. The other five share a statement that is given up, then run alone.
     assert_eq!(store.stats().reads - before, 1 + 1 + 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn identical_reads_of_large_events_fall_back_to_single_reads() {
+    assert_large_events_are_read_alone(|_| 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unlike_reads_of_large_events_fall_back_to_single_reads() {
+    assert_large_events_are_read_alone(|caller| 10 + caller).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +318,7 @@ async fn cancelled_read_costs_others_no_answer() {
             .collect();
         // The delay differs, so cancellation hits the first of identical reads and those that joined
         // it, at every stage.
-        tokio::time::sleep(Duration::from_micros(20 * round as u64)).await;
+        sleep(Duration::from_micros(20 * round as u64)).await;
         let is_cancelled = |index: usize| index.is_multiple_of(3) || index == round % 24;
         for (index, task) in tasks.iter().enumerate() {
             if is_cancelled(index) {
@@ -354,7 +456,7 @@ async fn waiting_reads_end_when_the_store_is_closed() {
         let store = Arc::clone(&store);
         async move { store.close().await }
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    sleep(Duration::from_millis(50)).await;
     locker.run("COMMIT").await;
     for done in join_all(asked).await {
         if let Err(error) = done.unwrap() {
@@ -416,6 +518,42 @@ async fn read_without_a_connection_times_out() {
         store.query(&query, options).await.unwrap().events.len(),
         100
     );
+}
+
+/// The later read joins a run that gives up when the time of the first one is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn read_that_joins_later_waits_no_longer_than_its_own_time() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    let log = fresh_log().await;
+    connect(&log).await.append(seats(MANY)).await.unwrap();
+    let mut hurried = log.clone();
+    hurried.read_connections = 1;
+    hurried.read_timeout = LIMIT;
+    let store = connect(&hurried).await;
+    store.head().await.unwrap();
+    let mut locker = locked(&log).await;
+    let (all, whole) = (Query::all(), ReadOptions::new());
+    // Long reads hold the connection, one after the other, while the short ones wait.
+    let mut long = [(); 2].map(|()| Box::pin(store.query(&all, whole)));
+    for read in &mut long {
+        assert!(poll_once(read.as_mut()).await.is_none());
+    }
+    let [earlier, later, ..] = ranges();
+    let mut first = pin!(store.query(&all, earlier));
+    assert!(poll_once(first.as_mut()).await.is_none());
+    sleep(LIMIT / 10).await;
+    let joined = Instant::now();
+    let later = async {
+        let answer = store.query(&all, later).await;
+        (answer, joined.elapsed())
+    };
+    let ((answer, waited), first, long) = join3(later, first, join_all(long)).await;
+    for answer in long.into_iter().chain([first, answer]) {
+        let error = answer.unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    }
+    assert!(waited < LIMIT * 3 / 2, "{waited:?}");
+    locker.run("COMMIT").await;
 }
 
 /// Polls the future once. Returns its output if it is ready.
