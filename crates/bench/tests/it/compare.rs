@@ -4,8 +4,9 @@ use crate::common::{FIRST, Folders, SECOND};
 use bench::compare::{Comparison, PROGRAMS, Verdict};
 use bench::{Error, Measured, TargetRun};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
 
 /// A copy of the run whose row times are multiplied by `factor`, plus or minus `noise`.
 fn slowed(run: &TargetRun, factor: f64, noise: f64) -> TargetRun {
@@ -99,47 +100,123 @@ fn rows_missing_on_one_side_are_listed() {
     assert_eq!(comparison.missing, ["beta: beta/none/C1/E1 on 2 workers"]);
 }
 
+/// A repository in a temporary folder, and a copy of `compare` that keeps its builds there.
+struct Repository {
+    folder: TempDir,
+}
+
+impl Repository {
+    /// `None` without git.
+    fn new() -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("not run: there is no git");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Self { folder };
+        fs::create_dir_all(repository.root()).unwrap();
+        fs::create_dir_all(repository.program().parent().unwrap()).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_compare"), repository.program()).unwrap();
+        repository.git(&["init", "--quiet"]);
+        Some(repository)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("repository")
+    }
+
+    fn program(&self) -> PathBuf {
+        self.folder.path().join("target/release/compare")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]);
+        let done = git.current_dir(self.root()).args(arguments).status();
+        assert!(done.unwrap().success(), "{arguments:?}");
+    }
+
+    fn write(&self, file: &str, content: &str) {
+        let file = self.root().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+    }
+
+    fn compare(&self, arguments: &[&str]) -> Output {
+        let mut compare = Command::new(self.program());
+        compare.current_dir(self.root()).args(arguments);
+        compare.output().unwrap()
+    }
+}
+
 /// After Ctrl-C a comparison ends without removing its work trees.
 #[test]
 fn leftover_work_tree_is_replaced() {
-    if Command::new("git").arg("--version").output().is_err() {
-        println!("not run: there is no git");
+    let Some(repository) = Repository::new() else {
         return;
-    }
-    let folders = tempfile::tempdir().unwrap();
-    let repository = folders.path().join("repository");
-    let program = folders.path().join("target/release/compare");
-    let left = folders
-        .path()
-        .join("target/registrar-bench/revisions/before");
-    fs::create_dir_all(&repository).unwrap();
-    fs::create_dir_all(program.parent().unwrap()).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_compare"), &program).unwrap();
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]);
-        let done = git.current_dir(&repository).args(arguments).status();
-        assert!(done.unwrap().success(), "{arguments:?}");
     };
-    git(&["init", "--quiet"]);
-    git(&["commit", "--quiet", "--allow-empty", "--message=empty"]);
-    git(&[
-        "worktree",
-        "add",
-        "--quiet",
-        "--detach",
-        left.to_str().unwrap(),
-    ]);
+    let runs = repository.folder.path().join("target/registrar-bench");
+    let left = runs.join("revisions/before");
+    repository.git(&["commit", "--quiet", "--allow-empty", "--message=empty"]);
+    let path = left.to_str().unwrap();
+    repository.git(&["worktree", "add", "--quiet", "--detach", path]);
     assert!(left.exists());
-    let said = Command::new(&program)
-        .current_dir(&repository)
-        .args(["--bench", "append", "HEAD", "HEAD"])
-        .output()
-        .unwrap();
+    let said = repository.compare(&["--bench", "append", "HEAD", "HEAD"]);
     let said = String::from_utf8_lossy(&said.stderr);
     // The revision is empty, so the build fails.
     assert!(said.contains("cargo failed"), "{said}");
     assert!(!left.exists(), "the work tree is still there");
+}
+
+/// The revisions of this toy differ in one function of a library.
+#[cfg(unix)]
+#[test]
+fn each_revision_runs_its_own_code() {
+    const PROGRAM: &str = r#"
+        fn main() {
+            let program = std::env::current_exe().unwrap();
+            let target = program.ancestors().nth(3).unwrap();
+            let cargo = std::os::unix::process::parent_id();
+            let folder = target.join(format!("registrar-bench/1-{cargo}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            let run = include_str!("run.json").replace("12345.5", &format!("{:?}", bench::time()));
+            std::fs::write(folder.join("alpha.json"), run).unwrap();
+        }
+    "#;
+    const MANIFEST: &str = r#"
+        [package]
+        name = "bench"
+        edition = "2024"
+        [lib]
+        bench = false
+        [[bench]]
+        name = "append"
+        harness = false
+    "#;
+    let Some(repository) = Repository::new() else {
+        return;
+    };
+    let mut run = measured();
+    for row in &mut run.rows {
+        if let Measured::Figures(figures) = &mut row.measured {
+            figures.mean_ns.value = 12345.5;
+        }
+    }
+    let workspace = "[workspace]\nmembers = [\"crates/bench\"]\nresolver = \"3\"";
+    repository.write("Cargo.toml", workspace);
+    repository.write("crates/bench/Cargo.toml", MANIFEST);
+    repository.write("crates/bench/benches/append.rs", PROGRAM);
+    let run = serde_json::to_string(&run).unwrap();
+    repository.write("crates/bench/benches/run.json", &run);
+    for time in ["1000.0", "3000.0"] {
+        let library = format!("pub fn time() -> f64 {{ {time} }}");
+        repository.write("crates/bench/src/lib.rs", &library);
+        repository.git(&["add", "."]);
+        repository.git(&["commit", "--quiet", "--message", time]);
+    }
+    let said = repository.compare(&["--bench", "append", "--rounds", "1", "HEAD~1", "HEAD"]);
+    let [table, errors] = [&said.stdout, &said.stderr].map(|said| String::from_utf8_lossy(said));
+    assert!(table.contains("| 3.00"), "{table}{errors}");
 }
 
 /// `compare --bench` finds the program of a target in this list.
