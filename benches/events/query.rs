@@ -7,8 +7,8 @@
 //!   all callers send the same query, like callers that decide about the same course.
 //!
 //! The server's cache is warm. At 100 callers the floor has the same number of connections as the
-//! store. In the store, identical queries that wait for a connection run once. The floor sends each
-//! query.
+//! store. In the store, identical queries that wait for a connection run once, and up to 16 unlike
+//! ones share a statement. The floor sends each query.
 
 use crate::support::cells::{Access, Cell, Tables};
 use crate::support::floors;
