@@ -3,10 +3,25 @@ use crate::op::Outcome;
 use std::future::Future;
 use std::time::Duration;
 
+/// What a database has done for a service so far.
+#[derive(Debug, Clone, Copy)]
+pub struct DatabaseWork {
+    /// Reads: statements on PostgreSQL, transactions on SQLite.
+    pub reads: u64,
+    /// Commits of appends.
+    pub commits: u64,
+}
+
 /// A service under load. It makes the callers.
 pub trait Service: Send + Sync + 'static {
     /// The type of its callers.
     type Caller: Caller;
+
+    /// What its database has done. `None` if it does not count. With a count, the load also reports
+    /// what a call costs.
+    fn database_work(&self) -> Option<DatabaseWork> {
+        None
+    }
 
     /// Connects the caller with this number.
     fn caller(&self, number: usize) -> impl Future<Output = Result<Self::Caller, BoxError>> + Send;

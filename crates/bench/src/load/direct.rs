@@ -1,4 +1,4 @@
-use super::caller::{Caller, Service};
+use super::caller::{Caller, DatabaseWork, Service};
 use crate::error::BoxError;
 use crate::op::{BoxFuture, Outcome};
 use std::time::Duration;
@@ -34,6 +34,7 @@ impl std::fmt::Debug for Direct {
 /// Calls of a store in this process.
 pub struct DirectService<M> {
     make: M,
+    work: Option<Box<dyn Fn() -> DatabaseWork + Send + Sync>>,
 }
 
 impl<M, N> DirectService<M>
@@ -44,7 +45,14 @@ where
     /// Calls `make` with the number of each caller. The function that `make` returns prepares one
     /// call at a time.
     pub fn new(make: M) -> Self {
-        Self { make }
+        Self { make, work: None }
+    }
+
+    /// Sets the function that counts the work of the store's database.
+    #[must_use]
+    pub fn counts(self, work: impl Fn() -> DatabaseWork + Send + Sync + 'static) -> Self {
+        let work: Option<Box<dyn Fn() -> DatabaseWork + Send + Sync>> = Some(Box::new(work));
+        Self { work, ..self }
     }
 }
 
@@ -60,6 +68,10 @@ where
     N: FnMut() -> Direct + Send + 'static,
 {
     type Caller = DirectCaller<N>;
+
+    fn database_work(&self) -> Option<DatabaseWork> {
+        self.work.as_ref().map(|work| work())
+    }
 
     async fn caller(&self, number: usize) -> Result<DirectCaller<N>, BoxError> {
         Ok(DirectCaller {

@@ -1,5 +1,16 @@
 use serde::{Deserialize, Serialize};
 
+/// What a call costs on average, beside its time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CallCost {
+    /// Reads of the database.
+    pub reads: f64,
+    /// Commits of the database. Calls that share a commit have a part of it each.
+    pub commits: f64,
+    /// Allocations in this process, counted during the warm-up. The harness makes some of them.
+    pub allocations: f64,
+}
+
 /// The figures of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadFigures {
@@ -25,6 +36,9 @@ pub struct LoadFigures {
     pub service: Latencies,
     /// Time of a call from the moment it was due; only for open schedules.
     pub from_intended: Option<Latencies>,
+    /// `None` if the service does not count the work of its database.
+    #[serde(default)]
+    pub cost: Option<CallCost>,
 }
 
 impl LoadFigures {

@@ -22,9 +22,9 @@ mod ramp;
 mod schedule;
 mod tally;
 
-pub use caller::{Caller, Service};
+pub use caller::{Caller, DatabaseWork, Service};
 pub use direct::{Direct, DirectService};
-pub use figures::{Latencies, LoadFigures};
+pub use figures::{CallCost, Latencies, LoadFigures};
 pub use generator::Load;
 pub use http::{Answer, Exchange, Exchanges, HttpConnection, HttpService};
 pub use ramp::{Ramp, Stage};

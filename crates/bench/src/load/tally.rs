@@ -14,6 +14,8 @@ pub(super) struct Tally {
 }
 
 struct Seen {
+    /// Calls of the warm-up.
+    early: u64,
     service: Histogram<u64>,
     from_intended: Option<Histogram<u64>>,
     successes: u64,
@@ -41,6 +43,7 @@ impl Tally {
         Self {
             counts_from,
             seen: Mutex::new(Seen {
+                early: 0,
                 service: histogram(),
                 from_intended: is_open.then(histogram),
                 successes: 0,
@@ -54,11 +57,12 @@ impl Tally {
     }
 
     pub(super) fn add(&self, called: Called) {
+        let mut seen = self.seen.lock();
         // The call belongs to the warm-up.
         if called.began < self.counts_from {
+            seen.early += 1;
             return;
         }
-        let mut seen = self.seen.lock();
         seen.service
             .saturating_record(ns(called.began, called.ended));
         if let (Some(histogram), Some(due)) = (&mut seen.from_intended, called.intended) {
@@ -126,7 +130,19 @@ impl Tally {
             },
             service: latencies(&seen.service),
             from_intended: seen.from_intended.as_ref().map(latencies),
+            cost: None,
         }
+    }
+
+    /// The number of calls of the warm-up.
+    pub(super) fn early_calls(&self) -> u64 {
+        self.seen.lock().early
+    }
+
+    /// The number of all calls, including the warm-up.
+    pub(super) fn all_calls(&self) -> u64 {
+        let seen = self.seen.lock();
+        seen.early + seen.calls()
     }
 }
 

@@ -1,4 +1,4 @@
-use super::number::{duration, whole};
+use super::number::{duration, significant, whole};
 use super::page::Section;
 use super::published::{PublishedEntry, PublishedText};
 use super::table::Table;
@@ -161,6 +161,13 @@ impl LoadTable {
                 (load.refused > 0).then(|| whole(load.refused as f64))
             }),
             http("Failed", |load| Some(whole(load.failed as f64))),
+            http("Reads a call", |load| Some(significant(load.cost?.reads))),
+            http("Commits a call", |load| {
+                Some(significant(load.cost?.commits))
+            }),
+            http("Allocations a call", |load| {
+                Some(whole(load.cost?.allocations))
+            }),
             library("Library calls/s", |load| {
                 Some(whole(load.calls_per_second()))
             }),

@@ -2,10 +2,11 @@
 
 mod arrivals;
 
-use super::caller::{Caller, Service};
-use super::figures::LoadFigures;
+use super::caller::{Caller, DatabaseWork, Service};
+use super::figures::{CallCost, LoadFigures};
 use super::schedule::Schedule;
 use super::tally::{Called, Tally};
+use crate::alloc::AllocationScope;
 use crate::error::BoxError;
 use crate::op::BoxFuture;
 use arrivals::Arrivals;
@@ -75,6 +76,8 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
         Schedule::Open { .. } | Schedule::Users(_) => Duration::ZERO,
     };
     let tally = Arc::new(Tally::new(begun + warm_up, schedule));
+    let before = service.database_work();
+    let allocations = count_allocations(before.is_some(), warm_up, &tally);
     // Dropping the set aborts its tasks, so dropping this future stops the load.
     let mut tasks = JoinSet::new();
     match schedule {
@@ -105,17 +108,58 @@ async fn run(schedule: &Schedule, service: &impl Service) -> Result<LoadFigures,
         }
     }
     let ended = async {
+        let allocations = allocations.await;
         while let Some(ended) = tasks.join_next().await {
             ended?;
         }
-        Ok::<(), BoxError>(())
+        Ok::<f64, BoxError>(allocations)
     };
-    tokio::select! {
+    let allocations = tokio::select! {
         ended = ended => ended?,
         // It prints until it is dropped, so this branch never wins.
         never = print_progress(begun, schedule.length(), &tally) => match never {},
+    };
+    let mut figures = tally.figures(schedule);
+    figures.cost = cost(
+        before,
+        service.database_work(),
+        tally.all_calls(),
+        allocations,
+    );
+    Ok(figures)
+}
+
+/// Counts the allocations of the warm-up, if `is_wanted`. The result is their number per call.
+fn count_allocations(
+    is_wanted: bool,
+    warm_up: Duration,
+    tally: &Arc<Tally>,
+) -> impl Future<Output = f64> + use<> {
+    let scope = is_wanted.then(AllocationScope::start);
+    let tally = Arc::clone(tally);
+    async move {
+        let Some(scope) = scope else {
+            return 0.0;
+        };
+        sleep(warm_up).await;
+        let calls = tally.early_calls().max(1);
+        scope.finish().allocations as f64 / calls as f64
     }
-    Ok(tally.figures(schedule))
+}
+
+fn cost(
+    before: Option<DatabaseWork>,
+    after: Option<DatabaseWork>,
+    calls: u64,
+    allocations: f64,
+) -> Option<CallCost> {
+    let (before, after) = (before?, after?);
+    let per_call = |before: u64, after: u64| (after - before) as f64 / calls.max(1) as f64;
+    Some(CallCost {
+        reads: per_call(before.reads, after.reads),
+        commits: per_call(before.commits, after.commits),
+        allocations,
+    })
 }
 
 async fn closed(mut caller: impl Caller, end: Instant, tally: Arc<Tally>) {
