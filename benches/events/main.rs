@@ -3,6 +3,7 @@
 
 mod append;
 mod append_if;
+mod decide;
 mod operations;
 mod performance;
 mod project;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         &[
             ("append", &|target| append::declare(target, &servers)),
             ("append_if", &|target| append_if::declare(target, &servers)),
+            ("decide", &|target| decide::declare(target, &servers)),
             ("query", &|target| query::declare(target, &servers)),
             ("project", &|target| project::declare(target, &servers)),
             ("streams", &|target| streams::declare(target, &servers)),

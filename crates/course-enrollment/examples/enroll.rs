@@ -8,7 +8,7 @@ use course_enrollment::{
 };
 use dcb_core::{DecisionModel, Event, EventStore, MemoryStore};
 
-async fn enroll<S: EventStore>(
+async fn enroll<S: EventStore + Clone + 'static>(
     store: &S,
     student: &StudentId,
     course: &CourseId,

@@ -6,27 +6,26 @@ use crate::{CourseId, EnrollmentCompleted, Error, StudentId};
 /// Gives `student` a seat in `course`.
 ///
 /// Under any concurrency, a course never has more students than seats, and a student never takes
-/// more courses than allowed or the same course twice. Without contention, an enrollment costs one
-/// read and one append. Each conflict repeats both.
+/// more courses than allowed or the same course twice. Students who want the same course follow each
+/// other in a lane. An enrollment costs a read of the student's events and a share of an append; the
+/// first of a lane also reads the course's.
 ///
 /// # Errors
 /// [`Error::StudentUnknown`], [`Error::CourseUnknown`], [`Error::AlreadyEnrolled`],
 /// [`Error::CourseFull`] and [`Error::TooManyCourses`] if the rules forbid the enrollment;
 /// [`Error::Store`] if an id can't be a tag, the store fails or every attempt meets a conflict.
-pub async fn enroll<S: EventStore>(
+pub async fn enroll<S: EventStore + Clone + 'static>(
     store: &S,
     student: &StudentId,
     course: &CourseId,
 ) -> Result<Decided, Error> {
-    let model = DecisionModel::new((
+    // All students of a course have the first projection in common, so they follow each other.
+    let model = DecisionModel::new((course_capacity(course)?, seats_taken(course)?)).and((
         max_courses(student)?,
         courses_taken(student)?,
-        course_capacity(course)?,
-        seats_taken(course)?,
         is_enrolled(student, course)?,
     ));
-    // The projectors are folded over one read. Its query is also the condition of the append.
-    let decide = |(max_courses, courses_taken, capacity, seats_taken, is_enrolled)| {
+    let decide = |(capacity, seats_taken), (max_courses, courses_taken, is_enrolled)| {
         let enrollment = Enrollment { student, course };
         // The order decides which error a caller gets if several rules forbid the enrollment.
         enrollment.check_not_enrolled(is_enrolled)?;

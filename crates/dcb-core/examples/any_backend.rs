@@ -9,7 +9,11 @@
 use dcb_core::{AnyStore, DecisionModel, Error, Event, EventStore, Projector, Query};
 
 /// Takes a seat of the course, unless all are taken. Returns the number of the seat.
-async fn take_seat(store: &impl EventStore, course: &str, seats: u64) -> Result<u64, Error> {
+async fn take_seat(
+    store: &(impl EventStore + Clone + 'static),
+    course: &str,
+    seats: u64,
+) -> Result<u64, Error> {
     let taken = Query::builder()
         .event_type("SeatTaken")
         .tag_pair("course_id", course)

@@ -84,7 +84,10 @@ pub enum Error {
         current: usize,
     },
     /// Every attempt at a decision ended in a conflict. Try again later.
-    #[error("all {attempts} attempts at the decision ended in a conflict")]
+    #[error(
+        "all {attempts} attempts at the decision ended in a conflict, the last one with the event at \
+         position {position}"
+    )]
     RetriesExhausted {
         /// The number of attempts.
         attempts: u32,
@@ -230,15 +233,20 @@ pub enum Error {
 
 impl Error {
     /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy or
-    /// read-only, or it aborted this transaction in favor of another. A conflict is not transient: the
-    /// caller has to read and decide again.
+    /// read-only, it aborted this transaction in favor of another, or too many calls were under way. A
+    /// conflict of an append is not transient: the caller has to read and decide again.
     pub fn is_transient(&self) -> bool {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
             // `OutcomeUnknown` is not transient: an append without ids would get new ids when
             // repeated, and could be stored twice.
-            Self::Unavailable { .. } | Self::ReadOnly { .. } | Self::Timeout { .. } => true,
+            Self::Unavailable { .. }
+            | Self::ReadOnly { .. }
+            | Self::Timeout { .. }
+            | Self::TooManyProjections { .. }
+            // The call repeats the decision.
+            | Self::RetriesExhausted { .. } => true,
             Self::Database {
                 code: Some(code), ..
             } => CLASSES.iter().any(|class| code.starts_with(class)),

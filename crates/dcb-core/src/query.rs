@@ -20,7 +20,7 @@
 use std::fmt::Display;
 
 use crate::text::invalid;
-use crate::{Error, EventType, Problem, SequencedEvent, Tag};
+use crate::{Error, Event, EventType, Problem, SequencedEvent, Tag};
 
 /// Selects events: all of them, or those that match at least one of its items.
 ///
@@ -111,6 +111,17 @@ impl Query {
     /// The alternatives; empty for [`Query::all`].
     pub fn items(&self) -> &[QueryItem] {
         &self.items
+    }
+
+    /// Whether an event that is not in a log yet matches.
+    pub(crate) fn selects(&self, event: &Event) -> bool {
+        self.is_all()
+            || self.items.iter().any(|item| {
+                item.matches(
+                    |wanted| event.is_of_type(wanted),
+                    |wanted| event.has_tag(wanted),
+                )
+            })
     }
 
     /// Whether `event` matches.

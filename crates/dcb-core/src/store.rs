@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::extent::Span;
 use crate::{
-    AppendCondition, Command, Error, Event, EventStream, Events, Extent, Health, Notifications,
-    Position, Progress, Projected, Projection, ProjectionLimit, ProjectionStream, Query,
-    ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
+    AppendCondition, Command, Error, Event, EventStream, Events, Extent, Health, Lanes,
+    Notifications, Position, Progress, Projected, Projection, ProjectionLimit, ProjectionStream,
+    Query, ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
 };
 
 /// Events to append in one commit, with the conditions under which the commit may happen.
@@ -363,6 +363,19 @@ pub trait EventStore: Send + Sync {
     /// # Ok(()) }
     /// ```
     fn projection_limit(&self) -> &ProjectionLimit;
+
+    /// The lanes in which decisions of this process follow each other. `None` if the store has
+    /// none: then decisions on the same boundary conflict, and are made again.
+    ///
+    /// ```
+    /// # use dcb_core::{EventStore, MemoryStore};
+    /// let store = MemoryStore::new();
+    /// // No decision is under way.
+    /// assert!(store.lanes().is_some_and(|lanes| lanes.is_empty()));
+    /// ```
+    fn lanes(&self) -> Option<&Lanes> {
+        None
+    }
 
     /// Notifies subscriptions of appends. Call it inside the runtime in which the subscriptions
     /// wait.

@@ -14,6 +14,7 @@ pub const PROGRAMS: [(&str, &[&str]); 4] = [
         &[
             "append",
             "append_if",
+            "decide",
             "query",
             "project",
             "streams",

@@ -1,6 +1,7 @@
 //! The pages of the reports, one module per page: its tables, and the published figures with
 //! corrections of their meaning.
 
+pub mod decisions;
 pub mod local_postgresql;
 pub mod message_store;
 pub mod operations;
@@ -15,6 +16,7 @@ use crate::report::Page;
 pub fn all() -> Vec<Page> {
     vec![
         local_postgresql::PAGE,
+        decisions::PAGE,
         message_store::PAGE,
         performance::PAGE,
         operations::PAGE,

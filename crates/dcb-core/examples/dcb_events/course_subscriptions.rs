@@ -61,7 +61,11 @@ fn subscriptions(tags: &[(&str, &str)]) -> Result<Projector<u32>, Error> {
         .build()
 }
 
-async fn define_course(store: &impl EventStore, course: &str, seats: u32) -> Result<(), Refused> {
+async fn define_course(
+    store: &(impl EventStore + Clone + 'static),
+    course: &str,
+    seats: u32,
+) -> Result<(), Refused> {
     let model = DecisionModel::new(capacity(course)?);
     let decided = model.decide(store, |capacity| match capacity {
         Some(_) => Err(Refused::Rule("the course exists already")),
@@ -70,7 +74,11 @@ async fn define_course(store: &impl EventStore, course: &str, seats: u32) -> Res
     decided.await.map(drop)
 }
 
-async fn change_capacity(store: &impl EventStore, course: &str, seats: u32) -> Result<(), Refused> {
+async fn change_capacity(
+    store: &(impl EventStore + Clone + 'static),
+    course: &str,
+    seats: u32,
+) -> Result<(), Refused> {
     let model = DecisionModel::new(capacity(course)?);
     let decided = model.decide(store, |capacity| match capacity {
         None => Err(Refused::Rule("the course does not exist")),
@@ -80,7 +88,11 @@ async fn change_capacity(store: &impl EventStore, course: &str, seats: u32) -> R
     decided.await.map(drop)
 }
 
-async fn subscribe(store: &impl EventStore, student: &str, course: &str) -> Result<(), Refused> {
+async fn subscribe(
+    store: &(impl EventStore + Clone + 'static),
+    student: &str,
+    course: &str,
+) -> Result<(), Refused> {
     let (of_course, of_student) = (("course", course), ("student", student));
     // One read serves all four, and its condition protects all four.
     let model = DecisionModel::new((
@@ -102,7 +114,7 @@ async fn subscribe(store: &impl EventStore, student: &str, course: &str) -> Resu
     decided.await.map(drop)
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     define_course(store, "algorithms", 1).await?;
     subscribe(store, "ada", "algorithms").await?;
     let second = subscribe(store, "grace", "algorithms").await;

@@ -30,7 +30,10 @@ fn next_number() -> Result<Projector<u64>, Error> {
 
 /// Returns the number of the invoice. Of callers that read the same last invoice, one succeeds; the
 /// others read again.
-async fn create_invoice(store: &impl EventStore, amount: u32) -> Result<u64, Error> {
+async fn create_invoice(
+    store: &(impl EventStore + Clone + 'static),
+    amount: u32,
+) -> Result<u64, Error> {
     let mut number = 0;
     // Every invoice conflicts with every other, so a caller among many retries often.
     let model = DecisionModel::new(next_number()?).max_attempts(1000);
@@ -42,7 +45,7 @@ async fn create_invoice(store: &impl EventStore, amount: u32) -> Result<u64, Err
     Ok(number)
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     assert_eq!(create_invoice(store, 100).await?, 1);
     assert_eq!(create_invoice(store, 200).await?, 2);
     Ok(())

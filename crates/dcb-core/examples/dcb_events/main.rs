@@ -26,7 +26,7 @@ enum Refused {
 }
 
 /// Plays all examples on an empty log.
-async fn play(store: &impl EventStore) -> Result<(), Refused> {
+async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     course_subscriptions::play(store).await?;
     unique_username::play(store).await?;
     invoice_number::play(store).await?;

@@ -44,7 +44,7 @@ fn token_of(email: &str, token: &str) -> Result<Projector<Token>, Error> {
 }
 
 async fn confirm(
-    store: &impl EventStore,
+    store: &(impl EventStore + Clone + 'static),
     email: &str,
     token: &str,
     now: SystemTime,
@@ -59,7 +59,7 @@ async fn confirm(
     decided.await.map(drop)
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     let now = SystemTime::now();
     store.append(initiated("ada@example.com", "4711")?).await?;
     let wrong = confirm(store, "ada@example.com", "1234", now).await;

@@ -59,7 +59,7 @@ fn valid_prices(product: &str, now: SystemTime) -> Result<Projector<Vec<u32>>, E
 }
 
 async fn order(
-    store: &impl EventStore,
+    store: &(impl EventStore + Clone + 'static),
     cart: &[(&str, u32)],
     now: SystemTime,
 ) -> Result<(), Refused> {
@@ -76,7 +76,7 @@ async fn order(
     decided.await.map(drop)
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     let now = SystemTime::now();
     store
         .append([product_defined("book", 20)?, product_defined("pen", 2)?])

@@ -15,7 +15,11 @@ fn order_placed(order: &str, token: &str) -> Result<Event, Error> {
     event.tag_pair("idempotency", token).build()
 }
 
-async fn place_order(store: &impl EventStore, order: &str, token: &str) -> Result<(), Refused> {
+async fn place_order(
+    store: &(impl EventStore + Clone + 'static),
+    order: &str,
+    token: &str,
+) -> Result<(), Refused> {
     let unused = AppendCondition::fail_if_exists("idempotency", token)?;
     match store.append_if(order_placed(order, token)?, unused).await {
         Err(Error::Conflict { .. }) => Err(Refused::Rule("the form was sent before")),
@@ -23,7 +27,7 @@ async fn place_order(store: &impl EventStore, order: &str, token: &str) -> Resul
     }
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     place_order(store, "o1", "11111").await?;
     let again = place_order(store, "o2", "11111").await;
     assert_eq!(again.unwrap_err().to_string(), "the form was sent before");

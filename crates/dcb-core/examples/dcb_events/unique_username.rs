@@ -56,7 +56,7 @@ fn is_claimed(name: &str, now: SystemTime) -> Result<Projector<bool>, Error> {
 
 /// Appends the event if the name is free.
 async fn claim(
-    store: &impl EventStore,
+    store: &(impl EventStore + Clone + 'static),
     name: &str,
     now: SystemTime,
     event: Event,
@@ -69,12 +69,16 @@ async fn claim(
     decided.await.map(drop)
 }
 
-async fn register(store: &impl EventStore, name: &str, now: SystemTime) -> Result<(), Refused> {
+async fn register(
+    store: &(impl EventStore + Clone + 'static),
+    name: &str,
+    now: SystemTime,
+) -> Result<(), Refused> {
     claim(store, name, now, account_registered(name)?).await
 }
 
 async fn rename(
-    store: &impl EventStore,
+    store: &(impl EventStore + Clone + 'static),
     old: &str,
     new: &str,
     now: SystemTime,
@@ -82,7 +86,7 @@ async fn rename(
     claim(store, new, now, username_changed(old, new)?).await
 }
 
-pub(crate) async fn play(store: &impl EventStore) -> Result<(), Refused> {
+pub(crate) async fn play(store: &(impl EventStore + Clone + 'static)) -> Result<(), Refused> {
     let now = SystemTime::now();
     register(store, "ada", now).await?;
     rename(store, "ada", "lovelace", now).await?;

@@ -1,7 +1,8 @@
 use std::future::Future;
+use std::time::Duration;
 
 use super::Command;
-use crate::decision::Attempts;
+use crate::attempts::Attempts;
 use crate::{Append, Decided, DecisionModel, Error, EventStore};
 
 /// Executes commands: a handler turns a command into an append, and the store commits the append
@@ -32,7 +33,8 @@ use crate::{Append, Decided, DecisionModel, Error, EventStore};
 #[must_use]
 pub struct CommandExecutor<S> {
     store: S,
-    max_attempts: u32,
+    max_attempts: Option<u32>,
+    time_limit: Duration,
 }
 
 impl<S: EventStore> CommandExecutor<S> {
@@ -40,19 +42,29 @@ impl<S: EventStore> CommandExecutor<S> {
     pub fn new(store: S) -> Self {
         Self {
             store,
-            max_attempts: DecisionModel::<()>::DEFAULT_MAX_ATTEMPTS,
+            max_attempts: None,
+            time_limit: DecisionModel::<()>::DEFAULT_TIME_LIMIT,
         }
     }
 
-    /// Sets the maximum number of handler calls per command, including the first; 0 counts as 1.
+    /// Sets the maximum number of handler calls per command, including the first; 0 counts as 1. The
+    /// default is to try until the time limit.
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
-        self.max_attempts = max_attempts.max(1);
+        self.max_attempts = Some(max_attempts.max(1));
+        self
+    }
+
+    /// Sets the time after which a command is not tried again. The default is
+    /// [`DecisionModel::DEFAULT_TIME_LIMIT`].
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
         self
     }
 
     /// Calls `handle`, and commits the returned append together with the command.
     ///
-    /// After a conflict it calls `handle` again, which should read and decide again. If the append
+    /// After a conflict it calls `handle` again, which should read and decide again. Commands of this
+    /// process that have met a conflict on the same boundary then take turns. If the append
     /// has no events, nothing is appended and the command is not stored.
     ///
     /// # Errors
@@ -67,12 +79,20 @@ impl<S: EventStore> CommandExecutor<S> {
         F: Future<Output = Result<Append, E>>,
         E: From<Error>,
     {
-        let mut attempts = Attempts::at_most(self.max_attempts);
+        let mut attempts = Attempts::new(self.max_attempts, self.time_limit);
+        // The first attempt shows the boundary. From the second on, the command has its turn there.
+        let mut turn = None;
         loop {
             // The handler and the append get copies, so that a retry still has the command.
             let append = handle(command.clone()).await?.command(command.clone());
+            let boundary = append.conditions.first();
+            let boundary = boundary.map(|condition| condition.fail_if_events_match.clone());
             if let Some(decided) = attempts.submit(&self.store, append).await? {
                 return Ok(decided);
+            }
+            if let (None, Some(boundary), Some(lanes)) = (&turn, boundary, self.store.lanes()) {
+                let next = async { Ok(lanes.turn(&boundary).await) };
+                turn = Some(attempts.in_time(next).await?);
             }
         }
     }

@@ -15,7 +15,9 @@ fn interfere(store: &impl EventStore, event: Event) {
     tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(append)).unwrap();
 }
 
-pub(super) async fn decision_appends_under_condition_of_its_state(store: &impl EventStore) {
+pub(super) async fn decision_appends_under_condition_of_its_state(
+    store: &(impl EventStore + Clone + 'static),
+) {
     store.append(many(2, "a")).await.unwrap();
     let model = counting();
     let decided = model.decide(store, |count| {
@@ -30,7 +32,9 @@ pub(super) async fn decision_appends_under_condition_of_its_state(store: &impl E
     );
 }
 
-pub(super) async fn decision_is_retried_after_conflict(store: &impl EventStore) {
+pub(super) async fn decision_is_retried_after_conflict(
+    store: &(impl EventStore + Clone + 'static),
+) {
     let mut seen = Vec::new();
     let model = counting();
     let decided = model.decide(store, |count| {
@@ -49,7 +53,7 @@ pub(super) async fn decision_is_retried_after_conflict(store: &impl EventStore) 
     assert_eq!(store.count(&tag("decided")).await.unwrap(), 1);
 }
 
-pub(super) async fn decision_stops_after_max_attempts(store: &impl EventStore) {
+pub(super) async fn decision_stops_after_max_attempts(store: &(impl EventStore + Clone + 'static)) {
     for (allowed, expected) in [(0, 1), (1, 1), (3, 3)] {
         let before = head(store).await;
         let mut made = 0;
@@ -59,7 +63,9 @@ pub(super) async fn decision_stops_after_max_attempts(store: &impl EventStore) {
             interfere(store, tagged(&["a"]));
             Ok::<_, Error>(tagged(&["decided"]))
         });
-        match answer.await {
+        let answer = answer.await;
+        assert!(answer.as_ref().is_err_and(Error::is_transient));
+        match answer {
             Err(Error::RetriesExhausted { attempts, position }) => {
                 assert_eq!((attempts, made), (expected, expected));
                 assert_eq!(position, at(before + u64::from(expected)));
@@ -70,7 +76,7 @@ pub(super) async fn decision_stops_after_max_attempts(store: &impl EventStore) {
     assert!(!store.exists(&tag("decided")).await.unwrap());
 }
 
-pub(super) async fn decision_ignores_unrelated_events(store: &impl EventStore) {
+pub(super) async fn decision_ignores_unrelated_events(store: &(impl EventStore + Clone + 'static)) {
     let model = counting();
     let decided = model.decide(store, |_| {
         interfere(store, tagged(&["other"]));
@@ -79,7 +85,9 @@ pub(super) async fn decision_ignores_unrelated_events(store: &impl EventStore) {
     assert_eq!(decided.await.unwrap().attempts, 1);
 }
 
-pub(super) async fn decision_without_events_appends_nothing(store: &impl EventStore) {
+pub(super) async fn decision_without_events_appends_nothing(
+    store: &(impl EventStore + Clone + 'static),
+) {
     let decided = counting()
         .decide(store, |_| Ok::<Vec<Event>, Error>(Vec::new()))
         .await
@@ -88,7 +96,7 @@ pub(super) async fn decision_without_events_appends_nothing(store: &impl EventSt
     assert_eq!(head(store).await, 0);
 }
 
-pub(super) async fn refusal_is_returned_to_the_caller(store: &impl EventStore) {
+pub(super) async fn refusal_is_returned_to_the_caller(store: &(impl EventStore + Clone + 'static)) {
     store.append(many(2, "a")).await.unwrap();
     let full = |count| {
         if count < 2 {

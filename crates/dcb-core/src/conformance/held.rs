@@ -44,7 +44,7 @@ fn calls<S: EventStore + 'static>(store: &Arc<S>) -> Vec<(&'static str, Call)> {
         }),
         call("decide", store, |store| async move {
             let model = DecisionModel::new(Projector::counter(tag("absent")));
-            let decided = model.decide(&*store, |_| Ok::<_, Error>(tagged(&["a"])));
+            let decided = model.decide(&store, |_| Ok::<_, Error>(tagged(&["a"])));
             decided.await.map(drop)
         }),
         call("project", store, |store| async move {

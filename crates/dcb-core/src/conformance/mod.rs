@@ -28,6 +28,7 @@ mod fixture;
 mod held;
 pub mod history;
 mod idempotency;
+mod lanes;
 mod order_of_checks;
 mod projection;
 mod query;
@@ -215,6 +216,25 @@ macro_rules! for_each_conformance_case {
                 decision_ignores_unrelated_events
                 decision_without_events_appends_nothing
                 refusal_is_returned_to_the_caller
+            }
+            lanes {
+                crowd_on_one_boundary_is_served
+                crowd_of_commands_is_served
+                every_seat_is_taken_and_none_twice
+                first_callers_get_the_seats
+                decisions_on_different_boundaries_do_not_wait
+                slow_decision_is_overtaken
+                held_decision_delays_no_other
+                dropped_decision_leaves_the_line
+                panicking_decision_harms_no_other
+                invalid_decision_harms_no_other
+                positions_are_those_of_the_own_events
+                another_writer_is_seen
+                refusal_sees_what_was_appended_before_its_call
+                large_boundary_is_decided_on
+                turns_exclude_each_other
+                idle_store_has_no_lanes
+                random_decisions_agree_with_replayed_log
             }
             tracking {
                 source_without_tracking_has_no_position

@@ -291,7 +291,7 @@ pub(super) async fn numbers_from_the_last_event_have_no_gaps(
             async move {
                 let decide =
                     |number: u64| Event::builder("Numbered").tag(&name).json(&number).build();
-                model.decide(&*store, decide).await.unwrap();
+                model.decide(&store, decide).await.unwrap();
             }
         })
         .await;

@@ -117,7 +117,11 @@ impl EventBuilder {
         let tags = self.sorted_tags()?;
         self.check_metadata()?;
         let body = self.pack(&tags)?;
-        Ok(Event { id: self.id, body })
+        Ok(Event {
+            id: self.id,
+            is_id_new: false,
+            body,
+        })
     }
 
     fn sorted_tags(&self) -> Result<Vec<&str>, Error> {

@@ -34,6 +34,8 @@ use crate::{Error, Position};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     id: Option<Uuid>,
+    /// Whether this process generated the id for this append, so no log can have it yet.
+    is_id_new: bool,
     body: Body,
 }
 
@@ -126,7 +128,23 @@ impl Event {
 
     /// The id that makes a repeated append idempotent. A store generates a missing id.
     pub fn id(&self) -> Option<Uuid> {
-        self.id
+        self.id.filter(|_| !self.is_id_new)
+    }
+
+    /// The id that a store gives to the event: the caller's, or a new one. Only implementations of
+    /// stores need this.
+    // Version 7 is ordered by time, so new ids are neighbours in an index.
+    pub fn id_or_new(&self) -> Uuid {
+        self.id.unwrap_or_else(Uuid::now_v7)
+    }
+
+    /// The same event, with a new id if it has none. [`Event::id`] does not return the new id.
+    pub(crate) fn with_new_id(mut self) -> Self {
+        if self.id.is_none() {
+            self.id = Some(Uuid::now_v7());
+            self.is_id_new = true;
+        }
+        self
     }
 
     /// Decodes the data from JSON.
@@ -154,7 +172,7 @@ impl Event {
         let builder = Self::builder(self.event_type())
             .tags(self.tags())
             .data(self.data());
-        let builder = self.id.into_iter().fold(builder, EventBuilder::id);
+        let builder = self.id().into_iter().fold(builder, EventBuilder::id);
         self.metadata().fold(builder, |builder, (key, value)| {
             builder.metadata(key, value)
         })
@@ -164,6 +182,7 @@ impl Event {
     #[must_use]
     pub fn with_id(mut self, id: Uuid) -> Self {
         self.id = Some(id);
+        self.is_id_new = false;
         self
     }
 
@@ -225,6 +244,11 @@ impl SequencedEvent {
         self.position
     }
 
+    /// The same event at another position.
+    pub(crate) fn move_to(&mut self, position: Position) {
+        self.position = position;
+    }
+
     /// The commit time by the store's clock, in whole microseconds. Times need not increase with the
     /// position.
     pub fn recorded_at(&self) -> SystemTime {
@@ -252,6 +276,7 @@ impl SequencedEvent {
     pub fn into_event(self) -> Event {
         Event {
             id: Some(self.id),
+            is_id_new: false,
             body: self.body,
         }
     }

@@ -135,7 +135,7 @@ impl Log {
         self.stats.largest_batch = 1;
         for event in append.events {
             let position = self.next_position();
-            let id = event.id().unwrap_or_else(Uuid::now_v7);
+            let id = event.id_or_new();
             self.events
                 .push(event.into_sequenced(position, recorded_at, id));
         }

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use self::log::Log;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Health, Limits, Notifications, Notifier,
-    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
+    Append, Appended, Error, EventStore, EventStream, Health, Lanes, Limits, Notifications,
+    Notifier, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
 /// A store in memory: a list behind a lock, written to be obviously correct rather than fast.
@@ -19,6 +19,7 @@ use crate::{
 pub struct MemoryStore {
     limits: Limits,
     projections: Arc<ProjectionLimit>,
+    lanes: Lanes,
     log: Arc<Mutex<Log>>,
     signal: Notifier,
 }
@@ -125,6 +126,10 @@ impl EventStore for MemoryStore {
 
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.projections
+    }
+
+    fn lanes(&self) -> Option<&Lanes> {
+        Some(&self.lanes)
     }
 
     fn notifications(&self) -> Notifications {

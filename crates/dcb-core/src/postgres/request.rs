@@ -25,11 +25,7 @@ pub(super) struct Request {
 
 impl Request {
     pub(super) fn new(append: Append) -> Arc<Self> {
-        let ids = append
-            .events
-            .iter()
-            // Version 7 is ordered by time, so new ids are neighbours in the unique index.
-            .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
+        let ids = append.events.iter().map(Event::id_or_new);
         Arc::new(Self {
             ids: ids.collect(),
             tag_keys: tag_keys(&append.events),

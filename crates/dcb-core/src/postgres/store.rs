@@ -17,7 +17,7 @@ use super::statements::Statements;
 use super::writer::Writer;
 use crate::extent::Span;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Notifications,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Notifications,
     Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
@@ -41,6 +41,7 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) listener: Listener,
     projections: ProjectionLimit,
+    lanes: Lanes,
 }
 
 impl Shared {
@@ -113,6 +114,7 @@ impl PostgresStore {
             counters,
             listener,
             projections,
+            lanes: Lanes::new(),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -242,6 +244,10 @@ impl EventStore for PostgresStore {
 
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.shared.projections
+    }
+
+    fn lanes(&self) -> Option<&Lanes> {
+        Some(&self.shared.lanes)
     }
 
     fn notifications(&self) -> Notifications {

@@ -13,6 +13,7 @@ pub use limit::{ProjectionLimit, ProjectionPermit};
 pub use projector::Projector;
 pub use reads::Reads;
 pub use stream::ProjectionStream;
+pub(crate) use stream::events;
 
 use crate::text::invalid;
 use crate::{AppendCondition, Error, Problem, SequencedEvent};

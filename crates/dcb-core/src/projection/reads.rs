@@ -13,7 +13,7 @@ use crate::{Position, Query, ReadOptions};
 /// # let _ = reads;
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reads {
     /// The query of the forward read.
     pub(crate) every: Option<Query>,

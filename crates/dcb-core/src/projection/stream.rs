@@ -89,7 +89,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
 }
 
 /// The events of all reads, in the order of the log and each once.
-async fn events<S: EventStore + ?Sized>(
+pub(crate) async fn events<S: EventStore + ?Sized>(
     store: &S,
     reads: &Reads,
     after: Option<Position>,

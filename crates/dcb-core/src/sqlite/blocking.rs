@@ -19,9 +19,8 @@ use super::{admission, read};
 use crate::extent::Span;
 use crate::projection::LastEvents;
 use crate::{
-    Append, AppendCondition, Appended, Decided, DecisionModel, Error, Event, Events, Extent,
-    Health, Position, Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent,
-    Stats,
+    Append, AppendCondition, Appended, Error, Event, Events, Extent, Health, Position, Projected,
+    Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -271,53 +270,6 @@ impl BlockingSqliteStore {
         }
         let condition = AppendCondition::fail_if(reads.boundary()).after(head);
         Ok(Projected { state, condition })
-    }
-
-    /// Projects the state, decides, and appends under the projection's condition. After a conflict it
-    /// starts over. See [`DecisionModel::decide`].
-    ///
-    /// ```
-    /// # fn main() -> Result<(), dcb_core::Error> {
-    /// use dcb_core::sqlite::{BlockingSqliteStore, Config};
-    /// use dcb_core::{DecisionModel, Event, Projector, Query};
-    ///
-    /// let store = BlockingSqliteStore::open(Config::memory())?;
-    /// let seats = Query::builder().tag_pair("course", "c1").build()?;
-    /// let model = DecisionModel::new(Projector::counter(seats));
-    /// let decided = store.decide(&model, |taken| {
-    ///     let seat = Event::builder("SeatTaken").tag_pair("course", "c1").json(&(taken + 1));
-    ///     seat.build()
-    /// })?;
-    /// assert_eq!(decided.attempts, 1);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt ended in a conflict; or
-    /// any other error of [`BlockingSqliteStore::project`] and [`BlockingSqliteStore::submit`].
-    pub fn decide<P, V, E>(
-        &self,
-        model: &DecisionModel<P>,
-        mut decide: impl FnMut(P::State) -> Result<V, E>,
-    ) -> Result<Decided, E>
-    where
-        P: Projection,
-        V: Into<Vec<Event>>,
-        E: From<Error>,
-    {
-        let mut attempts = model.attempts();
-        loop {
-            let append = self.project(&model.projection)?.into_append(&mut decide)?;
-            // `submit` refuses an append without events, but deciding to do nothing is not an
-            // error.
-            let appended = match append.events.is_empty() {
-                true => Ok(None),
-                false => self.submit(append).map(Some),
-            };
-            if let Some(decided) = attempts.record(appended)? {
-                return Ok(decided);
-            }
-        }
     }
 
     /// Tests a read connection and the writer's connection, and reports the durability settings.

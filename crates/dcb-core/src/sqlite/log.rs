@@ -17,12 +17,13 @@ use super::snapshot::{Snapshot, with_snapshot};
 use super::unindexed_keys::UnindexedKeys;
 use super::writer::Writer;
 use crate::error::shared;
-use crate::{Error, Health, Notifier, ProjectionLimit};
+use crate::{Error, Health, Lanes, Notifier, ProjectionLimit};
 
 pub(super) struct Log {
     pub(super) config: Config,
     pub(super) counters: Counters,
     pub(super) projections: ProjectionLimit,
+    pub(super) lanes: Lanes,
     pub(super) signal: Notifier,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
@@ -42,6 +43,7 @@ impl Log {
         Ok(Self {
             counters: Counters::default(),
             projections: ProjectionLimit::new(config.max_concurrent_projections),
+            lanes: Lanes::new(),
             signal: Notifier::default(),
             writer: Mutex::new(Some(writer)),
             readers: Readers::default(),

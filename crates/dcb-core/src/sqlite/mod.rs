@@ -34,6 +34,7 @@ mod config;
 #[cfg(test)]
 mod costs;
 mod counters;
+mod decide;
 mod error;
 mod first_match;
 mod indexing;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::{Append, Appended, Error};
+use crate::{Append, Appended, Error, Event};
 
 /// A queued append, with an id for every event.
 #[derive(Debug)]
@@ -17,11 +17,7 @@ pub(super) type Verdict = Result<Appended, Error>;
 
 impl Request {
     pub(super) fn new(append: Append) -> Self {
-        let ids = append
-            .events
-            .iter()
-            // Version 7 ids increase over time, so new entries go to the end of the id index.
-            .map(|event| event.id().unwrap_or_else(Uuid::now_v7));
+        let ids = append.events.iter().map(Event::id_or_new);
         Self {
             ids: ids.collect(),
             append,

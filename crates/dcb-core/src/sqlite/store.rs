@@ -15,7 +15,7 @@ use super::config::Config;
 use super::pages::Pages;
 use super::request::Request;
 use crate::{
-    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Notifications,
+    Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Notifications,
     Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
 };
 
@@ -167,6 +167,10 @@ impl EventStore for SqliteStore {
 
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.blocking.log.projections
+    }
+
+    fn lanes(&self) -> Option<&Lanes> {
+        Some(&self.blocking.log.lanes)
     }
 
     fn notifications(&self) -> Notifications {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 
 use super::Upcasts;
-use crate::{Error, EventStore, EventStream, Events, Query, ReadOptions};
+use crate::{Error, EventStore, EventStream, Events, Lanes, Query, ReadOptions};
 
 /// A store that returns all events in the current version of their type.
 ///
@@ -14,6 +14,8 @@ use crate::{Error, EventStore, EventStream, Events, Query, ReadOptions};
 pub struct Upcasting<S> {
     store: S,
     upcasts: Arc<Upcasts>,
+    // Not the inner store's: its lanes keep events as they were appended.
+    lanes: Lanes,
 }
 
 impl<S> Upcasting<S> {
@@ -22,6 +24,7 @@ impl<S> Upcasting<S> {
         Self {
             store,
             upcasts: Arc::new(upcasts),
+            lanes: Lanes::new(),
         }
     }
 
@@ -52,6 +55,10 @@ impl<S: EventStore> EventStore for Upcasting<S> {
             events: events.collect::<Result<_, _>>()?,
             head,
         })
+    }
+
+    fn lanes(&self) -> Option<&Lanes> {
+        Some(&self.lanes)
     }
 
     crate::forward_event_store! { self { Self { store, .. } => store }

@@ -22,7 +22,7 @@ impl From<Error> for Refused {
 }
 
 /// Enrolls in a course with two seats. Refuses a third, and does nothing after that.
-async fn enroll(store: &impl EventStore) -> Result<u32, Refused> {
+async fn enroll(store: &(impl EventStore + Clone + 'static)) -> Result<u32, Refused> {
     let query = Query::builder().event_type("Enrolled").tag("course:1");
     let seats = DecisionModel::new(Projector::counter(query.build()?));
     let decided = seats

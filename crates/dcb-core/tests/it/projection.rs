@@ -10,10 +10,10 @@ use dcb_core::{
 };
 
 /// A store whose reads fail after the first event.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Breaking {
     store: MemoryStore,
-    appended: AtomicBool,
+    appended: Arc<AtomicBool>,
 }
 
 impl EventStore for Breaking {

@@ -3,29 +3,41 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dcb_core::{Append, Appended, Error, EventStore};
+use dcb_core::{Append, Appended, Error, EventStore, Lanes};
 use tokio::time::sleep;
 
 use crate::stores::Events;
+
+/// How the students of a race decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Appends lose their conditions, so each decision is a naive read followed by a write.
+    Naive,
+    /// After a conflict, a student decides again.
+    Conditions,
+    /// The students of this process follow each other in a lane.
+    Lanes,
+}
 
 /// Simulates the network between a decision and its append. Decisions in the meantime can't see the
 /// append yet.
 const NETWORK_DELAY: Duration = Duration::from_millis(3);
 
-/// Delays and counts appends. If `conditions` is false, it drops their conditions, which turns
-/// every decision into a naive read followed by a write.
+/// Delays and counts appends, which [`Mode`] changes.
 pub(super) struct Race {
     store: Events,
-    conditions: bool,
+    mode: Mode,
+    lanes: Lanes,
     tried: AtomicU64,
     conflicts: AtomicU64,
 }
 
 impl Race {
-    pub(super) fn new(store: Events, conditions: bool) -> Self {
+    pub(super) fn new(store: Events, mode: Mode) -> Self {
         Self {
             store,
-            conditions,
+            mode,
+            lanes: Lanes::new(),
             tried: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
         }
@@ -45,7 +57,7 @@ impl Race {
 impl EventStore for Race {
     async fn submit(&self, mut append: Append) -> Result<Appended, Error> {
         sleep(NETWORK_DELAY).await;
-        if !self.conditions {
+        if self.mode == Mode::Naive {
             append.conditions.clear();
         }
         // Relaxed: the numbers are read after all students have finished.
@@ -55,6 +67,10 @@ impl EventStore for Race {
             self.conflicts.fetch_add(1, Ordering::Relaxed);
         }
         outcome
+    }
+
+    fn lanes(&self) -> Option<&Lanes> {
+        (self.mode == Mode::Lanes).then_some(&self.lanes)
     }
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }

@@ -1,4 +1,4 @@
-//! The rush: more students than seats at once, first with append conditions, then without.
+//! The rush: more students than seats at once, without append conditions, with them, and in lanes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::board::fresh_suffix;
 use super::enroll::refusal;
-use super::race::Race;
+use super::race::{Mode, Race};
 use crate::error::ApiError;
 use crate::input::parse;
 use crate::stores::Events;
@@ -40,13 +40,14 @@ struct Request {
     seats: u32,
 }
 
-/// The result of a rush for both courses.
+/// The result of a rush for each course.
 #[derive(Debug, Serialize)]
 pub(super) struct Rush {
     students: usize,
     seats: u32,
-    dcb: Outcome,
     naive: Outcome,
+    dcb: Outcome,
+    lanes: Outcome,
 }
 
 /// The result for one course.
@@ -97,12 +98,13 @@ fn check(field: &str, number: u32, max: u32) -> Result<(), ApiError> {
     ))
 }
 
-/// Two courses with the same number of seats, and the students who want a seat in both.
+/// Courses with the same number of seats, and the students who want a seat in each of them.
 struct Field {
     seats: u32,
     students: Vec<StudentId>,
-    dcb: CourseId,
     naive: CourseId,
+    dcb: CourseId,
+    lanes: CourseId,
 }
 
 impl Field {
@@ -112,14 +114,16 @@ impl Field {
         let field = Self {
             seats,
             students: ids.collect(),
-            dcb: CourseId::new(format!("rush-{suffix}-dcb")),
             naive: CourseId::new(format!("rush-{suffix}-naive")),
+            dcb: CourseId::new(format!("rush-{suffix}-dcb")),
+            lanes: CourseId::new(format!("rush-{suffix}-lanes")),
         };
         let mut events = vec![
-            field.offer(&field.dcb, "With the condition").to_event()?,
             field
                 .offer(&field.naive, "Without the condition")
                 .to_event()?,
+            field.offer(&field.dcb, "With the condition").to_event()?,
+            field.offer(&field.lanes, "In a lane").to_event()?,
         ];
         for student in &field.students {
             events.push(registration(student).to_event()?);
@@ -140,20 +144,19 @@ impl Field {
         }
     }
 
-    /// Runs the races one after the other, so that neither slows the other down.
+    /// Runs the races one after the other, so that none slows another down.
     async fn rush(&self, store: &Events) -> Result<Rush, Error> {
         Ok(Rush {
             students: self.students.len(),
             seats: self.seats,
-            dcb: self.race(&self.dcb, Race::new(store.clone(), true)).await?,
-            naive: self
-                .race(&self.naive, Race::new(store.clone(), false))
-                .await?,
+            naive: self.race(store, &self.naive, Mode::Naive).await?,
+            dcb: self.race(store, &self.dcb, Mode::Conditions).await?,
+            lanes: self.race(store, &self.lanes, Mode::Lanes).await?,
         })
     }
 
-    async fn race(&self, course: &CourseId, race: Race) -> Result<Outcome, Error> {
-        let race = Arc::new(race);
+    async fn race(&self, store: &Events, course: &CourseId, mode: Mode) -> Result<Outcome, Error> {
+        let race = Arc::new(Race::new(store.clone(), mode));
         let slots = Arc::new(Semaphore::new(AT_ONCE));
         let started = Instant::now();
         let mut racing = JoinSet::new();
@@ -186,7 +189,7 @@ impl Field {
 /// Returns whether the student got a seat. Tries again after too many conflicts. The tries end,
 /// because each conflict means that another student got a seat, and seats are limited.
 async fn enroll_until_decided(
-    race: &Race,
+    race: &Arc<Race>,
     student: &StudentId,
     course: &CourseId,
 ) -> Result<bool, Error> {
@@ -210,7 +213,7 @@ fn registration(student: &StudentId) -> StudentRegistered {
         email: format!("{student}@example.com").into(),
         major: "Mathematics".into(),
         year: 1,
-        // Each student wants a seat in both courses of the rush.
-        max_courses: 2,
+        // Each student wants a seat in all courses of the rush.
+        max_courses: 3,
     }
 }

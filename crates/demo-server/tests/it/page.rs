@@ -228,6 +228,11 @@ async fn assert_rush(client: &Client, students: u64, seats: u64) {
     let rush = client.post("/demo/rush", &size).await.ok();
     let number = |kind: &str, name: &str| rush[kind][name].as_u64().expect("it is a number");
     assert_eq!(number("dcb", "enrolled"), seats, "{rush}");
+    // The students of a lane share commits, and do not conflict.
+    assert_eq!(number("lanes", "enrolled"), seats, "{rush}");
+    assert_eq!(number("lanes", "refused"), students - seats, "{rush}");
+    assert_eq!(number("lanes", "conflicts"), 0, "{rush}");
+    assert!(number("lanes", "appends") <= seats, "{rush}");
     assert!(number("naive", "enrolled") > seats, "{rush}");
     assert_eq!(number("naive", "conflicts"), 0, "{rush}");
     assert!(number("dcb", "conflicts") > 0, "{rush}");
@@ -271,7 +276,7 @@ async fn rush_with_enough_seats_rejects_no_student() {
     let client = Client::start().await;
     let size = json!({ "students": 20, "seats": 30 });
     let rush = client.post("/demo/rush", &size).await.ok();
-    for kind in ["dcb", "naive"] {
+    for kind in ["naive", "dcb", "lanes"] {
         assert_eq!(rush[kind]["enrolled"], 20, "{rush}");
         assert_eq!(rush[kind]["refused"], 0, "{rush}");
     }

@@ -8,12 +8,14 @@
 //! The check needs the events of the log and the workers' ledgers, but not the store. It also finds
 //! lost, torn, repeated and resurrected appends.
 
+mod lanes;
 mod replay;
 mod worker;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use lanes::decide;
 pub use replay::{Summary, Violation, check};
 pub use worker::{Workload, work};
 

@@ -89,7 +89,7 @@ fn boundaries(random: &mut Random) -> Vec<Boundary> {
 }
 
 /// One to three items. Most tags are cold; about one in three is hot.
-fn boundary(random: &mut Random) -> Boundary {
+pub(super) fn boundary(random: &mut Random) -> Boundary {
     let items = (0..=random.below(3)).map(|_| item(random));
     Boundary {
         items: items.collect(),
@@ -119,7 +119,7 @@ fn tag(random: &mut Random) -> String {
 
 /// Events that each match an item of one of the decision's own boundaries, so that decisions
 /// conflict. Some have a further tag, which may put them into other boundaries.
-fn events(random: &mut Random, counts: &[Count]) -> Vec<Event> {
+pub(super) fn events(random: &mut Random, counts: &[Count]) -> Vec<Event> {
     // The ids can't come from the seed, because a worker that runs again must not repeat them.
     let ids: Vec<Uuid> = (0..=random.below(MAX_EVENTS))
         .map(|_| Uuid::now_v7())

@@ -24,7 +24,7 @@ pub(crate) enum Task {
     Book { rounds: usize, seats: u64 },
     /// In each round, appends one to three events with the caller's own tag or the shared tag.
     Append { rounds: u64 },
-    /// Makes the decisions of a worker of the conformance suite's checker.
+    /// Makes the decisions of a worker of the conformance suite's checker, in lanes or not.
     Decide { seed: u64, decisions: usize },
     /// Makes such decisions in an endless loop, and prints each ledger at once.
     DecideUntilKilled { seed: u64 },
@@ -97,7 +97,7 @@ async fn call(store: &impl SharedStore, task: &Task, number: u64) -> (Vec<Answer
             }
         }
         Task::Decide { seed, decisions } => {
-            ledger = checker::work(store, Workload { seed, decisions }, number).await;
+            ledger = decide(store, Workload { seed, decisions }, number).await;
         }
         Task::DecideUntilKilled { seed } => decide_until_killed(store, seed, number).await,
         Task::Keep { rounds } => answers = keep(store, rounds, number).await,
@@ -181,10 +181,18 @@ async fn append(store: &impl SharedStore, round: u64, number: u64) -> Answer {
     answer(store.append(events).await)
 }
 
+/// Every second caller decides in lanes, the others under the conditions of their own reads.
+async fn decide(store: &impl SharedStore, workload: Workload, number: u64) -> Ledger {
+    match number % 2 {
+        0 => checker::decide(store, workload, number).await,
+        _ => checker::work(store, workload, number).await,
+    }
+}
+
 async fn decide_until_killed(store: &impl SharedStore, seed: u64, number: u64) {
     for seed in seed.. {
         let workload = Workload { seed, decisions: 1 };
-        let ledger = checker::work(store, workload, number).await;
+        let ledger = decide(store, workload, number).await;
         print_line(&serde_json::to_string(&ledger).expect("a ledger is plain data"));
     }
 }

@@ -7,9 +7,9 @@ import { tagValue } from './log.js';
 const form = byId('rush');
 const message = byId('rushed');
 
-/** The two courses of the last rush. */
+/** The courses of the last rush. */
 const sides = new Map(
-  ['dcb', 'naive'].map((kind) => {
+  ['naive', 'dcb', 'lanes'].map((kind) => {
     const side = byId(kind);
     const parts = {
       seats: side.querySelector('.seats'),
@@ -84,12 +84,12 @@ function finish(kind, seats, { course, enrolled, refused, appends, conflicts, du
   );
 }
 
-function summary({ students, seats, dcb, naive }) {
+function summary({ students, seats, naive, dcb, lanes }) {
   const over = naive.enrolled - seats;
   return (
     `${counted(students, 'student')}, ${counted(seats, 'seat')}. ` +
-    `With the condition: ${dcb.enrolled} enrolled. ` +
-    `Without: ${naive.enrolled} enrolled${over > 0 ? `, overbooked by ${over}` : ''}.`
+    `Without the condition: ${naive.enrolled} enrolled${over > 0 ? `, overbooked by ${over}` : ''}. ` +
+    `With it: ${dcb.enrolled} enrolled. In a lane: ${lanes.enrolled} enrolled.`
   );
 }
 
@@ -103,8 +103,7 @@ form.addEventListener('submit', async (submitted) => {
   message.textContent = 'The rush is running …';
   try {
     const rush = await post('/demo/rush', size);
-    finish('dcb', rush.seats, rush.dcb);
-    finish('naive', rush.seats, rush.naive);
+    for (const kind of sides.keys()) finish(kind, rush.seats, rush[kind]);
     message.textContent = summary(rush);
   } catch (failed) {
     message.className = 'bad';

@@ -48,12 +48,15 @@ async fn acknowledged_appends_survive_a_killed_server() {
     hasty.close().await;
 }
 
-/// Makes decisions until the log has `enough` events. Returns the ledgers.
+/// Makes decisions, in lanes if the number is even, until the log has `enough` events. Returns the ledgers.
 async fn decide(store: PostgresStore, number: u64, enough: u64) -> Vec<Ledger> {
     let mut ledgers = Vec::new();
     for seed in 0.. {
         let workload = Workload { seed, decisions: 1 };
-        ledgers.push(checker::work(&store, workload, number).await);
+        ledgers.push(match number % 2 {
+            0 => checker::decide(&store, workload, number).await,
+            _ => checker::work(&store, workload, number).await,
+        });
         match store.head().await {
             Ok(Some(head)) if head.get() >= enough => break,
             _ => tokio::task::yield_now().await,

@@ -37,7 +37,10 @@ async fn decisions_hold_under_stricter_default_isolation() {
                 decisions: effort(120) / 12,
             };
             deciding.push(tokio::spawn(async move {
-                checker::work(&store, workload, number).await
+                match number % 2 {
+                    0 => checker::decide(&store, workload, number).await,
+                    _ => checker::work(&store, workload, number).await,
+                }
             }));
         }
         let mut ledgers = Vec::new();

@@ -231,3 +231,35 @@ async fn blocking_and_async_projections_agree() {
         Err(Error::Invalid { .. })
     ));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn crowd_of_threads_and_tasks_is_served() {
+    const SIDE: usize = 50;
+    let log = fresh_log().await;
+    let store = connect(&log).await;
+    let take = |taken: u64| Event::builder("Taken").tag("seat").json(&taken).build();
+    let model = || DecisionModel::new(Projector::counter(tag("seat")));
+    let tasks: Vec<_> = (0..SIDE)
+        .map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move { model().decide(&store, take).await.map(drop) })
+        })
+        .collect();
+    let blocking = store.blocking().clone();
+    let threads = tokio::task::spawn_blocking(move || {
+        on_threads(SIDE, |_| blocking.decide(&model(), take).map(drop))
+    });
+    for answer in threads.await.unwrap() {
+        answer.unwrap();
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    let taken: Vec<u64> = whole_log(&store)
+        .await
+        .iter()
+        .map(|event| event.json().unwrap())
+        .collect();
+    assert_eq!(taken, (0..2 * SIDE as u64).collect::<Vec<_>>());
+    store.close().await;
+}

@@ -1,0 +1,278 @@
+//! Decide: reads, decides and appends, by callers that each make their next decision when the last
+//! one is answered.
+//!
+//! - **One boundary**: all callers decide on the same course; after 1,000 decisions on the next one.
+//!   So a decision folds 500 events on average, and decisions follow each other in a lane. With
+//!   *capacity reached*, a course has 500 seats, and every second decision is a refusal.
+//! - **1,000 boundaries**: the callers take turns on 1,000 courses.
+//! - **By hand**: the same work without a lane: a projection, then an append under its condition.
+//! - **Two stores**: each with half of the callers, as two processes would have them. Their decisions
+//!   collide, and one store's lane has to decide again.
+
+use crate::support::content::Content;
+use crate::support::log::{Log, Store};
+use crate::support::server::{Server, Servers};
+use bench::load::{DatabaseWork, Direct, DirectService, Load, Schedule, Service};
+use bench::pages::decisions as page;
+use bench::{BoxError, Goal, Outcome, Profile, Row, Target};
+use dcb_core::sqlite::{Config, SqliteStore};
+use dcb_core::{AnyStore, DecisionModel, Error, Event, EventStore, Projector, Query, Stats};
+use local_postgres::Database;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Decisions on one course, before the callers go on to the next.
+const PER_COURSE: u64 = 1_000;
+/// Courses between which the callers alternate.
+const COURSES: u64 = 1_000;
+const CALLERS: [usize; 4] = [1, 10, 100, 1_000];
+
+pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxError> {
+    let server = servers.local(target);
+    target.facts().set(
+        "SQLite's durability",
+        "WAL, synchronous=FULL, one fsync a commit, in the folder for temporary files",
+    );
+    let profile = target.profile().clone();
+    for backend in [Backend::Postgres, Backend::SqliteFile] {
+        let mut add = |row: Row, work: Work| {
+            let schedule = schedule(&profile, work.callers());
+            let server = Arc::clone(&server);
+            let load = Load::new(schedule, move || {
+                let server = Arc::clone(&server);
+                async move { service(backend, &server, work).await }
+            });
+            target.load(row.goal(Goal::no_failed_call()).fills(page::DECIDE), load);
+        };
+        for callers in CALLERS {
+            let row = row(backend, callers, "One boundary");
+            let row = match callers {
+                100 => row
+                    .goal(Goal::calls_per_second(backend.reach()))
+                    .goal(Goal::p99(Duration::from_millis(20))),
+                _ => row,
+            };
+            add(row, Work::new(callers));
+        }
+        let alone = row(backend, 1, "One boundary").variant("by hand");
+        add(
+            alone,
+            Work {
+                by_hand: true,
+                ..Work::new(1)
+            },
+        );
+        let full = row(backend, 100, "One boundary").variant("capacity reached");
+        add(
+            full,
+            Work {
+                capacity: PER_COURSE / 2,
+                ..Work::new(100)
+            },
+        );
+        let two = row(backend, 100, "One boundary").variant("two stores");
+        add(
+            two,
+            Work {
+                stores: 2,
+                ..Work::new(100)
+            },
+        );
+        let many = row(backend, 100, "1,000 boundaries");
+        add(
+            many,
+            Work {
+                alternates: true,
+                ..Work::new(100)
+            },
+        );
+        let by_hand = row(backend, 100, "1,000 boundaries").variant("by hand");
+        add(
+            by_hand,
+            Work {
+                alternates: true,
+                by_hand: true,
+                ..Work::new(100)
+            },
+        );
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    Postgres,
+    SqliteFile,
+}
+
+impl Backend {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::SqliteFile => "SQLite file",
+        }
+    }
+
+    /// The decisions a second of 100 callers on one boundary to reach.
+    fn reach(self) -> f64 {
+        match self {
+            Self::Postgres => 15_000.0,
+            Self::SqliteFile => 25_000.0,
+        }
+    }
+}
+
+/// What the callers do.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    callers: usize,
+    stores: usize,
+    /// Seats of a course.
+    capacity: u64,
+    /// Whether the callers alternate between courses.
+    alternates: bool,
+    by_hand: bool,
+}
+
+impl Work {
+    fn new(callers: usize) -> Self {
+        Self {
+            callers,
+            stores: 1,
+            capacity: u64::MAX,
+            alternates: false,
+            by_hand: false,
+        }
+    }
+
+    fn callers(self) -> usize {
+        self.callers
+    }
+
+    /// The course of the decision with this number.
+    fn course(self, decision: u64) -> String {
+        let course = match self.alternates {
+            // Begins new courses after as many decisions on each.
+            true => decision / (COURSES * PER_COURSE) * COURSES + decision % COURSES,
+            false => decision / PER_COURSE,
+        };
+        format!("course_id:c{course}")
+    }
+}
+
+fn row(backend: Backend, callers: usize, boundaries: &str) -> Row {
+    Row::new("Decide", &format!("{boundaries}, {}", backend.name()))
+        .concurrency(callers)
+        .one_op("1 decision over a course: an enrollment of 1 event, unless the course is full")
+}
+
+fn schedule(profile: &Profile, callers: usize) -> Schedule {
+    let [time, warm_up] = if profile.is_smoke() {
+        [0.2, 0.05]
+    } else if profile.is_full() {
+        [10.0, 2.0]
+    } else {
+        [1.2, 0.25]
+    };
+    Schedule::Closed {
+        callers,
+        warm_up: Duration::from_secs_f64(warm_up),
+        time: Duration::from_secs_f64(time),
+    }
+}
+
+async fn service(
+    backend: Backend,
+    server: &Arc<Server>,
+    work: Work,
+) -> Result<impl Service + use<>, BoxError> {
+    let stores = Arc::new(Stores::open(backend, server, work.stores).await?);
+    let decisions = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&stores);
+    let service = DirectService::new(move |caller| {
+        let (stores, decisions) = (Arc::clone(&stores), Arc::clone(&decisions));
+        move || {
+            let stores = Arc::clone(&stores);
+            // Relaxed: the number only spreads the decisions over the courses.
+            let course = work.course(decisions.fetch_add(1, Ordering::Relaxed));
+            Direct::new(async move {
+                let store = &stores.opened[caller % stores.opened.len()];
+                decide(store, &course, work).await
+            })
+        }
+    });
+    Ok(service.counts(move || counted.work()))
+}
+
+/// Stores on one log.
+struct Stores {
+    opened: Vec<AnyStore>,
+    _database: Option<Arc<Database>>,
+    _folder: TempDir,
+}
+
+impl Stores {
+    fn work(&self) -> DatabaseWork {
+        let stats: Vec<Stats> = self.opened.iter().map(EventStore::stats).collect();
+        DatabaseWork {
+            reads: stats.iter().map(|stats| stats.reads).sum(),
+            commits: stats.iter().map(|stats| stats.commits).sum(),
+        }
+    }
+
+    async fn open(backend: Backend, server: &Arc<Server>, count: usize) -> Result<Self, BoxError> {
+        let folder = tempfile::tempdir()?;
+        let mut opened = Vec::new();
+        let database = match backend {
+            Backend::SqliteFile => None,
+            Backend::Postgres => Some(Log::new(server, Content::Empty).renewed().await?),
+        };
+        for _ in 0..count {
+            opened.push(match &database {
+                Some(database) => {
+                    let store = Store::connect(Arc::clone(database)).await?;
+                    AnyStore::Postgres(store.events)
+                }
+                None => {
+                    let config = Config::file(folder.path().join("log.db"));
+                    AnyStore::Sqlite(SqliteStore::open(config).await?)
+                }
+            });
+        }
+        Ok(Self {
+            opened,
+            _database: database,
+            _folder: folder,
+        })
+    }
+}
+
+async fn decide(store: &AnyStore, course: &str, work: Work) -> Result<Outcome, BoxError> {
+    let taken = Query::builder()
+        .event_type("EnrollmentCompleted")
+        .tag(course);
+    let seats = Projector::counter(taken.build()?);
+    if work.by_hand {
+        let projected = store.project(&seats).await?;
+        let enrolled = enrollment(course)?;
+        store.append_if(enrolled, projected.condition).await?;
+        return Ok(Outcome::Success);
+    }
+    let model = DecisionModel::new(seats);
+    let decided = model.decide(store, |taken| match taken < work.capacity {
+        true => Ok(vec![enrollment(course)?]),
+        false => Ok::<_, Error>(Vec::new()),
+    });
+    let decided = decided.await?;
+    Ok(match decided.appended {
+        Some(_) => Outcome::Success,
+        None => Outcome::Refused,
+    })
+}
+
+fn enrollment(course: &str) -> Result<Event, Error> {
+    let enrolled = Event::builder("EnrollmentCompleted").tag(course);
+    enrolled.json(&serde_json::json!({"grade": "A"})).build()
+}

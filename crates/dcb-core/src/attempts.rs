@@ -1,0 +1,165 @@
+//! The attempts at one decision: counted, and limited in number and time.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tokio::time::{Sleep, sleep, sleep_until};
+
+use crate::lane::{Answer, Outcome, pause};
+use crate::{Append, Appended, Decided, Error, EventStore, Position};
+
+pub(crate) struct Attempts {
+    made: u32,
+    max: Option<u32>,
+    limit: Duration,
+    deadline: Instant,
+    /// The position of the last conflict.
+    conflict: Option<Position>,
+}
+
+impl Attempts {
+    /// The pause before another try to get a permit to project.
+    pub(crate) const PERMIT_PAUSE: Duration = Duration::from_millis(1);
+
+    /// Without `max`, attempts are made until the time limit.
+    pub(crate) fn new(max: Option<u32>, limit: Duration) -> Self {
+        Self {
+            made: 0,
+            max,
+            limit,
+            deadline: Instant::now() + limit,
+            conflict: None,
+        }
+    }
+
+    /// The output of `future`, unless the time limit passes first.
+    pub(crate) async fn in_time<T>(
+        &self,
+        future: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let in_time = until(self.deadline, future).await;
+        in_time.unwrap_or_else(|| Err(self.exhausted()))
+    }
+
+    /// Makes one attempt. Returns `None` after a conflict and a pause.
+    pub(crate) async fn submit<S: EventStore>(
+        &mut self,
+        store: &S,
+        append: Append,
+    ) -> Result<Option<Decided>, Error> {
+        // Stores refuse an append without events, but deciding to do nothing is not an error.
+        let appended = match append.events.is_empty() {
+            true => Ok(None),
+            false => store.submit(append).await.map(Some),
+        };
+        let decided = self.record(appended)?;
+        let pause = self.pause();
+        if decided.is_none() && !pause.is_zero() {
+            sleep(pause).await;
+        }
+        Ok(decided)
+    }
+
+    /// The pause after a conflict, longer after each.
+    pub(crate) fn pause(&self) -> Duration {
+        pause(self.made)
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    pub(crate) fn are_in_time(&self) -> bool {
+        Instant::now() < self.deadline
+    }
+
+    /// Counts an attempt. Returns `None` after a conflict.
+    pub(crate) fn record(
+        &mut self,
+        appended: Result<Option<Appended>, Error>,
+    ) -> Result<Option<Decided>, Error> {
+        match appended {
+            Ok(appended) => Ok(Some(self.decided(appended))),
+            Err(Error::Conflict { position, .. }) => self.again(Some(position)).map(|()| None),
+            // Never retry `OutcomeUnknown`: a new decision may generate new ids, so the log could
+            // get the events of both attempts.
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for the outcome of a decision in a lane, and counts the attempt. `None` if it must be
+    /// made again. A decision without an answer is valid already.
+    pub(crate) async fn outcome(
+        &mut self,
+        answer: Option<Answer>,
+    ) -> Result<Option<Decided>, Error> {
+        let outcome = match answer {
+            Some(answer) => answer.await,
+            None => Ok(Outcome::Committed(None)),
+        };
+        match outcome {
+            Ok(Outcome::Committed(appended)) => Ok(Some(self.decided(appended))),
+            Ok(Outcome::Again(conflict)) => self.again(conflict).map(|()| None),
+            Ok(Outcome::Failed(error)) => Err(error),
+            // A lane answers every member before it ends.
+            Err(_) => Err(Error::Closed),
+        }
+    }
+
+    /// Counts an attempt that must be repeated.
+    ///
+    /// # Errors
+    /// [`Error::RetriesExhausted`] or [`Error::Timeout`] if it must not.
+    pub(crate) fn again(&mut self, conflict: Option<Position>) -> Result<(), Error> {
+        self.made += 1;
+        self.conflict = conflict.or(self.conflict);
+        let is_last = self.max.is_some_and(|max| self.made >= max);
+        match is_last || !self.are_in_time() {
+            true => Err(self.exhausted()),
+            false => Ok(()),
+        }
+    }
+
+    fn decided(&mut self, appended: Option<Appended>) -> Decided {
+        self.made += 1;
+        Decided {
+            appended,
+            attempts: self.made,
+        }
+    }
+
+    pub(crate) fn exhausted(&self) -> Error {
+        match self.conflict {
+            Some(position) => Error::RetriesExhausted {
+                attempts: self.made,
+                position,
+            },
+            None => Error::Timeout {
+                operation: "decide",
+                limit: self.limit,
+            },
+        }
+    }
+}
+
+/// The output of `future`; `None` if it is not ready at the deadline. A future that is ready at once
+/// needs no timer.
+pub(crate) async fn until<F: Future>(deadline: Instant, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut timer = pin!(None::<Sleep>);
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        if timer.is_none() {
+            timer.set(Some(sleep_until(deadline.into())));
+        }
+        match timer.as_mut().as_pin_mut() {
+            Some(timer) => timer.poll(cx).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}

@@ -1,0 +1,178 @@
+use std::time::Instant;
+
+use tokio::time::sleep;
+
+use super::own::read_in_crowd;
+use crate::attempts::Attempts;
+use crate::lane::{Decider, Decision, Folded, Lanes, Next, Seat, Start, TurnLost, Unfolded, drive};
+use crate::projection::{ProjectionPermit, Reads, events};
+use crate::{Decided, Error, EventStore, EventStream, Position, Projection, SequencedEvent};
+
+/// A member of a lane before its turn.
+pub(super) struct Member<'d, P: Projection, S> {
+    projection: &'d P,
+    reads: &'d Reads,
+    store: &'d S,
+    state: P::State,
+    folded: Folded,
+}
+
+impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
+    pub(super) fn new(projection: &'d P, reads: &'d Reads, store: &'d S) -> Self {
+        Self {
+            projection,
+            reads,
+            store,
+            state: projection.initial(),
+            folded: Folded::default(),
+        }
+    }
+
+    /// Waits for the turn. Returns it with the state that everything decided before it leads to;
+    /// `None` if the turn was lost.
+    pub(super) async fn reach_turn<'s>(
+        mut self,
+        seat: &'s Seat,
+    ) -> Result<Option<(Decider<'s>, P::State)>, Error> {
+        // Most events are folded while other members have their turn.
+        let committed = seat.committed(&mut self.folded);
+        self.fold(&committed)?;
+        let turn = seat.turn().await;
+        loop {
+            match turn.begin(&mut self.folded) {
+                None => return Ok(None),
+                Some(Start::Fold(events)) => {
+                    self.fold(&events)?;
+                    return Ok(Some((turn, self.state)));
+                }
+                Some(Start::Read { is_alone: true, .. }) => {
+                    let begun = Instant::now();
+                    let projected = read_in_crowd(self.store, self.projection).await?;
+                    turn.read_alone(begun, projected.condition.after);
+                    return Ok(Some((turn, projected.state)));
+                }
+                Some(Start::Read { after, pause, .. }) => {
+                    if !pause.is_zero() {
+                        sleep(pause).await;
+                    }
+                    let committed = seat.committed(&mut self.folded);
+                    self.fold(&committed)?;
+                    if !self.read(&turn, after).await? {
+                        return Ok(Some((turn, self.state)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the events after `after` for the lane. Returns false if there are too many to keep.
+    /// Then they are folded.
+    async fn read(&mut self, turn: &Decider<'_>, after: Option<Position>) -> Result<bool, Error> {
+        let _permit = self.permit().await;
+        let begun = Instant::now();
+        let mut events = match events(self.store, self.reads, after).await {
+            Err(Error::AfterBeyondHead { .. }) => {
+                // The log was replaced. The member reads it from the start.
+                turn.forget();
+                return Ok(true);
+            }
+            opened => opened?,
+        };
+        let mut read = Vec::new();
+        let mut bytes = 0;
+        while let Some(event) = events.next().await {
+            let event = event?;
+            bytes += event.size_bytes();
+            read.push(event);
+            if !Lanes::can_keep(read.len(), bytes) {
+                self.fold_rest(turn, &read, &mut events).await?;
+                turn.read_alone(begun, events.head());
+                return Ok(false);
+            }
+        }
+        turn.add_read(begun, after, read, events.head());
+        Ok(true)
+    }
+
+    async fn fold_rest(
+        &mut self,
+        turn: &Decider<'_>,
+        read: &[SequencedEvent],
+        rest: &mut EventStream,
+    ) -> Result<(), Error> {
+        /// The number of events after which the turn is extended.
+        const PAGE: usize = 1000;
+        for event in read {
+            self.projection.apply(&mut self.state, event)?;
+        }
+        let mut folded = 0;
+        while let Some(event) = rest.next().await {
+            self.projection.apply(&mut self.state, &event?)?;
+            folded += 1;
+            if folded % PAGE == 0 {
+                turn.extend(Lanes::READ_LIMIT);
+            }
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self, unfolded: &Unfolded) -> Result<(), Error> {
+        if unfolded.from_the_start {
+            self.state = self.projection.initial();
+        }
+        let mut events = unfolded.events.iter();
+        events.try_for_each(|event| self.projection.apply(&mut self.state, event))
+    }
+
+    /// Waits for a permit to project. A crowd must not be refused.
+    async fn permit(&self) -> ProjectionPermit {
+        loop {
+            match self.store.projection_limit().acquire() {
+                Ok(permit) => return permit,
+                Err(_) => sleep(Attempts::PERMIT_PAUSE).await,
+            }
+        }
+    }
+}
+
+/// Records the decision and waits for its outcome. `None` if it must be made again; then the member
+/// has its place in the line.
+pub(super) async fn conclude<S>(
+    store: &S,
+    turn: Decider<'_>,
+    decision: Decision,
+    attempts: &mut Attempts,
+) -> Result<Option<Decided>, Error>
+where
+    S: EventStore + Clone + 'static,
+{
+    let seat = turn.seat();
+    let answer = match turn.decide(decision) {
+        Ok(Next::Done) => None,
+        Ok(Next::Wait(answer)) => Some(answer),
+        Ok(Next::Commit(append, answer)) => {
+            drive(store, &seat.lane, append).await;
+            Some(answer)
+        }
+        Ok(Next::Again(others)) => {
+            // Whatever becomes of the others, the member reads again.
+            let _ = others.await;
+            attempts.again(None)?;
+            seat.decide_again();
+            return Ok(None);
+        }
+        Err(lost) => {
+            attempts.again(None)?;
+            match lost {
+                TurnLost::Overtaken => seat.go_to_the_end(),
+                TurnLost::Outdated => seat.decide_again(),
+            }
+            return Ok(None);
+        }
+    };
+    let decided = attempts.outcome(answer).await?;
+    if decided.is_none() {
+        seat.decide_again();
+    }
+    Ok(decided)
+}

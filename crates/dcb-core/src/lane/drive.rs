@@ -1,0 +1,101 @@
+//! What moves a lane on beside its members: the commits, and the limit of a turn.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use super::{Lane, Lanes};
+use crate::attempts::until;
+use crate::{Append, Appended, Error, EventStore, ReadOptions};
+
+/// Waits for a turn. If another member's turn takes too long meanwhile, ends it.
+pub(super) async fn in_turn<T>(lane: &Lane, turn: impl Future<Output = T>) -> T {
+    let mut turn = pin!(turn);
+    loop {
+        let limit = Instant::now() + Lanes::TURN_LIMIT;
+        if let Some(turn) = until(limit, turn.as_mut()).await {
+            return turn;
+        }
+        lane.step(|state| state.line.overtake());
+    }
+}
+
+/// Commits the group, and the groups that are collected meanwhile.
+///
+/// If the first commit needs more than one poll, a spawned task goes on, so that the lane does not
+/// wait for this member to be polled.
+pub(crate) async fn drive<S>(store: &S, lane: &Arc<Lane>, append: Append)
+where
+    S: EventStore + Clone + 'static,
+{
+    let lane = Commits(Some(Arc::clone(lane)));
+    let mut commits = Box::pin(commit_all(store.clone(), lane, append));
+    if is_ready_at_once(commits.as_mut()) {
+        return;
+    }
+    match Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn(commits)),
+        Err(_) => commits.await,
+    }
+}
+
+/// Polls once. Whoever polls again registers a waker.
+fn is_ready_at_once(future: Pin<&mut impl Future>) -> bool {
+    let mut unwoken = Context::from_waker(Waker::noop());
+    future.poll(&mut unwoken).is_ready()
+}
+
+async fn commit_all<S: EventStore>(store: S, mut lane: Commits, append: Append) {
+    let mut next = Some(append);
+    while let Some(append) = next {
+        let result = match append.events.is_empty() {
+            true => check(&store, &append).await.map(|()| None),
+            false => store.submit(append).await.map(Some),
+        };
+        next = lane.settle(result);
+    }
+}
+
+/// Checks the condition of an append without events.
+async fn check<S: EventStore>(store: &S, append: &Append) -> Result<(), Error> {
+    for condition in &append.conditions {
+        let next = ReadOptions::new().after(condition.after).limit(1);
+        let found = store.query(&condition.fail_if_events_match, next).await?;
+        if let Some(event) = found.events.first() {
+            return Err(Error::Conflict {
+                position: event.position(),
+                condition: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The commits of a lane. `None` once none is under way.
+struct Commits(Option<Arc<Lane>>);
+
+impl Commits {
+    /// Ends the commit under way. Returns the next append.
+    fn settle(&mut self, result: Result<Option<Appended>, Error>) -> Option<Append> {
+        let next = self.0.as_ref()?.settle(result);
+        if next.is_none() {
+            self.0 = None;
+        }
+        next
+    }
+}
+
+impl Drop for Commits {
+    /// A runtime that shuts down drops a commit under way.
+    fn drop(&mut self) {
+        let unknown = Error::OutcomeUnknown { ids: Vec::new() };
+        let mut next = self.settle(Err(unknown));
+        while next.is_some() {
+            next = self.settle(Err(Error::Closed));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The matching events of a lane's boundary, kept while the lane is busy, so that its members need
+//! no read of their own.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use super::Lanes;
+use crate::{Event, Position, SequencedEvent};
+
+/// The events that match the query of a lane: first those in the log, then those that members have
+/// decided and that are not committed yet.
+#[derive(Default)]
+pub(super) struct Known {
+    events: Vec<Arc<SequencedEvent>>,
+    /// How many of `events` are in the log.
+    committed: usize,
+    bytes: usize,
+    /// No event of another writer matches up to this position, beside those that were read.
+    read_to: Option<Position>,
+    /// When the read or the commit that proved this began.
+    proven_at: Option<Instant>,
+    /// Whether members can decide on `events`. False before the first read, and when other writers
+    /// may have appended events that match.
+    is_current: bool,
+    /// True if the lane does not keep the events up to `read_to`.
+    has_gap: bool,
+    /// Increases when events that a member may have folded are discarded.
+    epoch: u64,
+}
+
+/// How many of a lane's events a member has folded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Folded {
+    epoch: u64,
+    events: usize,
+}
+
+/// The events that a member has to fold.
+pub(crate) struct Unfolded {
+    pub(crate) events: Vec<Arc<SequencedEvent>>,
+    /// Whether to start from the initial state, because events that were folded are discarded.
+    pub(crate) from_the_start: bool,
+}
+
+impl Known {
+    /// The maximum number of events that a lane keeps.
+    pub(super) const MAX_EVENTS: usize = 10_000;
+    /// The maximum size of the events that a lane keeps.
+    pub(super) const MAX_BYTES: usize = 8 << 20;
+
+    /// Whether members can decide without a read.
+    pub(super) fn is_current(&self) -> bool {
+        self.is_current && !self.is_too_large()
+    }
+
+    /// Whether the events were all those of the log at some time after this.
+    pub(super) fn is_proven_since(&self, time: Instant) -> bool {
+        self.proven_at.is_some_and(|proven| proven >= time)
+    }
+
+    /// The `after` of the next condition.
+    pub(super) fn read_to(&self) -> Option<Position> {
+        self.read_to
+    }
+
+    fn is_too_large(&self) -> bool {
+        !Lanes::can_keep(self.events.len(), self.bytes)
+    }
+
+    /// The number of events that are in the log.
+    pub(super) fn committed(&self) -> usize {
+        self.committed
+    }
+
+    /// The number of all events.
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The events that are not folded yet, up to the first `end`. Moves `folded` behind them.
+    pub(super) fn unfolded(&self, folded: &mut Folded, end: usize) -> Unfolded {
+        let from_the_start = folded.epoch != self.epoch;
+        let start = if from_the_start {
+            0
+        } else {
+            folded.events.min(end)
+        };
+        *folded = Folded {
+            epoch: self.epoch,
+            events: end,
+        };
+        let events = self.events[start..end].to_vec();
+        Unfolded {
+            events,
+            from_the_start,
+        }
+    }
+
+    /// Prepares for a read. Returns the position after which to read; `None` for the whole boundary.
+    pub(super) fn before_read(&mut self) -> Option<Position> {
+        if self.is_too_large() || self.has_gap {
+            self.discard_all();
+        }
+        self.read_to
+    }
+
+    /// Adds what a read that began at `begun` has found after `read_to`.
+    pub(super) fn add_read(
+        &mut self,
+        begun: Instant,
+        events: Vec<SequencedEvent>,
+        head: Option<Position>,
+    ) {
+        self.proven_at = Some(begun);
+        self.bytes += events.iter().map(SequencedEvent::size_bytes).sum::<usize>();
+        self.events.extend(events.into_iter().map(Arc::new));
+        self.committed = self.events.len();
+        self.read_to = head;
+        self.is_current = true;
+    }
+
+    /// Keeps none of the events up to `head`, which a read found that began at `begun`.
+    pub(super) fn give_up(&mut self, begun: Instant, head: Option<Position>) {
+        self.discard_all();
+        self.proven_at = Some(begun);
+        self.has_gap = true;
+        self.read_to = head;
+    }
+
+    /// Adds an event that a member has decided. Its position is an estimate until it is committed.
+    pub(super) fn add_decided(&mut self, event: &Event, at: SystemTime) {
+        if !self.is_current {
+            return;
+        }
+        let decided = self.events.len() - self.committed;
+        let position = Position::number_or_zero(self.read_to) + decided as u64 + 1;
+        let position = Position::new(position).unwrap_or(Position::FIRST);
+        let event = event.clone();
+        let id = event.id_or_new();
+        let event = event.into_sequenced(position, at, id);
+        self.bytes += event.size_bytes();
+        self.events.push(Arc::new(event));
+    }
+
+    /// Notes that a commit that began at `begun` stored the first of the decided events at these
+    /// positions, and that no event of another writer matches up to `last`.
+    pub(super) fn commit(&mut self, begun: Instant, positions: &[Position], last: Position) {
+        self.proven_at = Some(begun);
+        for (event, &position) in self.events[self.committed..].iter_mut().zip(positions) {
+            Arc::make_mut(event).move_to(position);
+            self.committed += 1;
+        }
+        self.read_to = Some(last);
+    }
+
+    /// Notes that a check that began at `begun` has found no event after `read_to`.
+    pub(super) fn confirm(&mut self, begun: Instant) {
+        self.proven_at = Some(begun);
+    }
+
+    /// Discards the events that are not committed. The next member reads what other writers have
+    /// appended.
+    pub(super) fn discard_decided(&mut self) {
+        for event in self.events.drain(self.committed..) {
+            self.bytes -= event.size_bytes();
+        }
+        self.is_current = false;
+    }
+
+    /// Discards everything, so that the next member reads the boundary from its start.
+    pub(super) fn discard_all(&mut self) {
+        let epoch = self.epoch + 1;
+        *self = Self {
+            epoch,
+            ..Self::default()
+        };
+    }
+}

@@ -1,0 +1,332 @@
+//! The state machine of a lane. It does no I/O, takes no lock and wakes no task: each step returns
+//! what to wake and to answer after the lock is released.
+
+use std::mem;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Lanes;
+use super::group::{Answer, Decision, Group, Verdict};
+use super::known::{Folded, Known, Unfolded};
+use super::line::{Line, Ticket, TurnLost};
+use super::pause::pause;
+use crate::{Append, Appended, Error, Event, Position, Query, SequencedEvent};
+
+/// What a member needs its turn for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To decide on what the members before it have decided.
+    Decide,
+    /// To read, decide and append by itself, while no other decision is under way.
+    Alone,
+}
+
+pub(super) struct State {
+    pub(super) line: Line,
+    query: Query,
+    known: Known,
+    /// The decisions of the next commit.
+    collecting: Group,
+    in_flight: Option<InFlight>,
+    /// How many of the next decisions are committed one by one, because the commit of a group of
+    /// them failed.
+    one_by_one: usize,
+    /// The number of conflicts since the last commit.
+    conflicts: u32,
+}
+
+/// The decisions whose commit is under way.
+struct InFlight {
+    group: Group,
+    begun: Instant,
+}
+
+/// What a member does before it decides.
+pub(crate) enum Start {
+    /// Pause, read the events after this position, and begin again.
+    Read {
+        after: Option<Position>,
+        pause: Duration,
+        /// No other member needs the events, so they are not to be kept.
+        is_alone: bool,
+    },
+    /// Fold these events. They end with those that are decided but not committed.
+    Fold(Unfolded),
+}
+
+/// What follows a decision.
+pub(crate) enum Next {
+    /// This member commits the group that holds its decision.
+    Commit(Append, Answer),
+    /// Another member does, or has begun to.
+    Wait(Answer),
+    /// The decision has no events, and what it saw is the state of the log.
+    Done,
+    /// A decision that is not committed breaks one of the member's further conditions. Decide again
+    /// after it.
+    Again(Answer),
+}
+
+/// What follows the end of a commit.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// The next group.
+    pub(super) next: Option<Append>,
+    /// What to tell the members of these groups.
+    pub(super) answers: Vec<(Group, Verdict)>,
+    /// The member whose turn may have come.
+    pub(super) woken: Option<Waker>,
+}
+
+impl State {
+    pub(super) fn new(query: Query) -> Self {
+        Self {
+            line: Line::default(),
+            query,
+            known: Known::default(),
+            collecting: Group::default(),
+            in_flight: None,
+            one_by_one: 0,
+            conflicts: 0,
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.line.is_empty() && self.nothing_is_pending()
+    }
+
+    /// The number of the turn, once it has come.
+    pub(super) fn poll_turn(
+        &mut self,
+        ticket: Ticket,
+        purpose: Purpose,
+        cx: &mut Context<'_>,
+    ) -> Poll<u64> {
+        if self.line.is_next(ticket) && self.may_begin(purpose) {
+            return Poll::Ready(self.line.begin_turn(ticket));
+        }
+        self.line.wait(ticket, cx);
+        Poll::Pending
+    }
+
+    fn may_begin(&self, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::Decide if self.known.is_current() && self.one_by_one == 0 => {
+                !self.collecting.is_full()
+            }
+            Purpose::Decide | Purpose::Alone => self.nothing_is_pending(),
+        }
+    }
+
+    fn nothing_is_pending(&self) -> bool {
+        self.in_flight.is_none() && self.collecting.is_empty()
+    }
+
+    /// Ends the turn of a member that may have appended by itself, so the next member reads.
+    #[must_use]
+    pub(super) fn end_alone(&mut self, number: u64) -> Option<Waker> {
+        if self.line.holds_turn(number) {
+            self.known.discard_decided();
+        }
+        self.line.end_turn(number)
+    }
+
+    /// What to do before the decision. `None` if the turn was overtaken.
+    pub(super) fn begin(&mut self, number: u64, folded: &mut Folded) -> Option<Start> {
+        if !self.line.holds_turn(number) {
+            return None;
+        }
+        if self.known.is_current() {
+            self.line.extend_turn(number, Lanes::TURN_LIMIT);
+            self.line.note_folded();
+            let events = self.known.unfolded(folded, self.known.len());
+            return Some(Start::Fold(events));
+        }
+        let pause = pause(self.conflicts);
+        self.line.extend_turn(number, pause + Lanes::READ_LIMIT);
+        let after = self.known.before_read();
+        let is_alone = after.is_none() && self.line.is_first_and_only();
+        Some(Start::Read {
+            after,
+            pause,
+            is_alone,
+        })
+    }
+
+    /// The log was replaced.
+    pub(super) fn forget(&mut self, number: u64) {
+        if self.line.holds_turn(number) {
+            self.known.discard_all();
+        }
+    }
+
+    /// Adds what a member has read after `after`. Also takes the read of a member that was overtaken:
+    /// else slow reads would overtake each other for ever. Ignores a read that came too late.
+    pub(super) fn add_read(
+        &mut self,
+        begun: Instant,
+        after: Option<Position>,
+        events: Vec<SequencedEvent>,
+        head: Option<Position>,
+    ) {
+        let is_needed = !self.known.is_current() && self.known.read_to() == after;
+        if is_needed && self.nothing_is_pending() {
+            self.known.add_read(begun, events, head);
+        }
+    }
+
+    /// This member has folded all events up to `head`, and the lane keeps none: they are too many, or
+    /// no other member waits. So the next member reads for itself, after this one's commit.
+    pub(super) fn read_alone(&mut self, begun: Instant, number: u64, head: Option<Position>) {
+        if self.line.holds_turn(number) {
+            self.known.give_up(begun, head);
+        }
+    }
+
+    /// The events in the log that a waiting member has not folded yet.
+    pub(super) fn committed(&self, folded: &mut Folded) -> Unfolded {
+        self.known.unfolded(folded, self.known.committed())
+    }
+
+    /// Records the decision of a call that began at `called`, and ends its turn.
+    pub(super) fn decide(
+        &mut self,
+        number: u64,
+        called: Instant,
+        decision: Decision,
+    ) -> Result<(Next, Option<Waker>), TurnLost> {
+        if !self.line.holds_turn(number) {
+            return Err(self.line.why_lost(number));
+        }
+        let next = if decision.events.is_empty() {
+            self.watch(called)
+        } else if self.collecting.breaks(&decision.conditions) {
+            Next::Again(self.collecting.watch())
+        } else {
+            self.collect(decision)
+        };
+        Ok((next, self.line.end_turn(number)))
+    }
+
+    /// A decision without events is valid if it saw the log of a time after its call began. A commit
+    /// proves that for its members; without one, a read does.
+    fn watch(&mut self, called: Instant) -> Next {
+        if self.collecting.is_empty() {
+            let is_fresh = self.known.is_proven_since(called);
+            match &mut self.in_flight {
+                None if is_fresh => return Next::Done,
+                Some(commit) if is_fresh || commit.begun >= called => {
+                    return Next::Wait(commit.group.watch());
+                }
+                _ => {}
+            }
+        }
+        let answer = self.collecting.watch();
+        self.commit_or_wait(answer)
+    }
+
+    fn collect(&mut self, mut decision: Decision) -> Next {
+        let events = decision.events.into_iter().map(Event::with_new_id);
+        decision.events = events.collect();
+        let now = SystemTime::now();
+        for event in decision
+            .events
+            .iter()
+            .filter(|event| self.query.selects(event))
+        {
+            self.known.add_decided(event, now);
+        }
+        let answer = self.collecting.add(decision, &self.query);
+        self.commit_or_wait(answer)
+    }
+
+    fn commit_or_wait(&mut self, answer: Answer) -> Next {
+        match self.in_flight {
+            Some(_) => Next::Wait(answer),
+            None => Next::Commit(self.take_group(), answer),
+        }
+    }
+
+    fn take_group(&mut self) -> Append {
+        let mut group = mem::take(&mut self.collecting);
+        let append = group.append(&self.query, self.known.read_to());
+        let begun = Instant::now();
+        self.in_flight = Some(InFlight { group, begun });
+        append
+    }
+
+    /// Ends the commit under way. It has no positions if it had no events.
+    pub(super) fn settle(&mut self, result: Result<Option<Appended>, Error>) -> Settled {
+        let Some(InFlight { group, begun }) = self.in_flight.take() else {
+            return Settled::default();
+        };
+        self.one_by_one = self.one_by_one.saturating_sub(1);
+        let conflict = match &result {
+            Err(Error::Conflict { position, .. }) => Some(*position),
+            _ => None,
+        };
+        let (verdict, is_as_seen) = self.verdict(&group, begun, result);
+        let mut settled = Settled {
+            answers: vec![(group, verdict)],
+            ..Settled::default()
+        };
+        if !is_as_seen {
+            self.line.end_outdated_turn();
+            let group = mem::take(&mut self.collecting);
+            settled.answers.push((group, Verdict::Again(conflict)));
+        } else if !self.collecting.is_empty() {
+            settled.next = Some(self.take_group());
+        }
+        settled.woken = self.line.wake_first();
+        settled
+    }
+
+    /// The verdict on a group, and whether the members after it have seen what is now in the log.
+    fn verdict(
+        &mut self,
+        group: &Group,
+        begun: Instant,
+        result: Result<Option<Appended>, Error>,
+    ) -> (Verdict, bool) {
+        match result {
+            Ok(None) => {
+                self.known.confirm(begun);
+                (Verdict::Committed(None), true)
+            }
+            // Its events were stored before, so what the members after it saw is not the log.
+            Ok(Some(appended)) if Some(appended.first()) <= self.known.read_to() => {
+                self.known.discard_all();
+                (Verdict::Committed(Some(appended)), false)
+            }
+            Ok(Some(appended)) => {
+                self.conflicts = 0;
+                let positions = group.matching_positions(&appended);
+                self.known.commit(begun, &positions, appended.last());
+                (Verdict::Committed(Some(appended)), true)
+            }
+            Err(Error::Conflict { position, .. }) => {
+                self.conflicts += 1;
+                self.known.discard_decided();
+                (Verdict::Again(Some(position)), false)
+            }
+            Err(error) if group.decisions() > 1 && may_be_of_one_member(&error) => {
+                self.one_by_one = group.decisions();
+                self.known.discard_decided();
+                (Verdict::Again(None), false)
+            }
+            Err(error) => {
+                // The log may be another one, or hold the events.
+                self.known.discard_all();
+                (Verdict::Failed(error), false)
+            }
+        }
+    }
+}
+
+/// Whether nothing was written, for a reason that may lie in the events of a single member.
+fn may_be_of_one_member(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Invalid { .. } | Error::DuplicateId { .. } | Error::Database { .. }
+    )
+}
