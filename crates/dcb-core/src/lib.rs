@@ -30,6 +30,7 @@ mod subscription;
 mod tag;
 mod text;
 mod tracking;
+mod until;
 pub mod upcast;
 mod wait;
 

@@ -8,7 +8,7 @@ use crate::guard::Guard;
 use crate::health::Health;
 use crate::namespaces::{OpenNamespaces, check_token_of_default};
 use crate::observe::Observed;
-use crate::outbox::Outbox;
+use crate::outbox::{self, Outbox};
 use crate::series::Engine;
 use crate::settings::Settings;
 use crate::stores::{Events, Stores};
@@ -78,6 +78,7 @@ impl App {
     pub(crate) fn check(settings: &Settings) -> Result<(), OpenError> {
         settings
             .check()
+            .and_then(|()| outbox::check(settings))
             .and_then(|()| check_token_of_default(settings.token.as_deref()))
             .map_err(OpenError::Settings)
     }

@@ -14,8 +14,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::error::ApiError;
-use crate::namespaces::default_name;
-use crate::stores::Stores;
+use crate::stores::{Stores, default_name};
 
 /// Interval between probes.
 const EVERY: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 
 use super::{Lane, Lanes};
-use crate::attempts::until;
+use crate::until::until;
 use crate::{Append, Appended, Error, EventStore, ReadOptions};
 
 /// Waits for a turn. If another member's turn takes too long meanwhile, ends it.

@@ -58,6 +58,7 @@
 //! `postgres_store` (fencing), `statements` (the INSERT), `recent_tags`, `tag_key`,
 //! `read`, `coalesce`, `shared_read`, `stream`, `listen`, `read_model` and `readers`.
 
+mod answer;
 mod append;
 mod checkpoint;
 mod coalesce;

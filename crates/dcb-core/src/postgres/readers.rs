@@ -21,9 +21,13 @@ use super::coalesce::{Run, Waiting};
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
-use super::{session, shared_read};
+use super::session;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions};
+
+/// The maximum number of reads that share a statement. More gain little, and each read waits for the rows of
+/// the others.
+const MAX_SHARED_READS: usize = 16;
 
 /// The readers of one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -63,7 +67,7 @@ impl Readers {
             head: Arc::default(),
             begin: session.begin,
             connections: limits.connections,
-            short_reads: Waiting::new(shared_read::MAX_READS),
+            short_reads: Waiting::new(MAX_SHARED_READS),
             short_backward_reads: Waiting::new(1),
             short_counts: Waiting::new(1),
         })

@@ -13,17 +13,13 @@ use postgres_store::{Bound, Column, Lease};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
 
-use super::read::{Answer, MAX_BYTES, limit};
+use super::answer::{Answer, MAX_BYTES, limit};
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, for_each_probe};
 use super::statements::Statements;
 use super::text_form::write_array;
 use crate::{Events, Query, ReadOptions};
-
-/// The maximum number of reads in a statement. More gain little, and each read waits for the rows of
-/// the others.
-pub(super) const MAX_READS: usize = 16;
 
 type Read = Arc<(Query, ReadOptions)>;
 

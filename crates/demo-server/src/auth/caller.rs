@@ -5,7 +5,8 @@ use axum::http::HeaderValue;
 use super::refusal::{invalid_token, required, unauthorized};
 use super::tokens::Tokens;
 use crate::error::ApiError;
-use crate::namespaces::{DEFAULT, OpenNamespace, TokenHash, namespace_of};
+use crate::namespaces::{OpenNamespace, TokenHash, namespace_of};
+use crate::stores::DEFAULT;
 
 /// The identity behind a request, found from its token.
 #[derive(Clone)]

@@ -12,12 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
-use crate::stores::{MessageNamespaces, Messages};
+use crate::stores::{DEFAULT, MessageNamespaces, Messages, default_name};
 
 pub(crate) use token::{TokenHash, made_for, namespace_of, secret};
-
-/// The namespace that always exists.
-pub(crate) const DEFAULT: &str = "default";
 
 /// How long a lookup stays valid. Another server on the same database may delete the namespace in
 /// the meantime.
@@ -274,9 +271,4 @@ pub(crate) fn check_token_of_default(token: Option<&str>) -> Result<(), String> 
         }
         _ => Ok(()),
     }
-}
-
-/// [`DEFAULT`] as a name.
-pub(crate) fn default_name() -> NamespaceName {
-    NamespaceName::new(DEFAULT).expect("the name is valid")
 }

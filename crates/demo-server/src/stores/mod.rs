@@ -1,5 +1,6 @@
 //! Opens the three stores as the settings say, and closes them in order.
 
+mod default_namespace;
 mod folder;
 mod series;
 
@@ -9,12 +10,12 @@ use std::sync::Arc;
 use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
 
-use crate::namespaces::default_name;
 use crate::settings::Settings;
 
 use folder::FolderLock;
 
 pub(crate) use dcb_core::AnyStore as Events;
+pub(crate) use default_namespace::{DEFAULT, default_name};
 pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
 pub(crate) use series::FOLDER as SERIES_FOLDER;
 

@@ -17,9 +17,10 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 use tokio::time::{Instant, sleep};
 
+use super::design::files;
 use super::error::error;
+use super::execute::execute;
 use super::interface_role::explain_denial;
-use super::schema::{execute, files};
 use crate::Error;
 
 macro_rules! adoption {
@@ -245,6 +246,9 @@ async fn drop_trigger(
 ) -> Result<(), Error> {
     let begun = connection.begin_with(BEGIN).await;
     let mut transaction = begun.map_err(|failed| error(&failed))?;
+    // Two processes that drop the same trigger could wait for each other.
+    let locked = schema.lock(&mut transaction).await;
+    locked.map_err(|failed| error(&failed))?;
     let sql = lock_timeout(limit) + &schema.qualify(adoption!("end"));
     let dropped = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *transaction);
     match dropped.await {

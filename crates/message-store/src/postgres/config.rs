@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::schema::MESSAGE_STORE;
+use super::design::MESSAGE_STORE;
 use crate::time::LONGEST_WAIT;
 use crate::{Limits, NamespaceName};
 

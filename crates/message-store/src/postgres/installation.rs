@@ -5,8 +5,9 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 
 use super::config::Config;
+use super::design::schema;
 use super::error::error;
-use super::schema::{check_installed, ensure, schema, script};
+use super::schema::{check_installed, ensure, script};
 use super::{adoption, session};
 use crate::Error;
 

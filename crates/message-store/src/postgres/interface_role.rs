@@ -5,7 +5,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::error::error;
-use super::schema::execute;
+use super::execute::execute;
 use crate::Error;
 
 /// Creates the role if it is missing, and grants it its rights.

@@ -9,11 +9,11 @@ use tracing::instrument;
 
 use super::config::Config;
 use super::counters::Counters;
+use super::design::schema;
 use super::installation::install;
 use super::json::FieldPath;
 use super::listen::NotificationListener;
 use super::pools::Pools;
-use super::schema::schema;
 use super::session;
 use super::statements::Statements;
 use super::writer::{Session, Writer};

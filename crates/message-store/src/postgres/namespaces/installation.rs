@@ -7,6 +7,7 @@ use super::table::{INTERFACE, SELECT, TABLE, namespace, schema_for, table_exists
 use super::{PostgresNamespaces, Shared};
 use crate::postgres::config::Config;
 use crate::postgres::error::error;
+use crate::postgres::execute::execute;
 use crate::postgres::session::administrator;
 use crate::postgres::{installation, schema};
 use crate::{Error, NamespaceName, Namespaces as _};
@@ -21,9 +22,9 @@ impl Shared {
             .await
             .map_err(|failed| error(&failed))?;
         schema::require_utf8(&mut transaction).await?;
-        schema::execute(&mut transaction, LOCK.to_owned()).await?;
+        execute(&mut transaction, LOCK.to_owned()).await?;
         if !table_exists(&mut transaction).await? {
-            schema::execute(&mut transaction, PostgresNamespaces::table_sql()).await?;
+            execute(&mut transaction, PostgresNamespaces::table_sql()).await?;
         }
         transaction.commit().await.map_err(|failed| error(&failed))
     }

@@ -6,8 +6,9 @@ use postgres_store::Schema;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
+use crate::postgres::design;
 use crate::postgres::error::error;
-use crate::postgres::schema;
+use crate::postgres::execute::execute;
 use crate::{Error, Namespace, NamespaceName};
 
 pub(super) const TABLE: &str = include_str!("../../../schema/postgres/tables/namespace.sql");
@@ -44,8 +45,8 @@ fn created_at_us(micros: i64) -> SystemTime {
 
 pub(super) fn schema_for(number: i64) -> Result<Schema, Error> {
     match number {
-        INTERFACE => schema::schema(schema::MESSAGE_STORE),
-        number => schema::schema(&format!("message_store_{number}")),
+        INTERFACE => design::schema(design::MESSAGE_STORE),
+        number => design::schema(&format!("message_store_{number}")),
     }
 }
 
@@ -57,7 +58,9 @@ pub(super) async fn insert(
     name: &NamespaceName,
     attributes: Option<&str>,
 ) -> Result<Option<PgRow>, Error> {
-    const RETURNING: &str = "ON CONFLICT (name) DO NOTHING \
+    // Any conflict: of two processes that insert the interface at the same time, PostgreSQL may
+    // find the same number first.
+    const RETURNING: &str = "ON CONFLICT DO NOTHING \
          RETURNING number, name, (extract(epoch FROM created_at) * 1000000)::bigint, attributes";
     let values = match number {
         None => "(name, attributes) VALUES ($1, $2)".to_owned(),
@@ -120,7 +123,7 @@ pub(super) async fn drop_namespace(
     }
     // Lock before the count, so that no message is written between the count and the drop.
     let lock = "LOCK TABLE message_store.messages IN ACCESS EXCLUSIVE MODE";
-    schema::execute(connection, schema.qualify(lock)).await?;
+    execute(connection, schema.qualify(lock)).await?;
     let count = schema.qualify("SELECT count(*) FROM message_store.messages");
     let count: i64 = sqlx::query_scalar(AssertSqlSafe(count))
         .persistent(false)
@@ -128,7 +131,7 @@ pub(super) async fn drop_namespace(
         .await
         .map_err(|failed| error(&failed))?;
     let drop = format!("DROP SCHEMA {} CASCADE", schema.quoted());
-    schema::execute(connection, drop).await?;
+    execute(connection, drop).await?;
     Ok(count.unsigned_abs())
 }
 

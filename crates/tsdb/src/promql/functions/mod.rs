@@ -9,7 +9,9 @@ pub(super) mod regression;
 mod smoothing;
 pub(super) mod statistics;
 mod window;
+mod window_function;
 
 pub(super) use elementwise::Elementwise;
 pub(super) use histogram::{Bucket, BucketFunction, named as bucket_function};
-pub(super) use window::{Window, WindowFunction, window_function};
+pub(super) use window::Window;
+pub(super) use window_function::{WindowFunction, window_function};
