@@ -3,6 +3,7 @@
 #[cfg(not(unix))]
 compile_error!("local-postgres runs on Linux and macOS; on Windows, use it inside WSL");
 
+mod certificates;
 mod connection;
 mod database;
 mod error;
@@ -15,6 +16,7 @@ mod shared;
 mod source;
 mod url;
 
+pub use certificates::Certificates;
 pub use connection::{NEWEST_VERSION, OLDEST_VERSION};
 pub use database::Database;
 pub use error::{Error, Missing};

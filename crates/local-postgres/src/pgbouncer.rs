@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
+use crate::Certificates;
+
 /// The tests have more clients than this, so that clients share sessions of the server.
 const SESSIONS: usize = 6;
 
@@ -32,6 +34,18 @@ impl PgBouncer {
     /// # Panics
     /// If PgBouncer is installed and can't be started.
     pub async fn start(url: &str) -> Option<Self> {
+        Self::start_with(url, None).await
+    }
+
+    /// As [`start`](Self::start), for clients that encrypt.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub async fn start_encrypting(url: &str, certificates: &Certificates) -> Option<Self> {
+        Self::start_with(url, Some(certificates)).await
+    }
+
+    async fn start_with(url: &str, certificates: Option<&Certificates>) -> Option<Self> {
         let Some(program) = [
             "/usr/sbin/pgbouncer",
             "/usr/bin/pgbouncer",
@@ -45,9 +59,19 @@ impl PgBouncer {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let port = free_port();
         let configuration = folder.path().join("pgbouncer.ini");
-        fs::write(&configuration, settings(url, port)).expect("the file can be written");
-        // Started as root, PgBouncer switches to another user, who must be able to read the file.
-        for path in [folder.path(), &configuration] {
+        let mut settings = settings(url, port);
+        let [certificate, key] = ["server.pem", "server.key"].map(|name| folder.path().join(name));
+        if let Some(certificates) = certificates {
+            let [from, from_key] = certificates.server();
+            fs::copy(from, &certificate).expect("the file can be written");
+            fs::copy(from_key, &key).expect("the file can be written");
+            settings += &encryption(&certificate, &key);
+        }
+        fs::write(&configuration, settings).expect("the file can be written");
+        // Started as root, PgBouncer switches to another user, who must be able to read the files.
+        let files = [configuration.as_path(), &certificate, &key];
+        let files = files.into_iter().filter(|file| file.exists());
+        for path in files.chain([folder.path()]) {
             fs::set_permissions(path, fs::Permissions::from_mode(0o755))
                 .expect("the test owns the file");
         }
@@ -113,6 +137,14 @@ fn settings(url: &str, port: u16) -> String {
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
          auth_type = any\npool_mode = transaction\ndefault_pool_size = {SESSIONS}\n\
          max_client_conn = 1000\nlog_connections = 0\nlog_disconnections = 0\n"
+    )
+}
+
+fn encryption(certificate: &Path, key: &Path) -> String {
+    format!(
+        "client_tls_sslmode = require\nclient_tls_cert_file = {}\nclient_tls_key_file = {}\n",
+        certificate.display(),
+        key.display()
     )
 }
 

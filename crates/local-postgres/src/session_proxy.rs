@@ -1,22 +1,34 @@
 //! A proxy through which a test runs SQL inside the sessions of other clients.
 
+use std::future::pending;
 use std::io;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 /// A TCP proxy in front of a server. It forwards all bytes. It can also run statements in each
 /// session; the client does not see their answers.
 ///
 /// Tests use it to bring a session into a state that a pooler, an administrator or a changed table
-/// can cause.
+/// can cause, and to make connections silent.
 pub struct SessionProxy {
     url: String,
     sessions: Sessions,
+    silence: Arc<Silence>,
     accepting: JoinHandle<()>,
+}
+
+/// The connections that carry nothing any more.
+struct Silence {
+    /// The number of connections that are silent, the oldest first.
+    oldest: watch::Sender<usize>,
+    /// Whether new connections are silent too.
+    of_new: AtomicBool,
 }
 
 type Sessions = Arc<Mutex<Vec<mpsc::UnboundedSender<Order>>>>;
@@ -39,10 +51,21 @@ impl SessionProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
         let sessions = Sessions::default();
+        let silence = Arc::new(Silence {
+            oldest: watch::Sender::new(0),
+            of_new: AtomicBool::new(false),
+        });
+        let accepting = accept(
+            listener,
+            server.to_owned(),
+            Arc::clone(&sessions),
+            Arc::clone(&silence),
+        );
         Self {
             // The proxy reads the server's messages, so they must not be encrypted.
             url: format!("{before}@{address}/{database}?sslmode=disable"),
-            accepting: tokio::spawn(accept(listener, server.to_owned(), Arc::clone(&sessions))),
+            accepting: tokio::spawn(accepting),
+            silence,
             sessions,
         }
     }
@@ -68,6 +91,18 @@ impl SessionProxy {
         reached
     }
 
+    /// Makes all open connections silent, as a firewall does that forgets them: they stay open and
+    /// carry nothing. New ones pass.
+    pub fn silence(&self) {
+        let count = self.sessions().len();
+        self.silence.oldest.send_replace(count);
+    }
+
+    /// Makes connections silent from their beginning, or lets new ones pass again.
+    pub fn silence_new(&self, is_silent: bool) {
+        self.silence.of_new.store(is_silent, Ordering::SeqCst);
+    }
+
     fn sessions(&self) -> Vec<mpsc::UnboundedSender<Order>> {
         let sessions = self.sessions.lock();
         sessions.unwrap_or_else(PoisonError::into_inner).clone()
@@ -80,17 +115,25 @@ impl Drop for SessionProxy {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, sessions: Sessions) {
+async fn accept(listener: TcpListener, server: String, sessions: Sessions, silence: Arc<Silence>) {
     while let Ok((client, _)) = listener.accept().await {
         let (session, orders) = mpsc::unbounded_channel();
         let mut known = sessions.lock().unwrap_or_else(PoisonError::into_inner);
         known.push(session);
+        let number = known.len();
         drop(known);
         let server = server.clone();
+        let mut silent = silence.oldest.subscribe();
+        let is_silent = silence.of_new.load(Ordering::SeqCst);
         tokio::spawn(async move {
+            let falls_silent = async move {
+                if !is_silent {
+                    let _ = silent.wait_for(|oldest| number <= *oldest).await;
+                }
+            };
             if let Ok(server) = TcpStream::connect(server).await {
                 // Ends when either side closes the connection or fails.
-                let _ = relay(client, server, orders).await;
+                let _ = relay(client, server, orders, falls_silent).await;
             }
         });
     }
@@ -100,10 +143,14 @@ async fn relay(
     mut client: TcpStream,
     mut server: TcpStream,
     mut orders: mpsc::UnboundedReceiver<Order>,
+    falls_silent: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let mut falls_silent = pin!(falls_silent);
     let (mut up, mut down) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
         tokio::select! {
+            biased;
+            () = &mut falls_silent => return pending().await,
             read = client.read(&mut up) => match read? {
                 0 => return Ok(()),
                 bytes => server.write_all(&up[..bytes]).await?,

@@ -134,6 +134,16 @@ pub enum Error {
         /// The newest version that this library can work with.
         supported: i32,
     },
+    /// The sequence of global positions is behind the stored messages, as after logical replication or
+    /// a data-only restore, and the login may not advance it. Nothing was written. Run the statement of
+    /// the message as the owner of the schema, or open a store as the owner once.
+    #[error(
+        "the sequence of global positions is behind the messages; as the owner of the schema, run: SELECT setval('\"{schema}\".messages_global_position_seq', max(global_position)) FROM \"{schema}\".messages"
+    )]
+    SequenceBehind {
+        /// The schema.
+        schema: String,
+    },
     /// The data or metadata of a message is not JSON of the expected shape.
     #[error("not the expected JSON: {source}")]
     Json {

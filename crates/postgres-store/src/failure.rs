@@ -33,7 +33,8 @@ pub enum Failure {
     /// returns other types since a table was changed, or a failed transaction is open. The statement
     /// had no effect, and may succeed in a new session.
     Session,
-    /// The server refused the statement, which had no effect.
+    /// The server refused the statement, which had no effect. Or no connection can be encrypted as
+    /// demanded, so the statement was not sent.
     Refused,
 }
 
@@ -52,6 +53,9 @@ pub fn failure(error: &sqlx::Error) -> Failure {
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
                 Failure::Refused
             }
+            // A certificate that is not trusted, a server without encryption, or options that contradict
+            // each other. The same attempt will fail again.
+            sqlx::Error::Tls(_) | sqlx::Error::Configuration(_) => Failure::Refused,
             sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Failure::NotSent,
             // The safe assumption for I/O errors and everything unforeseen.
             _ => Failure::Lost,

@@ -1,22 +1,29 @@
 #![doc = include_str!("../README.md")]
 
 mod column;
+mod connect;
+mod encryption;
 mod failure;
+mod listening;
 mod pool;
 mod schema;
 mod server;
+mod sign_of_life;
 mod statement;
 mod task;
 mod writer_connection;
 
 pub use column::{Column, Element};
+pub use connect::connect;
 pub use failure::{
     Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
     violated_constraint,
 };
+pub use listening::ListeningSession;
 pub use pool::{Lease, Limits, Pool};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
+pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;
 pub use statement::{Bound, execute, in_time, rows};
 pub use task::Task;
 pub use writer_connection::WriterConnection;

@@ -8,6 +8,9 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, SqlSafeStr as _, SqlStr};
 use tokio::time::Instant;
 
+use crate::encryption;
+use crate::sign_of_life::OF_SERVER;
+
 /// Begins a transaction whose statements each see everything that was committed before them,
 /// under any default isolation of the database or the role.
 pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -60,7 +63,7 @@ impl Server {
             return Err("the URL must start with postgres://".to_owned());
         }
         let options = PgConnectOptions::from_str(url).map_err(|refused| refused.to_string())?;
-        let options = options
+        let options = encryption::complete(options, url)?
             .application_name(application_name)
             .disable_statement_logging();
         let options = if transaction_pooling {
@@ -87,10 +90,10 @@ impl Server {
         (!self.transaction_pooling).then(|| self.options.clone())
     }
 
-    /// How writes run, within this time limit. The server cancels a statement after four fifths of
-    /// it, so that the caller learns the outcome in time.
+    /// How writes run, within this time limit. The server cancels a statement earlier, so that the
+    /// caller learns the outcome in time; see [`Session::timeout_before`].
     pub fn writer(&self, limit: Duration) -> Session {
-        let mut settings = settings(limit.saturating_mul(4) / 5);
+        let mut settings = settings(step(limit) * LONGEST_STEPS);
         // If this process dies, a pooler may not notice. Without this timeout the transaction would
         // stay open and keep its locks.
         settings.push(("idle_in_transaction_session_timeout", milliseconds(limit)));
@@ -117,11 +120,66 @@ impl Server {
         }
         let isolation = ("default_transaction_isolation", "read committed");
         Session {
-            options: self.options.clone().options(settings).options([isolation]),
+            options: self
+                .options
+                .clone()
+                .options(settings)
+                .options(OF_SERVER)
+                .options([isolation]),
             begin: None,
             limit,
         }
     }
+}
+
+/// The time limit of a writer in tenths.
+fn step(limit: Duration) -> Duration {
+    limit.min(LONGEST) / 10
+}
+
+/// How long a writer's statement may run, in tenths of the time limit.
+const LONGEST_STEPS: u32 = 8;
+
+impl Session {
+    /// How long a statement of a writer may run at the server for a caller whose time ends at
+    /// `deadline`. A tenth of the time limit is left for the answer. The caller then learns that
+    /// nothing was written, instead of giving up a statement that may still write. `None` if too
+    /// little time is left to send the statement.
+    ///
+    /// In tenths of the time limit, because a session whose timeout changes costs a round trip. It
+    /// does not change for callers whose statement is sent at once.
+    pub fn timeout_before(&self, deadline: Instant) -> Option<Duration> {
+        let step = step(self.limit).max(Duration::from_nanos(1));
+        let left = deadline.saturating_duration_since(Instant::now());
+        let steps = left.as_nanos() / step.as_nanos();
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        (steps > 1).then(|| step * (steps - 1).min(LONGEST_STEPS))
+    }
+
+    /// How long a statement of a writer may run in a new session.
+    pub(crate) fn longest_timeout(&self) -> Duration {
+        step(self.limit) * LONGEST_STEPS
+    }
+
+    /// [`begin`](Self::begin), for a statement that may run this long.
+    pub(crate) fn begin_within(&self, timeout: Duration) -> Option<SqlStr> {
+        let begin = self.begin.as_ref()?;
+        if timeout == self.longest_timeout() {
+            return Some(begin.clone());
+        }
+        let begin = format!(
+            "{}; SET LOCAL {}",
+            begin.as_str(),
+            statement_timeout(timeout)
+        );
+        // Safe to assert: only the number is not from here.
+        Some(AssertSqlSafe(begin).into_sql_str())
+    }
+}
+
+/// Limits the duration of statements, behind SET.
+pub(crate) fn statement_timeout(timeout: Duration) -> String {
+    format!("statement_timeout = {}", milliseconds(timeout))
 }
 
 fn settings(statement_timeout: Duration) -> Vec<(&'static str, String)> {

@@ -4,15 +4,18 @@
 //! transaction mode may send the two to different server processes unless they share a transaction.
 //! A named prepared statement would stay behind in a server session that other clients use.
 
-use std::future::poll_fn;
-use std::pin::pin;
+use std::future::{poll_fn, ready};
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{Connection as _, Postgres, SqlStr};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
+
+use crate::server::deadline_after;
+use crate::sign_of_life::EVERY;
 
 /// A statement with its values.
 pub type Bound<'q> = Query<'q, Postgres, PgArguments>;
@@ -68,6 +71,18 @@ pub async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {
+    in_time_unless(limit, answer, || Box::pin(ready(false))).await
+}
+
+/// Whether an answer is lost. Boxed, because the question is rare and large.
+pub(crate) type Asking = Pin<Box<dyn Future<Output = bool> + Send>>;
+
+/// As [`in_time`]. Asks every few seconds whether the answer is lost, and gives up if it is.
+pub(crate) async fn in_time_unless<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, sqlx::Error>>,
+    is_lost: impl Fn() -> Asking,
+) -> Result<T, sqlx::Error> {
     /// The server's own timeout should end the statement first; the margin is for its answer.
     const MARGIN: Duration = Duration::from_secs(1);
     let mut answer = pin!(answer);
@@ -75,9 +90,29 @@ pub async fn in_time<T>(
     if let Poll::Ready(answer) = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await {
         return answer;
     }
-    timeout(limit.saturating_add(MARGIN), answer)
-        .await
-        .unwrap_or_else(|_| Err(no_answer()))
+    let end = deadline_after(limit.saturating_add(MARGIN));
+    loop {
+        let next = end.min(Instant::now() + EVERY);
+        if let Ok(answer) = timeout_at(next, answer.as_mut()).await {
+            return answer;
+        }
+        if Instant::now() >= end {
+            return Err(no_answer());
+        }
+        let mut asking = is_lost();
+        let lost_or_answer = poll_fn(|cx| match answer.as_mut().poll(cx) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending => asking
+                .as_mut()
+                .poll(cx)
+                .map(|is_lost| is_lost.then(|| Err(no_answer()))),
+        });
+        match timeout_at(end, lost_or_answer).await {
+            Ok(None) => {}
+            Ok(Some(answer)) => return answer,
+            Err(_) => return Err(no_answer()),
+        }
+    }
 }
 
 /// The error of a server that does not answer in time.

@@ -16,11 +16,13 @@
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlStr};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqlSafeStr as _, SqlStr};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::connect::connect;
 use crate::failure::{Failure, failure};
-use crate::server::{Session, deadline_after};
+use crate::server::{Session, deadline_after, statement_timeout};
+use crate::sign_of_life::SIGN_OF_LIFE;
 use crate::statement::{self, Bound, in_time, no_answer};
 
 /// The connection of the writer, opened on demand.
@@ -36,6 +38,8 @@ struct Open {
     /// The server process to fence if this connection breaks. `None` behind a pooler while nothing
     /// can be committed.
     backend: Option<Backend>,
+    /// How long a statement may run at the server.
+    timeout: Duration,
 }
 
 /// A server process, identified by its id and a time, because the system reuses process ids.
@@ -96,6 +100,34 @@ impl WriterConnection {
         Ok(())
     }
 
+    /// Whether a statement can be sent for a caller whose time ends at `deadline`. Otherwise the
+    /// answer might come too late.
+    pub fn has_time(&self, deadline: Instant) -> bool {
+        self.session.timeout_before(deadline).is_some()
+    }
+
+    /// Makes the server give up the next statements in time for a caller whose time ends at
+    /// `deadline`. Costs a round trip if less time is left than for the last caller or more.
+    pub async fn limit_to(&mut self, deadline: Instant) -> Result<(), sqlx::Error> {
+        let open = self.open.as_mut().ok_or_else(no_answer)?;
+        let timeout = self.session.timeout_before(deadline).unwrap_or_default();
+        if open.timeout == timeout {
+            return Ok(());
+        }
+        open.timeout = timeout;
+        // Behind a pooler, each transaction sets its timeout.
+        if self.session.begin.is_some() {
+            return Ok(());
+        }
+        let set = AssertSqlSafe(format!("SET {}", statement_timeout(timeout)));
+        let set = self.run(set.into_sql_str()).await;
+        if set.is_err() {
+            // There is nothing that the server may still commit.
+            self.open = None;
+        }
+        set
+    }
+
     /// [Connects](Self::connect), and retries until the time limit of a statement is over.
     pub async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
@@ -112,6 +144,18 @@ impl WriterConnection {
     /// Drops a broken connection whose last statement may still be committed.
     pub fn mark_lost(&mut self) {
         self.lost = self.open.take().and_then(|open| open.backend);
+    }
+
+    /// Drops an idle connection that gives no sign of life, so that the next call opens another one.
+    pub async fn keep_alive(&mut self) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let pinged = timeout(SIGN_OF_LIFE, open.connection.ping()).await;
+        if !matches!(pinged, Ok(Ok(()))) {
+            // The session is idle, so there is nothing that the server may still commit.
+            self.open = None;
+        }
     }
 
     /// Ends the session.
@@ -143,9 +187,9 @@ impl WriterConnection {
     pub async fn write(&mut self, statement: Bound<'_>) -> Result<PgRow, sqlx::Error> {
         let open = self.open.as_mut().ok_or_else(no_answer)?;
         let limit = self.session.limit;
-        let written = match &self.session.begin {
+        let written = match self.session.begin_within(open.timeout) {
             None => in_time(limit, statement.fetch_one(&mut open.connection)).await,
-            Some(begin) => in_time(limit, open.transact(begin, statement)).await,
+            Some(begin) => in_time(limit, open.transact(&begin, statement)).await,
         };
         self.keep_session(written)
     }
@@ -198,12 +242,13 @@ impl WriterConnection {
     }
 
     async fn new_session(&self) -> Result<Open, sqlx::Error> {
-        let mut connection = self.session.options.connect().await?;
+        let mut connection = connect(&self.session.options).await?;
         if self.session.begin.is_some() {
             // The pooler assigns a server process per transaction, so there is none to ask for yet.
             return Ok(Open {
                 connection,
                 backend: None,
+                timeout: self.session.longest_timeout(),
             });
         }
         let row = sqlx::query(
@@ -218,6 +263,7 @@ impl WriterConnection {
         Ok(Open {
             connection,
             backend: Some(backend),
+            timeout: self.session.longest_timeout(),
         })
     }
 

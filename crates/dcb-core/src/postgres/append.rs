@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use group_commit::SubmitError;
-use tokio::time::sleep;
+use postgres_store::deadline_after;
+use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
 
 use super::PostgresStore;
@@ -23,8 +24,12 @@ impl PostgresStore {
         async move { self.commit_request(request?).await }
     }
 
-    async fn commit_request(&self, request: Arc<Request>) -> Result<Appended, Error> {
-        let mut deadline = pin!(sleep(self.shared.config.write_timeout));
+    async fn commit_request(&self, mut request: Arc<Request>) -> Result<Appended, Error> {
+        let deadline = deadline_after(self.shared.config.write_timeout);
+        if let Some(request) = Arc::get_mut(&mut request) {
+            request.deadline = Some(deadline);
+        }
+        let mut deadline = pin!(sleep_until(deadline));
         // Repeats only for `Verdict::Again`; the deadline bounds all attempts together.
         loop {
             match self
@@ -44,7 +49,13 @@ impl PostgresStore {
                     return result;
                 }
                 // Boxed, because it is rare, and ten times as large as the rest of the future.
-                Ok(Verdict::Stored) => return Box::pin(self.compare(&request)).await,
+                Ok(Verdict::Stored) => {
+                    let compared = timeout_at(deadline.deadline(), self.compare(&request));
+                    let unknown = Err(Error::OutcomeUnknown {
+                        ids: request.ids.to_vec(),
+                    });
+                    return Box::pin(compared).await.unwrap_or(unknown);
+                }
                 Ok(Verdict::Again) => {}
                 Err(unsettled) => return Err(self.unsettled(unsettled, &request.ids)),
             }

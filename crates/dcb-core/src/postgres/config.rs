@@ -8,6 +8,11 @@ use crate::{Limits, ProjectionLimit};
 #[non_exhaustive]
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
+    ///
+    /// With the feature `tls`, the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean
+    /// what they mean to libpq, with these differences: roots of the operating system are trusted
+    /// beside those of `sslrootcert`, and no file of the home folder is read. A certificate that is
+    /// not trusted, or a server that does not encrypt as demanded, is not a transient error.
     pub url: String,
     /// A streaming replica of that database, for reads. Reads see only what the replica has
     /// received. If an event that a decision depends on is missing from the replica, the primary
@@ -36,9 +41,12 @@ pub struct Config {
     pub max_queued_requests: usize,
     /// Maximum bytes of events in queued appends. Default: 16 MiB.
     pub max_queued_bytes: usize,
-    /// Maximum duration of an append, including the wait in the queue. Default: 5 s.
+    /// Maximum duration of an append, including the wait in the queue. The server gives up before it
+    /// is over, for example if another session holds the log's lock; the caller then gets
+    /// [`Error::Timeout`](crate::Error::Timeout), and nothing was written. Default: 5 s.
     pub write_timeout: Duration,
-    /// Maximum time that a read waits for the database. Default: 10 s.
+    /// Maximum duration of a read, including the wait for a connection and a second try after a lost
+    /// one. For a stream, the longest wait for its next rows. Default: 10 s.
     pub read_timeout: Duration,
     /// Maximum number of connections for reads; the writer has a separate one. When all are busy,
     /// waiting reads of at most 256 positions share statements, and identical ones run once.

@@ -11,9 +11,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use postgres_store::Schema;
-use sqlx::AssertSqlSafe;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use postgres_store::{ListeningSession, Schema};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 use tokio::task::JoinHandle;
 
 use crate::Notifier;
@@ -39,7 +39,7 @@ enum Listening {
 struct Session {
     options: PgConnectOptions,
     channel: String,
-    lock: String,
+    lock: SqlStr,
 }
 
 impl Listener {
@@ -49,9 +49,10 @@ impl Listener {
         let session = options.map(|options| Session {
             options,
             channel: schema.name().to_owned(),
-            lock: schema.qualify(
+            lock: AssertSqlSafe(schema.qualify(
                 "SELECT pg_advisory_lock_shared(1145262644, 'dcb.event'::regclass::oid::int)",
-            ),
+            ))
+            .into_sql_str(),
         });
         Self {
             session,
@@ -106,15 +107,15 @@ impl Drop for Listener {
 }
 
 impl Session {
-    /// Forwards announcements, and reconnects when the connection is lost.
+    /// Forwards announcements, and reconnects when the connection is lost or silent.
     async fn listen(self, signal: Notifier) {
         let mut backoff = Backoff::default();
         loop {
-            if let Ok(mut listener) = self.open().await {
+            if let Ok(mut listening) = self.open().await {
                 backoff.reset();
                 // Makes subscriptions read the appends from before LISTEN.
                 signal.notify();
-                while let Ok(Some(_)) = listener.try_recv().await {
+                while listening.next().await.is_ok() {
                     signal.notify();
                 }
             }
@@ -122,20 +123,7 @@ impl Session {
         }
     }
 
-    async fn open(&self) -> Result<PgListener, sqlx::Error> {
-        // The driver's listener needs a pool. It must not reconnect by itself, because the new
-        // session would lack the lock; `listen` reconnects instead.
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .max_lifetime(None)
-            .idle_timeout(None)
-            .connect_lazy_with(self.options.clone());
-        let mut listener = PgListener::connect_with(&pool).await?;
-        listener.eager_reconnect(false);
-        listener.listen(&self.channel).await?;
-        sqlx::query(AssertSqlSafe(self.lock.clone()))
-            .execute(&mut listener)
-            .await?;
-        Ok(listener)
+    async fn open(&self) -> Result<ListeningSession, sqlx::Error> {
+        ListeningSession::open(&self.options, &self.channel, Some(&self.lock)).await
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use postgres_store::{Bound, Failure, Lease, Limits, Pool, Task, deadline_after, failure, in_time};
+use postgres_store::{Bound, Failure, Lease, Limits, Pool, Task, deadline_after, failure};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, SqlStr};
 use tokio::time::{Instant, timeout_at};
@@ -163,7 +163,7 @@ impl Readers {
         .await
     }
 
-    /// Folds the rows of a statement as they arrive. If the connection turns out to be dead or its
+    /// Folds the rows of a statement as they arrive, within the time limit of a read. If the connection turns out to be dead or its
     /// session spoiled, the call sends the statement once more, on another connection.
     pub(super) async fn fold<T: Send + 'static>(
         &self,
@@ -171,15 +171,26 @@ impl Readers {
         start: impl Fn() -> T,
         take: impl Fn(&mut T, PgRow) -> Result<(), Error> + Clone + Send + 'static,
     ) -> Result<T, Error> {
-        let answer = match self.fold_once(statement(), start(), take.clone()).await {
+        let folding = self.fold_twice(statement, start, take);
+        let folded = timeout_at(self.deadline(), folding).await;
+        let folded = folded.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        folded.map_err(|failed| self.error(&failed))?
+    }
+
+    async fn fold_twice<T: Send + 'static>(
+        &self,
+        statement: impl Fn() -> Bound<'static>,
+        start: impl Fn() -> T,
+        take: impl Fn(&mut T, PgRow) -> Result<(), Error> + Clone + Send + 'static,
+    ) -> Result<Result<T, Error>, sqlx::Error> {
+        match self.fold_once(statement(), start(), take.clone()).await {
             Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // A restarted server has ended all of its connections, not just this one.
                 self.learn(failure(&failed));
                 self.fold_once(statement(), start(), take).await
             }
             answer => answer,
-        };
-        answer.map_err(|failed| self.error(&failed))?
+        }
     }
 
     /// Folds the rows of a statement in a task. Otherwise a caller that is not polled would keep a
@@ -248,6 +259,8 @@ impl Readers {
         folded: &mut T,
         take: impl Fn(&mut T, PgRow) -> Result<(), E>,
     ) -> Result<Result<(), E>, sqlx::Error> {
+        // A pooler gives each transaction another process.
+        let process = self.begin.is_none().then(|| connection.process());
         let folding = async {
             match &self.begin {
                 None => fold_rows(&mut connection, statement, folded, take).await,
@@ -262,7 +275,7 @@ impl Readers {
                 }
             }
         };
-        match self.in_time(folding).await {
+        match self.in_time(process, folding).await {
             Ok(Ok(())) => {
                 connection.give_back();
                 Ok(Ok(()))
@@ -279,12 +292,13 @@ impl Readers {
         }
     }
 
-    /// The server's answer, or an error if it takes too long.
+    /// The answer of a server process, if it is known, or an error if it takes too long or is lost.
     pub(super) async fn in_time<T>(
         &self,
+        process: Option<i32>,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
-        in_time(self.read_timeout, answer).await
+        self.pool.in_time(self.read_timeout, process, answer).await
     }
 
     /// Borrows a connection for one statement.

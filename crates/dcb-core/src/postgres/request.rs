@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::tag_key;
@@ -21,6 +22,8 @@ pub(super) struct Request {
     /// The tag bits of the key of each tag in the conditions, condition after condition, item after
     /// item.
     condition_keys: SmallVec<[i64; 4]>,
+    /// The end of the caller's time. `None` in the caller's own transaction.
+    pub(super) deadline: Option<Instant>,
 }
 
 impl Request {
@@ -31,6 +34,7 @@ impl Request {
             tag_keys: tag_keys(&append.events),
             condition_keys: append.conditions.iter().flat_map(condition_keys).collect(),
             append,
+            deadline: None,
         })
     }
 

@@ -1,7 +1,6 @@
 //! The servers that a configuration names.
 
-use postgres_store::Server;
-use sqlx::ConnectOptions as _;
+use postgres_store::{Server, connect};
 use sqlx::postgres::PgConnection;
 
 use super::config::Config;
@@ -22,6 +21,6 @@ pub(super) fn primary(config: &Config) -> Result<Server, Error> {
 
 /// A session that installs or checks the schema.
 pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error> {
-    let connected = primary(config)?.options().connect().await;
+    let connected = connect(primary(config)?.options()).await;
     connected.map_err(|failed| error(&failed))
 }

@@ -1,10 +1,11 @@
 use std::fmt;
 use std::ops::RangeBounds;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use group_commit::Queue;
-use postgres_store::{Task, WriterConnection};
+use postgres_store::{KEEP_ALIVE_INTERVAL, Task, WriterConnection};
+use tokio::time::sleep;
 use tracing::{Instrument as _, debug_span, instrument};
 
 use super::config::Config;
@@ -116,9 +117,9 @@ impl PostgresStore {
             projections,
             lanes: Lanes::new(),
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        let shared = Arc::new(shared);
+        tokio::spawn(keep_alive(Arc::downgrade(&shared)));
+        Ok(Self { shared })
     }
 
     /// Empties the log: events, tags, tracked positions and commands. The next event gets position
@@ -148,6 +149,19 @@ impl PostgresStore {
         // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().notify();
         cleared
+    }
+}
+
+/// Looks after the writer's connection until the store is closed or dropped.
+async fn keep_alive(store: Weak<Shared>) {
+    loop {
+        sleep(KEEP_ALIVE_INTERVAL).await;
+        match store.upgrade() {
+            Some(shared) if !shared.primary.is_closed() => {
+                shared.queue.committer().keep_alive().await;
+            }
+            _ => return,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::join;
 use group_commit::{Commit, CommitError};
-use postgres_store::{Column, Element, Failure, WriterConnection, failure};
+use postgres_store::{Column, Element, Failure, WriterConnection, deadline_after, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
@@ -61,6 +61,13 @@ impl Writer {
         }
     }
 
+    /// Drops an idle connection that gives no sign of life, unless the writer is busy.
+    pub(super) async fn keep_alive(&self) {
+        if let Ok(mut session) = self.session.try_lock() {
+            session.connection.keep_alive().await;
+        }
+    }
+
     /// Connects before the first append.
     pub(super) async fn connect(&self) -> Result<(), Error> {
         let connected = self.session.lock().await.connection.connect().await;
@@ -89,6 +96,9 @@ impl Writer {
             .connect()
             .await
             .map_err(|failed| error(&failed))?;
+        // The last batch may have left less time.
+        let limited = connection.limit_to(deadline_after(connection.limit()));
+        limited.await.map_err(|failed| error(&failed))?;
         let Err(failed) = connection.run(self.statements.clear.clone()).await else {
             return Ok(());
         };
@@ -118,6 +128,10 @@ impl Writer {
         plan: &Plan,
         requests: &[Arc<Request>],
     ) -> Result<Vec<Verdict>, sqlx::Error> {
+        let ends = requests.iter().filter_map(|request| request.deadline);
+        if let Some(first) = ends.min() {
+            session.connection.limit_to(first).await?;
+        }
         let expected_head = session.expected_head();
         if let Some(head) = expected_head {
             let verdicts = plan.verdicts(requests, head, Refusals::new());
@@ -169,6 +183,64 @@ impl Writer {
         Ok(inserted)
     }
 
+    /// Commits the requests whose callers have time to wait for the answer, and tells the others.
+    async fn commit_rest(
+        &self,
+        session: &mut Session,
+        batch: &[Arc<Request>],
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
+        let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
+        let both = batch.iter().zip(&in_time);
+        let rest: Vec<_> = both
+            .filter_map(|(request, is_in_time)| is_in_time.then(|| Arc::clone(request)))
+            .collect();
+        let mut verdicts = Vec::new().into_iter();
+        if !rest.is_empty() {
+            verdicts = self.commit_in_time(session, &rest).await?.into_iter();
+        }
+        let late = || Some(Verdict::Done(Err(timed_out(&session.connection))));
+        let verdict = |is_in_time| if is_in_time { verdicts.next() } else { late() };
+        Ok(in_time.into_iter().filter_map(verdict).collect())
+    }
+
+    /// Commits requests whose callers have time to wait for the answer.
+    async fn commit_in_time(
+        &self,
+        session: &mut Session,
+        batch: &[Arc<Request>],
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let plan = Plan::new(batch);
+        session.parameters.fill(batch, &plan, &mut session.recent);
+        match self.send(session, &plan, batch).await {
+            Ok(verdicts) => {
+                self.counters.committed(batch, &verdicts);
+                Ok(verdicts)
+            }
+            Err(failed) => {
+                // The log may or may not have the batch, so its tags are unknown.
+                session.recent.forget();
+                match failure(&failed) {
+                    Failure::Data => Err(CommitError::Refused(error(&failed))),
+                    Failure::NotSent
+                    | Failure::Deadlock
+                    | Failure::ReadOnly
+                    | Failure::Session
+                    | Failure::Refused => Err(CommitError::Failed(error(&failed))),
+                    Failure::Cancelled => Ok(cancelled(&session.connection, batch)),
+                    Failure::Lost => {
+                        self.counters
+                            .lost_connections
+                            .fetch_add(1, Ordering::Relaxed);
+                        session.connection.mark_lost();
+                        let resolved = self.resolve(&mut session.connection, batch).await;
+                        resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
+                    }
+                }
+            }
+        }
+    }
+
     /// Determines the outcome of a batch whose connection was lost.
     async fn resolve(
         &self,
@@ -218,6 +290,29 @@ impl Session {
             && !self.connection.is_pooled();
         let is_likely = !self.parameters.may_be_inconclusive() || self.recent.likely_conclusive();
         (is_possible && is_likely).then_some(last.position)
+    }
+}
+
+/// Whether the caller of a request has time to wait for an answer.
+fn has_time(connection: &WriterConnection, request: &Request) -> bool {
+    request
+        .deadline
+        .is_none_or(|deadline| connection.has_time(deadline))
+}
+
+/// The verdicts on a batch that the server gave up, in time for the first caller whose time ends.
+fn cancelled(connection: &WriterConnection, batch: &[Arc<Request>]) -> Vec<Verdict> {
+    let verdict = |request: &Arc<Request>| match has_time(connection, request) {
+        true => Verdict::Again,
+        false => Verdict::Done(Err(timed_out(connection))),
+    };
+    batch.iter().map(verdict).collect()
+}
+
+fn timed_out(connection: &WriterConnection) -> Error {
+    Error::Timeout {
+        operation: "append",
+        limit: connection.limit(),
     }
 }
 
@@ -293,37 +388,11 @@ impl Commit for Writer {
             .connect()
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let plan = Plan::new(batch);
-        session.parameters.fill(batch, &plan, &mut session.recent);
-        match self.send(session, &plan, batch).await {
-            Ok(verdicts) => {
-                self.counters.committed(batch, &verdicts);
-                Ok(verdicts)
-            }
-            Err(failed) => {
-                // The log may or may not have the batch, so its tags are unknown.
-                session.recent.forget();
-                match failure(&failed) {
-                    Failure::Data => Err(CommitError::Refused(error(&failed))),
-                    Failure::NotSent
-                    | Failure::Deadlock
-                    | Failure::ReadOnly
-                    | Failure::Session
-                    | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-                    Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
-                        operation: "append",
-                        limit: session.connection.limit(),
-                    })),
-                    Failure::Lost => {
-                        self.counters
-                            .lost_connections
-                            .fetch_add(1, Ordering::Relaxed);
-                        session.connection.mark_lost();
-                        let resolved = self.resolve(&mut session.connection, batch).await;
-                        resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
-                    }
-                }
-            }
+        let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
+        if batch.iter().all(is_in_time) {
+            self.commit_in_time(session, batch).await
+        } else {
+            self.commit_rest(session, batch).await
         }
     }
 }

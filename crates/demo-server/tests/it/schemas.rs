@@ -4,6 +4,7 @@
 use std::process::{Command, Output};
 
 use demo_server::Settings;
+use local_postgres::{Certificates, Durability, LocalPostgres, Options};
 use message_store::postgres::{Config, PostgresNamespaces, PostgresStore};
 use message_store::{MessageStore as _, NamespaceName, Namespaces as _};
 use serde_json::json;
@@ -171,4 +172,26 @@ async fn message_db_is_adopted_by_the_command() {
     assert_eq!(use_server(database.url()).await, 1);
     let theirs = url_as(database.url(), "message_store");
     assert_eq!(sql(&theirs, WRITE).await, ["2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn database_url_may_demand_certificates() {
+    let server = LocalPostgres::start(Options {
+        durability: Durability::Relaxed,
+        ..Options::default()
+    })
+    .await
+    .expect("PostgreSQL starts");
+    let certificates = Certificates::make();
+    certificates.install(server.url()).await;
+    let url = certificates.url(server.url(), "certified", "verify-full");
+    let with_client = url.clone() + &certificates.client_parameters();
+    printed(&["schema", "install", "--database-url", &with_client]);
+    assert_eq!(use_server(&with_client).await, 0);
+    let lacks = refused(&["schema", "install", "--database-url", &url]);
+    assert!(lacks.contains("client certificate"), "{lacks}");
+    let other = Certificates::make();
+    let other = other.url(server.url(), "postgres", "verify-full");
+    let untrusted = refused(&["schema", "install", "--database-url", &other]);
+    assert!(untrusted.contains("certificate"), "{untrusted}");
 }

@@ -120,7 +120,7 @@ fn replacement(file: &str) -> Option<String> {
     ))
 }
 
-fn lock_timeout(limit: Duration) -> String {
+pub(super) fn lock_timeout(limit: Duration) -> String {
     format!(
         "SET LOCAL lock_timeout = '{}ms'; ",
         limit.as_millis().max(1)
@@ -128,7 +128,7 @@ fn lock_timeout(limit: Duration) -> String {
 }
 
 /// The error of a lock that another transaction holds, as a timeout.
-fn timed_out(failed: Error, limit: Duration) -> Error {
+pub(super) fn timed_out(failed: Error, limit: Duration) -> Error {
     match failed {
         Error::Database {
             code: Some(code), ..

@@ -10,6 +10,11 @@ use crate::{Limits, NamespaceName};
 #[non_exhaustive]
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
+    ///
+    /// With the feature `tls`, the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean
+    /// what they mean to libpq, with these differences: roots of the operating system are trusted
+    /// beside those of `sslrootcert`, and no file of the home folder is read. A certificate that is
+    /// not trusted, or a server that does not encrypt as demanded, is not a transient error.
     pub url: String,
     /// URL of a streaming replica, used for reads of streams and categories. `None` reads from the
     /// primary. A replica may lack the newest messages; see
@@ -60,7 +65,9 @@ pub struct Config {
     pub max_queued_requests: usize,
     /// Maximum size of queued messages in bytes. Default: 16 MiB.
     pub max_queued_bytes: usize,
-    /// Time limit of a write, including the wait in the queue. Default: 5 s.
+    /// Time limit of a write, including the wait in the queue. The server gives up before it is over,
+    /// for example if an SQL client holds a category's lock; the caller then gets
+    /// [`Error::Timeout`](crate::Error::Timeout), and nothing was written. Default: 5 s.
     pub write_timeout: Duration,
     /// Time limit of a read. Default: 10 s.
     pub read_timeout: Duration,

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use postgres_store::ListeningSession;
+use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -60,30 +61,15 @@ impl Drop for NotificationListener {
 /// Listens and reconnects until the task is aborted.
 async fn listen(options: PgConnectOptions, channel: String, notifier: Arc<Notifier>) {
     const PAUSE: Duration = Duration::from_secs(1);
-    // `PgListener` requires a pool. This one holds a single connection.
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .connect_lazy_with(options);
     loop {
-        // An error means that the connection was lost. The next round opens another.
-        let _ = forward(&pool, &channel, &notifier).await;
+        if let Ok(mut listening) = ListeningSession::open(&options, &channel, None).await {
+            // Notifications sent before this connection listened are lost, so wake the readers once.
+            notifier.notify();
+            // An error means that the connection was lost or is silent.
+            while listening.next().await.is_ok() {
+                notifier.notify();
+            }
+        }
         sleep(PAUSE).await;
     }
-}
-
-async fn forward(
-    pool: &sqlx::PgPool,
-    channel: &str,
-    notifier: &Notifier,
-) -> Result<(), sqlx::Error> {
-    let mut listener = PgListener::connect_with(pool).await?;
-    listener.ignore_pool_close_event(true);
-    listener.listen(channel).await?;
-    // Notifications sent before this connection listened are lost, so wake the readers once.
-    notifier.notify();
-    // `None` means that the connection was lost.
-    while listener.try_recv().await?.is_some() {
-        notifier.notify();
-    }
-    Ok(())
 }

@@ -54,6 +54,7 @@ mod request;
 mod retention;
 mod row;
 mod schema;
+mod sequence;
 mod session;
 mod statements;
 mod store;

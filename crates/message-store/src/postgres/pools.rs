@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use postgres_store::{Bound, Failure, Lease, Limits, Task, execute, failure, in_time, rows};
+use postgres_store::{Bound, Failure, Lease, Limits, Task, deadline_after, execute, failure, rows};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
+use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::error::error;
@@ -66,7 +67,17 @@ impl Pool {
         &self,
         statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<PgRow>, Error> {
-        let rows = match self.rows_once(statement()).await {
+        let deadline = deadline_after(self.timeout);
+        let rows = timeout_at(deadline, self.rows_twice(statement)).await;
+        let rows = rows.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        rows.map_err(|failed| self.error(&failed))
+    }
+
+    async fn rows_twice(
+        &self,
+        statement: impl Fn() -> Bound<'static>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        match self.rows_once(statement()).await {
             Err(failed) if failure(&failed).ends_session() && !self.pool.is_closed() => {
                 // If the server has restarted, all idle connections are dead. The pool tests each
                 // one before its next use.
@@ -74,8 +85,7 @@ impl Pool {
                 self.rows_once(statement()).await
             }
             rows => rows,
-        };
-        rows.map_err(|failed| self.error(&failed))
+        }
     }
 
     /// Runs a statement in a task. Otherwise a caller that is not polled would keep a connection,
@@ -90,9 +100,13 @@ impl Pool {
     /// connection, the statement may or may not have run.
     pub(super) async fn execute(&self, statement: Bound<'static>) -> Result<u64, Error> {
         let pool = self.clone();
+        let deadline = deadline_after(self.timeout);
         let executing = Task::start(async move {
             let mut connection = pool.acquire().await?;
-            let changed = execute(&mut connection, pool.begin.as_ref(), statement).await?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            let process = pool.process(&connection);
+            let changing = execute(&mut connection, pool.begin.as_ref(), statement);
+            let changed = pool.pool.in_time(left, process, changing).await?;
             connection.give_back();
             Ok(changed)
         });
@@ -102,6 +116,11 @@ impl Pool {
             self.pool.learn(failure(failed));
         }
         done.map_err(|failed| self.error(&failed))
+    }
+
+    /// The server process behind a connection. A pooler gives each transaction another one.
+    fn process(&self, connection: &Lease) -> Option<i32> {
+        self.begin.is_none().then(|| connection.process())
     }
 
     async fn acquire(&self) -> Result<Lease, sqlx::Error> {
@@ -114,8 +133,9 @@ impl Pool {
 
     async fn try_rows(&self, statement: Bound<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut connection = self.acquire().await?;
+        let process = self.process(&connection);
         let answer = rows(&mut connection, self.begin.as_ref(), statement);
-        match in_time(self.timeout, answer).await {
+        match self.pool.in_time(self.timeout, process, answer).await {
             Ok(rows) => {
                 connection.give_back();
                 Ok(rows)

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{Error, Message, StreamWrite, Written};
@@ -12,10 +13,16 @@ pub(super) struct Request {
     pub(super) locks: Vec<i64>,
     /// The id of each message, given by the caller or generated.
     pub(super) ids: Arc<[Uuid]>,
+    /// The end of the caller's time.
+    pub(super) deadline: Instant,
 }
 
 impl Request {
-    pub(super) fn new(writes: Vec<StreamWrite>, lock: impl Fn(&str) -> i64) -> Self {
+    pub(super) fn new(
+        writes: Vec<StreamWrite>,
+        lock: impl Fn(&str) -> i64,
+        deadline: Instant,
+    ) -> Self {
         let messages = writes.iter().flat_map(|write| &write.messages);
         let ids = messages.map(|message| message.id().unwrap_or_else(Uuid::now_v7));
         Self {
@@ -25,6 +32,7 @@ impl Request {
                 .map(|write| lock(write.stream.category()))
                 .collect(),
             writes,
+            deadline,
         }
     }
 
@@ -34,6 +42,7 @@ impl Request {
             writes: Vec::new(),
             locks: Vec::new(),
             ids: Arc::default(),
+            deadline: self.deadline,
         };
         std::mem::replace(self, empty)
     }

@@ -6,7 +6,7 @@ use sqlx::postgres::PgConnection;
 use super::config::Config;
 use super::design::is_interface;
 use super::error::error;
-use super::{adoption, interface_role};
+use super::{adoption, interface_role, sequence};
 use crate::{Error, hash_64};
 
 /// The lock key of a category. Must equal the result of `functions/category_lock`.
@@ -33,7 +33,8 @@ pub(super) async fn ensure(
         adoption::adopt(transaction, schema, config.write_timeout).await?;
     }
     let ensured = ensure_ours(transaction, schema).await;
-    ensured.map_err(interface_role::name_rights)
+    ensured.map_err(interface_role::name_rights)?;
+    sequence::ensure_ahead(transaction, schema, config.write_timeout).await
 }
 
 async fn ensure_ours(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {

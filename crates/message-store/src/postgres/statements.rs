@@ -6,10 +6,12 @@ use postgres_store::{Schema, WriterConnection};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use super::row::COLUMNS;
+use super::sequence::{ADVANCE, IS_AHEAD};
 
 #[derive(Debug)]
 pub(super) struct Statements {
     pub(super) write_batch: SqlStr,
+    pub(super) advance_sequence: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) by_position: SqlStr,
@@ -53,6 +55,7 @@ impl Statements {
         };
         Self {
             write_batch: sql(&write_batch(transaction_pooling)),
+            advance_sequence: sql(ADVANCE),
             positions_by_id: sql("SELECT m.id::text, m.position, m.global_position \
                  FROM message_store.messages m WHERE m.id = ANY ($1)"),
             by_id: messages("WHERE m.id = ANY ($1)"),
@@ -111,7 +114,12 @@ impl Statements {
 
 fn write_batch(transaction_pooling: bool) -> String {
     let answer = "versions, global_positions, refused, reasons";
-    let write = "message_store.write_batch($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)";
+    // No row, and nothing written, if the sequence is behind. The argument makes the planner look at
+    // the sequence before it calls the function.
+    let write = format!(
+        "(SELECT {IS_AHEAD} AS is_ahead OFFSET 0) s CROSS JOIN LATERAL message_store.write_batch( \
+            $1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14 AND s.is_ahead,$15) WHERE s.is_ahead"
+    );
     if transaction_pooling {
         let process = WriterConnection::PROCESS;
         format!("SELECT {answer}, {process} FROM {write}")

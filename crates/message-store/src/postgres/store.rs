@@ -1,10 +1,11 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use group_commit::Queue;
-use postgres_store::{Schema, Task, WriterConnection};
+use postgres_store::{KEEP_ALIVE_INTERVAL, Schema, Task, WriterConnection};
 use tokio::sync::Mutex;
+use tokio::time::sleep;
 use tracing::instrument;
 
 use super::config::Config;
@@ -58,8 +59,8 @@ impl PostgresStore {
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`] or
     /// [`Error::Database`] if the database fails, and the latter if its encoding is not UTF8;
     /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`];
-    /// [`Error::ForeignSchema`] if something else installed the schema; [`Error::Timeout`] if an
-    /// adoption waited too long.
+    /// [`Error::ForeignSchema`] if something else installed the schema; [`Error::SequenceBehind`];
+    /// [`Error::Timeout`] if an adoption, or the repair of the sequence, waited too long.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
         in_task(Self::install_and_connect(config)).await
@@ -89,6 +90,7 @@ impl PostgresStore {
         let server = session::primary(&config)?;
         let writing = server.writer(config.write_timeout);
         let writer = |wait_for_locks| Writer {
+            schema: schema.clone(),
             statements: Arc::clone(&statements),
             counters: Arc::clone(&counters),
             notifier: Arc::clone(&notifier),
@@ -108,9 +110,9 @@ impl PostgresStore {
             counters,
             notifier,
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        let shared = Arc::new(shared);
+        tokio::spawn(keep_alive(Arc::downgrade(&shared)));
+        Ok(Self { shared })
     }
 
     /// The read connections, or an error if the store is closed.
@@ -149,6 +151,20 @@ impl PostgresStore {
             queue.committer().close().await;
         }
         shared.listener.stop();
+    }
+}
+
+/// Looks after the writers' connections until the store is closed or dropped.
+async fn keep_alive(store: Weak<Shared>) {
+    loop {
+        sleep(KEEP_ALIVE_INTERVAL).await;
+        match store.upgrade() {
+            Some(shared) if !shared.queue.is_closed() => {
+                shared.queue.committer().keep_alive().await;
+                shared.lock_wait_queue.committer().keep_alive().await;
+            }
+            _ => return,
+        }
     }
 }
 

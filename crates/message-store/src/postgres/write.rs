@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use group_commit::{Queue, SubmitError};
-use tokio::time::sleep;
+use postgres_store::deadline_after;
+use tokio::time::{sleep_until, timeout_at};
 use uuid::Uuid;
 
 use super::PostgresStore;
@@ -29,8 +30,10 @@ impl PostgresStore {
             return Err(invalid(name(path))(problem));
         }
         // One deadline for all rounds of the loop.
-        let mut deadline = pin!(sleep(shared.config.write_timeout));
-        let mut request = Request::new(writes, |category| lock_key(&shared.schema, category));
+        let end = deadline_after(shared.config.write_timeout);
+        let mut deadline = pin!(sleep_until(end));
+        let lock = |category: &str| lock_key(&shared.schema, category);
+        let mut request = Request::new(writes, lock, end);
         let ids = Arc::clone(&request.ids);
         let mut queue: &Queue<Writer> = &shared.queue;
         loop {
@@ -38,7 +41,11 @@ impl PostgresStore {
                 Ok(Verdict::Done(result)) => return result,
                 // Boxed, because this future is rarely needed but larger than the rest of the
                 // write.
-                Ok(Verdict::Stored(stored)) => return Box::pin(self.compare(&stored)).await,
+                Ok(Verdict::Stored(stored)) => {
+                    let compared = timeout_at(end, self.compare(&stored));
+                    let unknown = Err(Error::OutcomeUnknown { ids: ids.to_vec() });
+                    return Box::pin(compared).await.unwrap_or(unknown);
+                }
                 Ok(Verdict::Locked(locked)) => {
                     request = locked;
                     queue = &shared.lock_wait_queue;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use group_commit::{Commit, CommitError};
-use postgres_store::{Column, Element, Failure, WriterConnection, failure};
+use postgres_store::{Column, Element, Failure, Schema, WriterConnection, failure};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::batch::Batch;
@@ -15,11 +16,13 @@ use super::counters::Counters;
 use super::error::{error, is_id_taken};
 use super::plan::{Answer, Plan, Refusal};
 use super::request::{Request, Verdict};
+use super::sequence;
 use super::statements::Statements;
 use crate::{Error, GlobalPosition, Notifier, Position, Written};
 
 /// Commits batches one at a time over its own connection.
 pub(super) struct Writer {
+    pub(super) schema: Schema,
     pub(super) statements: Arc<Statements>,
     pub(super) counters: Arc<Counters>,
     pub(super) notifier: Arc<Notifier>,
@@ -47,6 +50,13 @@ impl Session {
 }
 
 impl Writer {
+    /// Drops an idle connection that gives no sign of life, unless the writer is busy.
+    pub(super) async fn keep_alive(&self) {
+        if let Ok(mut session) = self.session.try_lock() {
+            session.connection.keep_alive().await;
+        }
+    }
+
     /// Connects before the first write.
     pub(super) async fn connect(&self) -> Result<(), Error> {
         let connected = self.session.lock().await.connection.connect().await;
@@ -73,15 +83,128 @@ impl Writer {
 
     /// Sends a batch, and sends it again if the server aborted it to end a deadlock. SQL clients
     /// that lock categories in another order can cause one.
-    async fn send_with_deadlock_retry(&self, session: &mut Session) -> Result<Answer, sqlx::Error> {
+    async fn send_with_deadlock_retry(
+        &self,
+        session: &mut Session,
+        deadline: Instant,
+    ) -> Result<Answer, sqlx::Error> {
         const TRIES: u32 = 10;
         for _ in 1..TRIES {
-            match self.send(session).await {
-                Err(failed) if failure(&failed) == Failure::Deadlock => {}
+            match self.send_before(session, deadline).await {
+                Err(failed)
+                    if failure(&failed) == Failure::Deadlock
+                        && session.connection.has_time(deadline) => {}
                 sent => return sent,
             }
         }
+        self.send_before(session, deadline).await
+    }
+
+    /// Sends a batch that the server gives up in time for a caller whose time ends at `deadline`.
+    async fn send_before(
+        &self,
+        session: &mut Session,
+        deadline: Instant,
+    ) -> Result<Answer, sqlx::Error> {
+        session.connection.limit_to(deadline).await?;
         self.send(session).await
+    }
+
+    /// Commits the requests whose callers have time to wait for the answer, and tells the others.
+    async fn commit_rest(
+        &self,
+        session: &mut Session,
+        batch: &mut [Request],
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let is_in_time = |request: &Request| session.connection.has_time(request.deadline);
+        let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
+        let both = batch.iter_mut().zip(&in_time);
+        let mut rest: Vec<_> = both
+            .filter_map(|(request, is_in_time)| is_in_time.then(|| request.take()))
+            .collect();
+        let mut committed = Ok(Vec::new());
+        if !rest.is_empty() {
+            committed = self.commit_in_time(session, &mut rest).await;
+        }
+        // The queue sends a refused batch again, in parts.
+        let both = batch.iter_mut().zip(&in_time);
+        for ((request, _), sent) in both.filter(|(_, is_in_time)| **is_in_time).zip(rest) {
+            *request = sent;
+        }
+        let mut verdicts = committed?.into_iter();
+        let late = || Some(Verdict::Done(Err(timed_out(&session.connection))));
+        let verdict = |is_in_time| if is_in_time { verdicts.next() } else { late() };
+        Ok(in_time.into_iter().filter_map(verdict).collect())
+    }
+
+    /// Commits requests whose callers have time to wait for the answer.
+    async fn commit_in_time(
+        &self,
+        session: &mut Session,
+        batch: &mut [Request],
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let ends = batch.iter().map(|request| request.deadline);
+        let first = ends.min().expect("a batch has a request");
+        let plan = Plan::new(batch);
+        session.batch.fill(batch, &plan);
+        let failed = match self.send_with_deadlock_retry(session, first).await {
+            Ok(answer) => {
+                let verdicts = plan.verdicts(batch, answer);
+                self.counters.committed(&verdicts);
+                self.notifier.notify();
+                return Ok(verdicts);
+            }
+            Err(failed) => failed,
+        };
+        if matches!(failed, sqlx::Error::RowNotFound) {
+            return self.advance_sequence(session, batch).await;
+        }
+        match failure(&failed) {
+            // Another process stored the id during the batch. The next attempt finds the id and
+            // compares the contents.
+            Failure::Data if batch.len() == 1 && is_id_taken(&failed) => {
+                Ok(vec![Verdict::Again(batch[0].take())])
+            }
+            // `Refused` makes the queue split the batch, so that only the faulty request fails.
+            Failure::Data => Err(CommitError::Refused(error(&failed))),
+            Failure::NotSent
+            | Failure::Deadlock
+            | Failure::ReadOnly
+            | Failure::Session
+            | Failure::Refused => Err(CommitError::Failed(error(&failed))),
+            Failure::Cancelled => Ok(cancelled(&session.connection, batch)),
+            Failure::Lost => {
+                let resolved = self.resolve(session, batch).await;
+                // The batch may have been committed.
+                self.notifier.notify();
+                resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
+            }
+        }
+    }
+
+    /// Advances the sequence of global positions, after which the requests can be sent again.
+    async fn advance_sequence(
+        &self,
+        session: &mut Session,
+        batch: &mut [Request],
+    ) -> Result<Vec<Verdict>, CommitError<Error>> {
+        let advance = self.statements.advance_sequence.clone();
+        match session.connection.run(advance).await {
+            Ok(()) => Ok(batch
+                .iter_mut()
+                .map(|request| Verdict::Again(request.take()))
+                .collect()),
+            Err(failed) if failure(&failed) == Failure::Cancelled => {
+                Ok(cancelled(&session.connection, batch))
+            }
+            Err(failed) => {
+                if failure(&failed) == Failure::Lost {
+                    session.connection.mark_lost();
+                }
+                let explained = sequence::explain(error(&failed), &self.schema);
+                Err(CommitError::Failed(explained))
+            }
+        }
     }
 
     /// Finds the outcome of a batch whose connection was lost. Terminates the old session, so that
@@ -139,6 +262,22 @@ fn verdict_after_loss(request: &mut Request, stored: &HashMap<Uuid, Written>) ->
     }
 }
 
+/// The verdicts on a batch that the server gave up, in time for the first caller whose time ends.
+fn cancelled(connection: &WriterConnection, batch: &mut [Request]) -> Vec<Verdict> {
+    let verdict = |request: &mut Request| match connection.has_time(request.deadline) {
+        true => Verdict::Again(request.take()),
+        false => Verdict::Done(Err(timed_out(connection))),
+    };
+    batch.iter_mut().map(verdict).collect()
+}
+
+fn timed_out(connection: &WriterConnection) -> Error {
+    Error::Timeout {
+        operation: "write",
+        limit: connection.limit(),
+    }
+}
+
 fn answer(row: &PgRow) -> Result<Answer, sqlx::Error> {
     let versions: Vec<i64> = row.try_get(0)?;
     let global_positions: Option<Vec<i64>> = row.try_get(1)?;
@@ -189,40 +328,11 @@ impl Commit for Writer {
             .connect()
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
-        let plan = Plan::new(batch);
-        session.batch.fill(batch, &plan);
-        let failed = match self.send_with_deadlock_retry(session).await {
-            Ok(answer) => {
-                let verdicts = plan.verdicts(batch, answer);
-                self.counters.committed(&verdicts);
-                self.notifier.notify();
-                return Ok(verdicts);
-            }
-            Err(failed) => failed,
-        };
-        match failure(&failed) {
-            // Another process stored the id during the batch. The next attempt finds the id and
-            // compares the contents.
-            Failure::Data if batch.len() == 1 && is_id_taken(&failed) => {
-                Ok(vec![Verdict::Again(batch[0].take())])
-            }
-            // `Refused` makes the queue split the batch, so that only the faulty request fails.
-            Failure::Data => Err(CommitError::Refused(error(&failed))),
-            Failure::NotSent
-            | Failure::Deadlock
-            | Failure::ReadOnly
-            | Failure::Session
-            | Failure::Refused => Err(CommitError::Failed(error(&failed))),
-            Failure::Cancelled => Err(CommitError::Failed(Error::Timeout {
-                operation: "write",
-                limit: session.connection.limit(),
-            })),
-            Failure::Lost => {
-                let resolved = self.resolve(session, batch).await;
-                // The batch may have been committed.
-                self.notifier.notify();
-                resolved.map_err(|failed| CommitError::Unknown(error(&failed)))
-            }
+        let is_in_time = |request: &Request| session.connection.has_time(request.deadline);
+        if batch.iter().all(is_in_time) {
+            self.commit_in_time(session, batch).await
+        } else {
+            self.commit_rest(session, batch).await
         }
     }
 }

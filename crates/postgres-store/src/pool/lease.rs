@@ -42,6 +42,11 @@ impl Lease {
         }
     }
 
+    /// The id of the server process behind the connection.
+    pub fn process(&self) -> i32 {
+        self.open.as_ref().expect(LENT).process
+    }
+
     /// Closes the socket when the lease is dropped, instead of a ping. Use it before a transaction
     /// begins: if the transaction breaks off, a ping does not end it, and a pooler would keep a
     /// server process for it.

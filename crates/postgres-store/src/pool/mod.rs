@@ -1,6 +1,6 @@
 //! Connections that statements borrow, and that come back without a round trip.
 
-mod connect;
+mod keeper;
 mod lease;
 mod limits;
 mod open;
@@ -16,13 +16,15 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Error};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::task::JoinHandle;
 use tokio::time::{timeout, timeout_at};
 
-use self::connect::connect;
 pub use self::lease::Lease;
 pub use self::limits::Limits;
 use self::open::Open;
+use crate::connect::try_connect;
 use crate::failure::Failure;
+use crate::statement::{Asking, in_time_unless};
 
 /// A pool of connections to one server. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -41,7 +43,12 @@ struct Shared {
     became_idle: Notify,
     size: Arc<AtomicU32>,
     closed: AtomicBool,
+    /// The task that looks after idle connections, once there is a connection.
+    keeper: Mutex<Option<JoinHandle<()>>>,
 }
+
+/// How long the rest of an abandoned answer may take. Then a new connection is better.
+const ABANDONED: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 struct Idle {
@@ -79,6 +86,7 @@ impl Pool {
                 became_idle: Notify::new(),
                 size: Arc::default(),
                 closed: AtomicBool::new(false),
+                keeper: Mutex::default(),
             }),
         }
     }
@@ -162,6 +170,31 @@ impl Pool {
         }
     }
 
+    /// Waits for the server's answer to a statement, as [`in_time`](crate::in_time) does. Also gives
+    /// up if the server says that `process`, the [process](Lease::process) of the connection, has
+    /// nothing to do: then the statement or its answer was lost. `None` behind a pooler, where the
+    /// process changes.
+    ///
+    /// # Errors
+    /// As [`in_time`](crate::in_time).
+    pub async fn in_time<T>(
+        &self,
+        limit: Duration,
+        process: Option<i32>,
+        answer: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let is_lost = || -> Asking {
+            let shared = Arc::clone(&self.shared);
+            Box::pin(async move {
+                match process {
+                    Some(process) => shared.is_idle_at_server(process).await,
+                    None => false,
+                }
+            })
+        };
+        in_time_unless(limit, answer, is_lost).await
+    }
+
     /// The number of open connections, including lent ones.
     pub fn size(&self) -> u32 {
         self.shared.size.load(Ordering::Relaxed)
@@ -191,6 +224,16 @@ impl Pool {
 }
 
 impl Shared {
+    /// Starts to look after idle connections, unless that goes on in a runtime that still runs. A
+    /// Unix socket can't die silently.
+    fn start_keeper(self: &Arc<Self>) {
+        let mut keeper = self.keeper.lock();
+        let is_running = keeper.as_ref().is_some_and(|task| !task.is_finished());
+        if !is_running && self.options.get_socket().is_none() {
+            *keeper = Some(tokio::spawn(keeper::keep(Arc::downgrade(self))));
+        }
+    }
+
     /// The last idle connection, if it can be used without a ping.
     fn fresh(&self) -> Option<Open> {
         let mut idle = self.idle.lock();
@@ -203,15 +246,16 @@ impl Shared {
 
     /// An idle connection, pinged if necessary, or a new one. Retries for as long as the server
     /// refuses connections; the caller limits the time.
-    async fn open(&self) -> Result<Open, Error> {
+    async fn open(self: &Arc<Self>) -> Result<Open, Error> {
         let longest_pause = (self.limits.wait / 5).min(Duration::from_secs(2));
         let mut pause = Duration::from_millis(10).min(longest_pause);
         loop {
             if let Some(open) = self.live_idle().await {
                 return Ok(open);
             }
-            if let Some(connection) = connect(&self.options).await? {
-                return Ok(Open::new(connection, &self.size));
+            if let Some(connection) = try_connect(&self.options).await? {
+                self.start_keeper();
+                return Open::new(connection, &self.size).await;
             }
             // The server may be full. Then a connection that comes back ends the pause early.
             let end = Instant::now() + pause;
@@ -239,11 +283,7 @@ impl Shared {
                 open.close().await;
                 continue;
             }
-            // Take the time before the ping, because `suspect` may be called before the answer
-            // arrives.
-            let pinged = Instant::now();
-            if open.connection.ping().await.is_ok() {
-                open.seen_alive = pinged;
+            if self.is_alive(&mut open).await {
                 return Some(open);
             }
         }
@@ -260,7 +300,8 @@ impl Shared {
     /// Pings a connection whose last statement may be unfinished, and takes it back if it answers.
     /// Otherwise drops the connection.
     pub(super) async fn ping_and_add_idle(&self, mut open: Open) {
-        let pinged = timeout(self.limits.wait, open.connection.ping()).await;
+        let limit = self.limits.wait.min(ABANDONED);
+        let pinged = timeout(limit, open.connection.ping()).await;
         if matches!(pinged, Ok(Ok(()))) {
             self.add_idle(open);
         }

@@ -12,19 +12,28 @@ pub(super) struct Open {
     /// A time at which the connection was certainly alive.
     pub(super) seen_alive: Instant,
     pub(super) idle_since: Instant,
+    /// The server process. Behind a pooler, that of the first transaction.
+    pub(super) process: i32,
     _counted: Counted,
 }
 
 impl Open {
-    pub(super) fn new(connection: PgConnection, size: &Arc<AtomicU32>) -> Self {
+    pub(super) async fn new(
+        mut connection: PgConnection,
+        size: &Arc<AtomicU32>,
+    ) -> Result<Self, sqlx::Error> {
+        let counted = Counted::new(size);
+        let process = sqlx::query_scalar("SELECT pg_backend_pid()").persistent(false);
+        let process = process.fetch_one(&mut connection).await?;
         let now = Instant::now();
-        Self {
+        Ok(Self {
             connection,
+            process,
             opened: now,
             seen_alive: now,
             idle_since: now,
-            _counted: Counted::new(size),
-        }
+            _counted: counted,
+        })
     }
 
     /// Closes the connection with a message to the server. If the message does not arrive, the

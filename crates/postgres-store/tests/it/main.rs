@@ -3,9 +3,11 @@
 mod abandoned;
 mod borrowing;
 mod closing;
+mod encryption;
 mod lost;
 mod proxy;
 mod sessions;
+mod silent;
 mod task;
 
 use std::time::Duration;

@@ -95,13 +95,14 @@ impl Reading {
         // for as long as the consumer takes.
         if self.readers.are_pooled() {
             let mut fetched = buffered(self.readers.try_rows(statement).await);
-            let rows = self.take_rows(&mut page, &mut fetched).await?;
+            let rows = self.take_rows(&mut page, None, &mut fetched).await?;
             return Ok((page, rows));
         }
         let acquired = self.readers.acquire().await;
         let mut connection = acquired.map_err(|failed| self.readers.error(&failed))?;
+        let process = Some(connection.process());
         let mut arriving = statement.fetch(&mut *connection);
-        let rows = self.take_rows(&mut page, &mut arriving).await?;
+        let rows = self.take_rows(&mut page, process, &mut arriving).await?;
         // `arriving` borrows the connection.
         drop(arriving);
         match rows {
@@ -113,10 +114,11 @@ impl Reading {
         Ok((page, rows))
     }
 
-    /// Passes the events of a page on as they arrive.
+    /// Passes the events of a page on as they arrive from a server process, if it is known.
     async fn take_rows(
         &mut self,
         page: &mut Page,
+        process: Option<i32>,
         rows: &mut BoxStream<'_, Result<PgRow, sqlx::Error>>,
     ) -> Result<Rows, Error> {
         loop {
@@ -125,7 +127,7 @@ impl Reading {
                 Some(row) => row,
                 None => {
                     self.offer(page);
-                    self.readers.in_time(rows.try_next()).await
+                    self.readers.in_time(process, rows.try_next()).await
                 }
             };
             match row {

@@ -2,6 +2,7 @@
 
 mod append_statements;
 mod crash;
+mod encryption;
 mod held;
 mod plans;
 mod pooled;

@@ -1,5 +1,6 @@
 //! Plans and verdicts for hand-written batches and answers.
 
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::*;
@@ -18,7 +19,8 @@ fn write(stream: &str, count: usize, expected: Option<i64>) -> StreamWrite {
 
 fn batch(requests: impl IntoIterator<Item = Vec<StreamWrite>>) -> Vec<Request> {
     let requests = requests.into_iter();
-    requests.map(|writes| Request::new(writes, |_| 0)).collect()
+    let request = |writes| Request::new(writes, |_| 0, Instant::now());
+    requests.map(request).collect()
 }
 
 /// An answer with these versions before the batch (-1 for no stream) and global positions from 1.

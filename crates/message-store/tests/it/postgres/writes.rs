@@ -299,3 +299,49 @@ fn debug_output_of_config_hides_password() {
     let config = Config::new("postgres://u:secret@h/a").replica_url("postgres://u:secret@r/a");
     assert!(!format!("{config:?}").contains("secret"));
 }
+
+/// An SQL client holds the category's lock for longer than the callers wait. Most of them wait in the
+/// second batch, which has less time than the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn write_behind_a_held_lock_times_out_with_nothing_written() {
+    const LIMIT: Duration = Duration::from_secs(2);
+    for is_pooled in [false, true] {
+        let (database, other) = fresh_store().await;
+        let mut config = Config::new(database.url());
+        config.write_timeout = LIMIT;
+        config.transaction_pooling = is_pooled;
+        let store = connect(config).await;
+        let mut sql = Sql::connect(database.url()).await;
+        sql.run("BEGIN").await;
+        sql.run("SELECT pg_advisory_xact_lock(message_store.category_lock('a'))")
+            .await;
+        let mut writes = Vec::new();
+        for number in 0..30 {
+            let store = store.clone();
+            writes.push(tokio::spawn(async move {
+                let (stream, any) = (stream_name("a-1"), ExpectedVersion::Any);
+                store.write_message(&stream, message(number), any).await
+            }));
+            // The others wait behind the first.
+            if number == 0 {
+                tokio::time::sleep(LIMIT / 10).await;
+            }
+        }
+        for write in writes {
+            let told = write.await.unwrap();
+            let is_timeout = matches!(
+                told,
+                Err(Error::Timeout {
+                    operation: "write",
+                    limit: LIMIT
+                })
+            );
+            assert!(is_timeout, "{told:?}");
+        }
+        sql.run("COMMIT").await;
+        write(&store, "a-1", 1).await;
+        assert_eq!(whole_stream(&other, "a-1").await.len(), 1);
+        store.close().await;
+        other.close().await;
+    }
+}

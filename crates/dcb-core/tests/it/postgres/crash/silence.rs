@@ -1,9 +1,11 @@
 //! Connections that close or fall silent outside of an append.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{Error, EventStore as _, Query, ReadOptions};
+use dcb_core::{Error, EventStore as _, Query, ReadOptions, SubscribeOptions};
+use futures_util::future::{join, join_all};
+use local_postgres::SessionProxy;
 use tokio::time::timeout;
 
 use crate::support::events::{read, tag, tagged};
@@ -109,4 +111,105 @@ async fn stream_on_a_silent_connection_continues_on_another() {
     assert_eq!(seen.await, 3);
     assert!(proxy.has_cut());
     store.close().await;
+}
+
+/// How long it may take until dead connections are noticed. The slack is for a busy machine.
+const NOTICED: Duration = Duration::from_secs(12);
+
+const SLACK: Duration = Duration::from_millis(1500);
+
+/// Existing connections fall silent, as behind a firewall that forgets them. New ones pass.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_keep_their_limits_when_connections_fall_silent() {
+    let log = fresh_log().await;
+    let direct = connect(&log).await;
+    let proxy = SessionProxy::start(&log.url).await;
+    let mut through = log.clone();
+    through.url = proxy.url().to_owned();
+    let (write_limit, read_limit) = (through.write_timeout, through.read_timeout);
+    let store = connect(&through).await;
+    let event = tagged("a").with_id(uuid::Uuid::now_v7());
+    store.append(tagged("a")).await.unwrap();
+    // All connections for reads are open.
+    let count = Query::all();
+    join_all((0..40).map(|_| store.count(&count))).await;
+    proxy.silence();
+
+    let reads = (0..12).map(|_| async {
+        let begun = Instant::now();
+        let read = store.count(&count).await;
+        (begun.elapsed(), read)
+    });
+    let append = async {
+        let mut longest = Duration::ZERO;
+        loop {
+            let begun = Instant::now();
+            let appended = store.append(event.clone()).await;
+            longest = longest.max(begun.elapsed());
+            if appended.is_ok() {
+                return longest;
+            }
+        }
+    };
+    let (reads, longest) = join(join_all(reads), append).await;
+    assert!(longest < write_limit + SLACK, "{longest:?}");
+    for (took, read) in reads {
+        assert!(took < read_limit + SLACK, "{took:?}");
+        read.unwrap();
+    }
+    // Nothing is left of it.
+    let begun = Instant::now();
+    join_all((0..12).map(|_| store.count(&count))).await;
+    assert!(begun.elapsed() < SLACK);
+    assert_eq!(read(&direct, &tag("a")).await.len(), 2);
+    store.close().await;
+    direct.close().await;
+}
+
+/// A store polls so rarely that only its listener can deliver the event in time.
+#[tokio::test(flavor = "multi_thread")]
+async fn deaf_listener_is_replaced() {
+    let log = fresh_log().await;
+    let direct = connect(&log).await;
+    let proxy = SessionProxy::start(&log.url).await;
+    let mut through = log.clone();
+    through.url = proxy.url().to_owned();
+    let store = connect(&through).await;
+    let never = SubscribeOptions::new().poll_interval(Duration::from_secs(3600));
+    let mut events = store.subscribe(Query::all(), None, never);
+    direct.append(tagged("first")).await.unwrap();
+    in_time(events.next()).await.unwrap().unwrap();
+    proxy.silence();
+    direct.append(tagged("unheard")).await.unwrap();
+    let unheard = timeout(NOTICED, events.next()).await;
+    unheard.expect("it is delivered").unwrap().unwrap();
+    direct.append(tagged("heard")).await.unwrap();
+    let heard = timeout(SLACK, events.next()).await;
+    heard.expect("it is delivered at once").unwrap().unwrap();
+    store.close().await;
+    direct.close().await;
+}
+
+/// For a while new connections are silent too, so nothing can be replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn subscription_goes_on_once_connections_work_again() {
+    let log = fresh_log().await;
+    let direct = connect(&log).await;
+    let proxy = SessionProxy::start(&log.url).await;
+    let mut through = log.clone();
+    through.url = proxy.url().to_owned();
+    let store = connect(&through).await;
+    let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
+    direct.append(tagged("first")).await.unwrap();
+    in_time(events.next()).await.unwrap().unwrap();
+    proxy.silence_new(true);
+    proxy.silence();
+    direct.append(tagged("second")).await.unwrap();
+    let too_early = timeout(Duration::from_secs(6), events.next()).await;
+    assert!(too_early.is_err());
+    proxy.silence_new(false);
+    let second = timeout(NOTICED, events.next()).await;
+    second.expect("it is delivered").unwrap().unwrap();
+    store.close().await;
+    direct.close().await;
 }

@@ -61,6 +61,60 @@ async fn queued_append_is_withdrawn_on_timeout() {
     store.close().await;
 }
 
+/// The lock is held for longer than the callers wait. Most of them wait in the second batch, which has
+/// less time than the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn append_behind_a_held_lock_times_out_with_nothing_written() {
+    const LIMIT: Duration = Duration::from_secs(2);
+    let direct = fresh_log().await;
+    let pooled = fresh_log().await.transaction_pooling();
+    for mut log in [direct, pooled] {
+        log.write_timeout = LIMIT;
+        let store = connect(&log).await;
+        let mut lock = LogLock::take(&log).await;
+        let first = append(&store, "first");
+        lock.wait_for_a_waiter().await;
+        let appends: Vec<_> = (0..29).map(|_| append(&store, "a")).collect();
+        for append in appends.into_iter().chain([first]) {
+            let told = append.await.unwrap();
+            let is_timeout = matches!(
+                told,
+                Err(Error::Timeout {
+                    operation: "append",
+                    limit: LIMIT
+                })
+            );
+            assert!(is_timeout, "{told:?}");
+        }
+        assert!(lock.waiting().await.is_empty());
+        lock.release().await;
+        let later = store.append(tagged("later")).await.unwrap();
+        assert_eq!(later.first().get(), 1, "the earlier appends wrote nothing");
+        store.close().await;
+    }
+}
+
+/// A lone caller's append waits for most of its time.
+#[tokio::test(flavor = "multi_thread")]
+async fn append_that_was_given_little_time_does_not_shorten_the_next() {
+    let mut log = fresh_log().await;
+    log.write_timeout = Duration::from_secs(2);
+    let store = connect(&log).await;
+    let mut lock = LogLock::take(&log).await;
+    let first = append(&store, "first");
+    lock.wait_for_a_waiter().await;
+    let second = append(&store, "second");
+    for told in [first.await.unwrap(), second.await.unwrap()] {
+        assert!(matches!(told, Err(Error::Timeout { .. })), "{told:?}");
+    }
+    let third = append(&store, "third");
+    lock.wait_for_a_waiter().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    lock.release().await;
+    assert_eq!(third.await.unwrap().unwrap().first().get(), 1);
+    store.close().await;
+}
+
 /// A dropped append is withdrawn if it is queued and committed if it is in flight.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_append_is_withdrawn_or_committed() {

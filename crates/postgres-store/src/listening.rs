@@ -1,0 +1,95 @@
+//! A session that listens for notifications.
+
+use std::fmt;
+
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Error, SqlStr};
+use tokio::time::timeout;
+
+use crate::connect::of_handshake;
+use crate::encryption;
+use crate::sign_of_life::{EVERY, OPENING, SIGN_OF_LIFE};
+use crate::statement::no_answer;
+
+/// A session that listens on a channel. It asks for a sign of life while nothing arrives, because a
+/// connection that dies silently would never be missed.
+pub struct ListeningSession {
+    listener: PgListener,
+}
+
+impl ListeningSession {
+    /// Opens a session that listens on a channel and has run `lock`, if there is one.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub async fn open(
+        options: &PgConnectOptions,
+        channel: &str,
+        lock: Option<&SqlStr>,
+    ) -> Result<Self, Error> {
+        let mut listener = connect(options).await?;
+        let set_up = async {
+            listener.listen(channel).await?;
+            if let Some(lock) = lock {
+                sqlx::query(lock.clone()).execute(&mut listener).await?;
+            }
+            Ok(())
+        };
+        timeout(OPENING, set_up)
+            .await
+            .unwrap_or_else(|_| Err(no_answer()))?;
+        Ok(Self { listener })
+    }
+
+    /// Waits for a notification. Can be dropped at any time.
+    ///
+    /// # Errors
+    /// The driver's, once the session is lost or gives no sign of life. Open another one then.
+    pub async fn next(&mut self) -> Result<(), Error> {
+        loop {
+            match timeout(EVERY, self.listener.try_recv()).await {
+                Ok(Ok(Some(_))) => return Ok(()),
+                Ok(Ok(None)) => return Err(no_answer()),
+                Ok(Err(failed)) => return Err(failed),
+                Err(_) => self.ask().await?,
+            }
+        }
+    }
+
+    async fn ask(&mut self) -> Result<(), Error> {
+        let ask = sqlx::query(AssertSqlSafe("SELECT 1".to_owned()))
+            .persistent(false)
+            .execute(&mut self.listener);
+        let answer = timeout(SIGN_OF_LIFE, ask).await;
+        answer.unwrap_or_else(|_| Err(no_answer())).map(drop)
+    }
+}
+
+/// Opens a listener, encrypted or not as the options demand. It does not reconnect by itself, because
+/// the new session would lack the lock.
+async fn connect(options: &PgConnectOptions) -> Result<PgListener, Error> {
+    let mut answer = Err(Error::PoolClosed);
+    for attempt in encryption::attempts(options) {
+        // The driver's listener needs a pool.
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .max_lifetime(None)
+            .idle_timeout(None)
+            .acquire_timeout(OPENING)
+            .connect_lazy_with(attempt);
+        answer = PgListener::connect_with(&pool).await.map_err(of_handshake);
+        match &answer {
+            Err(failed) if encryption::is_refusal(failed) => {}
+            _ => break,
+        }
+    }
+    let mut listener = answer?;
+    listener.eager_reconnect(false);
+    Ok(listener)
+}
+
+impl fmt::Debug for ListeningSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListeningSession").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! Connections that carry nothing any more, without a message that they are gone.
+
+use std::time::{Duration, Instant};
+
+use local_postgres::SessionProxy;
+use postgres_store::{
+    Failure, Limits, ListeningSession, Pool, Server, WriterConnection, connect, failure,
+};
+use tokio::time::{sleep, timeout};
+
+use super::{TEST_TIMEOUT, borrow, database, next_process, options, pool};
+
+/// How long a dead connection may go unnoticed. The slack is for a busy machine.
+const NOTICED: Duration = Duration::from_secs(12);
+
+async fn proxied_pool(proxy: &SessionProxy) -> Pool {
+    let pool = Pool::new(options(proxy.url()), Limits::new(4, TEST_TIMEOUT));
+    let mut leases = Vec::new();
+    for _ in 0..3 {
+        leases.push(borrow(&pool).await);
+    }
+    leases
+        .into_iter()
+        .for_each(postgres_store::Lease::give_back);
+    pool
+}
+
+#[tokio::test]
+async fn silent_idle_connections_are_given_up_without_a_borrower() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let pool = proxied_pool(&proxy).await;
+    assert_eq!(pool.size(), 3);
+    proxy.silence();
+    let given_up = async {
+        while pool.size() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(NOTICED, given_up).await.expect("they are given up");
+    next_process(&pool).await;
+}
+
+#[tokio::test]
+async fn statement_on_silent_connection_ends_in_seconds() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let pool = proxied_pool(&proxy).await;
+    let mut connection = borrow(&pool).await;
+    let process = Some(connection.process());
+    proxy.silence();
+    let asked = sqlx::query("SELECT 1").execute(&mut *connection);
+    let asked = timeout(NOTICED, pool.in_time(TEST_TIMEOUT, process, asked)).await;
+    let lost = asked.expect("it ends").expect_err("no answer");
+    assert_eq!(failure(&lost), Failure::Lost);
+}
+
+#[tokio::test]
+async fn slow_statement_goes_on() {
+    let database = database().await;
+    let pool = pool(&database, 1);
+    let mut connection = borrow(&pool).await;
+    let process = Some(connection.process());
+    let slow = sqlx::query("SELECT pg_sleep(7)").execute(&mut *connection);
+    let slow = pool.in_time(TEST_TIMEOUT, process, slow).await;
+    slow.expect("an answer");
+}
+
+#[tokio::test]
+async fn silent_connection_costs_a_borrower_seconds_not_its_wait() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let pool = proxied_pool(&proxy).await;
+    proxy.silence();
+    pool.suspect();
+    timeout(NOTICED, next_process(&pool))
+        .await
+        .expect("a new connection");
+}
+
+#[tokio::test]
+async fn silent_server_is_given_up_in_seconds() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    proxy.silence_new(true);
+    let lost = timeout(NOTICED, connect(&options(proxy.url()))).await;
+    let lost = lost.expect("it ends").expect_err("no answer");
+    assert_eq!(failure(&lost), Failure::Lost);
+    // A borrower tries again as long as it waits.
+    let pool = Pool::new(options(proxy.url()), Limits::new(1, TEST_TIMEOUT));
+    let borrower = tokio::spawn(async move { borrow(&pool).await });
+    sleep(Duration::from_millis(100)).await;
+    proxy.silence_new(false);
+    let begun = Instant::now();
+    borrower.await.expect("a connection");
+    assert!(begun.elapsed() < NOTICED);
+}
+
+#[tokio::test]
+async fn listener_notices_that_it_is_deaf() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let listening = ListeningSession::open(&options(proxy.url()), "news", None).await;
+    let mut listening = listening.expect("a session");
+    // Signs of life while nothing happens.
+    let quiet = timeout(Duration::from_secs(5), listening.next()).await;
+    assert!(quiet.is_err(), "{quiet:?}");
+    let mut other = connect(&options(database.url())).await.expect("a session");
+    let notified = sqlx::query("NOTIFY news").execute(&mut other).await;
+    notified.expect("a notification");
+    listening.next().await.expect("a notification");
+    proxy.silence();
+    let deaf = timeout(NOTICED, listening.next()).await;
+    deaf.expect("it notices").expect_err("no sign of life");
+}
+
+#[tokio::test]
+async fn silent_writer_connection_is_replaced() {
+    let database = database().await;
+    let proxy = SessionProxy::start(database.url()).await;
+    let server = Server::new(proxy.url(), "test", false).expect("a URL");
+    let mut writer = WriterConnection::new(server.writer(TEST_TIMEOUT));
+    writer.connect().await.expect("the server answers");
+    writer.keep_alive().await;
+    proxy.silence();
+    timeout(NOTICED, writer.keep_alive())
+        .await
+        .expect("it ends");
+    writer.connect().await.expect("the server answers");
+    let inserted = writer.insert(sqlx::query("CREATE TABLE t (n int)")).await;
+    inserted.expect("a statement");
+}
+
+/// The other direction: the server looks after its end.
+#[tokio::test]
+async fn session_asks_the_server_to_notice_a_dead_client() {
+    let database = database().await;
+    let server = Server::new(database.url(), "test", false).expect("a URL");
+    let mut writer = WriterConnection::new(server.writer(TEST_TIMEOUT));
+    for (setting, value) in [("tcp_keepalives_idle", "5"), ("tcp_user_timeout", "10000")] {
+        assert_eq!(writer.setting(setting).await.expect("a setting"), value);
+    }
+}
