@@ -11,7 +11,7 @@
 //! disk.
 
 use crate::points::data::{MILLION, START_MS, Shape, labels};
-use crate::points::engine::{Load, PERIODIC, Way};
+use crate::points::engine::{Load, PERIODIC, WRITE_THROUGH, Way};
 use crate::points::json::{accepted, batch, keep_all, single};
 use bench::pages::tsdb as page;
 use bench::{BoxError, Facts, Floor, Goal, Op, Outcome, Row, TableId, Target};
@@ -284,6 +284,14 @@ fn log_rows(target: &mut Target) {
         (
             "Append by handle, unsynced",
             load(Way::Handle, 1_000, Durability::Unsynced),
+        ),
+        (
+            "Append by handle, write-through",
+            load(Way::Handle, 1, WRITE_THROUGH),
+        ),
+        (
+            "Append batch, write-through",
+            load(Way::Slice, 1_000, WRITE_THROUGH),
         ),
         (
             "Append by handle, fsync per commit",

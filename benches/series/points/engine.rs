@@ -37,6 +37,9 @@ pub(crate) struct Load {
 }
 
 pub(crate) const PERIODIC: Durability = Durability::Periodic(Duration::from_secs(1));
+pub(crate) const WRITE_THROUGH: Durability = Durability::WriteThrough {
+    sync_every: Some(Duration::from_secs(1)),
+};
 
 /// An engine and its writers.
 pub(crate) struct Engine {

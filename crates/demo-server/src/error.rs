@@ -169,7 +169,7 @@ fn error_type(error: &ApiError) -> &'static str {
     match error.status {
         _ if error.code == ApiError::QUERY_TIMEOUT => "timeout",
         StatusCode::UNPROCESSABLE_ENTITY => "execution",
-        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => "unavailable",
         StatusCode::NOT_FOUND => "not_found",
         status if status.is_server_error() => "internal",
         _ => "bad_data",
@@ -186,6 +186,7 @@ fn influx_code(status: StatusCode) -> &'static str {
         StatusCode::PAYLOAD_TOO_LARGE => "request too large",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported media type",
         StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        StatusCode::TOO_MANY_REQUESTS => "too many requests",
         status if status.is_server_error() => "internal error",
         _ => "invalid",
     }

@@ -1,5 +1,7 @@
 //! The demo server's command.
 
+mod allocator;
+
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -18,8 +20,13 @@ struct Arguments {
     command: Option<Command>,
 }
 
+fn main() -> ExitCode {
+    allocator::share_arenas();
+    start()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn start() -> ExitCode {
     // Logs go to stderr: scripts read the address from stdout.
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()

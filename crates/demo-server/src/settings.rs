@@ -85,9 +85,14 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_SUBSCRIBER_BYTES", default_value_t = 64 << 20)]
     pub subscriber_bytes: usize,
 
-    /// Memory limit of the series in bytes; the oldest samples are deleted above it.
+    /// Memory limit of the series with their index in bytes; the oldest samples are deleted above
+    /// it.
     #[arg(long, env = "REGISTRAR_SERIES_BYTES", default_value_t = 1 << 30)]
     pub series_bytes: usize,
+
+    /// Maximum number of new series in a minute; more get 429 with Retry-After [default: no limit].
+    #[arg(long, env = "REGISTRAR_MAX_NEW_SERIES", value_name = "SERIES")]
+    pub max_new_series: Option<usize>,
 
     /// When samples reach the disk. In every mode, a server that is killed keeps each sample that
     /// it has acknowledged.

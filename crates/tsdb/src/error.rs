@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::Labels;
 use crate::storage::StorageFailure;
@@ -48,6 +49,17 @@ pub enum Error {
     TooManySeries {
         /// The limit.
         max: usize,
+    },
+    /// The write would begin more series in an interval than the limit. Nothing was written; write
+    /// again after `retry_after`, or raise [`Limits::new_series`](crate::Limits::new_series).
+    #[error("the limit of {max} new series in {interval:?} is reached")]
+    TooManyNewSeries {
+        /// The limit.
+        max: usize,
+        /// The interval.
+        interval: Duration,
+        /// The time until the next interval.
+        retry_after: Duration,
     },
     /// The write needs memory beyond the limit. Nothing was written; delete samples or metadata,
     /// shorten retention, or raise [`Limits::bytes`](crate::Limits::bytes).
@@ -144,11 +156,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later, unchanged: the disk was full, or a file could not be
-    /// read or written. [`Error::NotDurable`] is not transient: the write was applied, and the log
+    /// Whether the same call may succeed later, unchanged: the disk was full, a file could not be
+    /// read or written, or too many series began in an interval. [`Error::NotDurable`] is not transient: the write was applied, and the log
     /// itself retries.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::DiskFull(_) | Self::Storage(_))
+        matches!(
+            self,
+            Self::DiskFull(_) | Self::Storage(_) | Self::TooManyNewSeries { .. }
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use foldhash::quality::RandomState;
 
-use crate::{Error, LabelsBuilder, METRIC_NAME};
+use crate::{Error, LabelsBuilder, METRIC_NAME, heap};
 
 /// Hashes labels. The seed is random in each process, so that an attacker can't choose labels that
 /// collide.
@@ -172,7 +172,7 @@ impl Labels {
 
     /// Returns the bytes that the text occupies. Clones share them.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.text.len() + 2 * size_of::<usize>()
+        heap::text_bytes(&self.text)
     }
 }
 

@@ -27,6 +27,7 @@ mod db;
 mod durability;
 mod error;
 mod exemplars;
+mod heap;
 mod index;
 mod journal;
 #[cfg(any(feature = "promql", feature = "wire"))]
@@ -64,7 +65,7 @@ pub use labels::{Label, LabelIter, Labels};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{MatchOp, Matcher};
 pub use metadata::{Metadata, MetricKind};
-pub use options::{DbOptions, DuplicatePolicy, Limits, Retention};
+pub use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
 pub use sample::{STALE_MARKER, Sample, is_stale};
 pub use select::{SelectedSeries, Selection};
 pub use series::Series;

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::{Error, Labels};
 
 /// Decides which samples a [`Db`](crate::Db) accepts, and how long it keeps them.
@@ -39,7 +41,14 @@ pub enum DuplicatePolicy {
 pub struct Retention {
     /// Deletes samples older than this by the system clock, in milliseconds.
     pub age_ms: Option<u64>,
-    /// Deletes the oldest samples when all samples occupy more bytes than this.
+    /// Deletes the oldest samples when samples, labels, index and metadata occupy more bytes than
+    /// this: the sum that [`Stats::total_bytes`](crate::Stats::total_bytes) returns. With the last
+    /// sample of a series its labels and index entries go too, and with the last series of a metric
+    /// its metadata.
+    ///
+    /// The process takes more memory than this: for writes and queries in progress, for unused
+    /// space of the allocator, and up to about 20 MB for the labels that remote-write senders
+    /// repeat.
     pub bytes: Option<usize>,
 }
 
@@ -48,6 +57,8 @@ pub struct Retention {
 pub struct Limits {
     /// Maximum number of series at a time.
     pub series: Option<usize>,
+    /// How many series may begin in an interval. A write to an existing series is not affected.
+    pub new_series: Option<NewSeriesLimit>,
     /// Maximum bytes of samples, labels, index and metadata. Checked when a write allocates, so a
     /// write that fits into memory a series already has still succeeds.
     pub bytes: Option<usize>,
@@ -59,10 +70,21 @@ pub struct Limits {
     pub label_value_bytes: usize,
 }
 
+/// How many series may begin in an interval of time. An interval begins with the first new series
+/// after the end of the one before. Series that begin again count too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewSeriesLimit {
+    /// Maximum number of new series in an interval.
+    pub max: usize,
+    /// The length of an interval.
+    pub interval: Duration,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             series: None,
+            new_series: None,
             bytes: None,
             labels_per_series: 64,
             label_name_bytes: 1024,

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::Labels;
 use crate::data::SeriesData;
+use crate::heap::ALLOCATION;
 use crate::shard::Key;
 use crate::sync::Mutex;
 
@@ -21,10 +22,13 @@ pub(crate) struct SeriesCell {
 }
 
 impl SeriesCell {
-    /// The bytes of a series without labels and samples: the cell, the two counters of its `Arc`,
-    /// and the references in the shard's table and in the index.
-    pub(crate) const BYTES: usize =
-        size_of::<Self>() + 2 * size_of::<usize>() + 2 * size_of::<Arc<Self>>();
+    /// The bytes of a series without labels, index and samples: the cell, the two counters of its
+    /// `Arc`, the allocation of its head, and the references in the shard's table and in the list of
+    /// the index. Both have up to twice as much room as they need.
+    pub(crate) const BYTES: usize = size_of::<Self>()
+        + 2 * size_of::<usize>()
+        + 2 * ALLOCATION
+        + 2 * (2 * size_of::<Arc<Self>>() + 1);
 
     pub(crate) fn new(key: Key, labels: Labels, data: SeriesData) -> Self {
         Self {

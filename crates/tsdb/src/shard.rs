@@ -66,6 +66,10 @@ impl Shard {
         if let Ok(entry) = self.table.find_entry(cell.labels.hash_code(), same_cell) {
             entry.remove();
         }
+        if self.table.len() * 8 < self.table.capacity() {
+            let hash = |cell: &Arc<SeriesCell>| cell.labels.hash_code();
+            self.table.shrink_to(self.table.len() * 2, hash);
+        }
         self.free_key(cell.key);
     }
 

@@ -5,6 +5,7 @@
 mod common;
 mod pass;
 mod scope;
+mod series;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

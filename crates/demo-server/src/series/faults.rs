@@ -11,10 +11,11 @@ const NAMED: usize = 5;
 /// or samples.
 ///
 /// A fault of the sender becomes a 400, after which clients do not send the body again. A failure
-/// of the server becomes a 503, after which they do.
+/// of the server becomes a 503, after which they do. Too many new series become a 429, after which
+/// a client may send the body again.
 pub(super) fn check(ingested: &Ingested, unit: &str) -> Result<(), ApiError> {
     let faults = ingested.errors.iter().map(|error| &error.fault);
-    // A server failure wins over faulty points: the body must be sent again in any case.
+    // A server failure or a limit wins over faulty points: the body must be sent again in any case.
     if let Some(failed) = faults.filter_map(refusal).next() {
         return Err(failed);
     }
@@ -78,12 +79,26 @@ pub(super) fn of_engine(error: &Error) -> Option<ApiError> {
         Error::MemoryFull { .. } => {
             unavailable("MEMORY_FULL", "the series have reached their memory limit")
         }
+        Error::TooManyNewSeries { retry_after, .. } => {
+            // A sender that waits less than the time that is left would be refused again.
+            let seconds = retry_after.as_secs() + 1;
+            ApiError {
+                retry_after_s: u32::try_from(seconds).ok(),
+                ..ApiError::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "TOO_MANY_NEW_SERIES",
+                    error.to_string(),
+                )
+            }
+        }
         _ => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tsdb::wire::PointError;
 
     use super::*;
@@ -114,6 +129,22 @@ mod tests {
         assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(error.retry_after_s.is_some());
         assert!(check(&ingested(Vec::new()), "line").is_ok());
+    }
+
+    #[test]
+    fn new_series_beyond_the_limit_are_429() {
+        let error = |retry_after_ms| Error::TooManyNewSeries {
+            max: 5,
+            interval: Duration::from_secs(60),
+            retry_after: Duration::from_millis(retry_after_ms),
+        };
+        for (retry_after_ms, seconds) in [(0, 1), (999, 1), (59_000, 60)] {
+            let limited = Fault::Engine(error(retry_after_ms));
+            let error = check(&ingested(vec![limited]), "line").expect_err("it is refused");
+            assert_eq!(error.status, StatusCode::TOO_MANY_REQUESTS);
+            assert_eq!(error.retry_after_s, Some(seconds));
+            assert_eq!(error.message, "the limit of 5 new series in 60s is reached");
+        }
     }
 
     #[test]

@@ -102,7 +102,8 @@ fn as_text<S: serde::Serializer>(number: &i64, serializer: S) -> Result<S::Ok, S
 fn answer(encoding: Encoding, ingested: &Ingested) -> Result<Response, ApiError> {
     let partial_success = match faults::check(ingested, "data point") {
         Ok(()) => None,
-        Err(error) if error.status.is_server_error() || ingested.written == 0 => return Err(error),
+        // Only a response without partial success tells the client to send the request again.
+        Err(error) if error.retry_after_s.is_some() || ingested.written == 0 => return Err(error),
         Err(error) => Some(PartialSuccess {
             rejected_data_points: i64::try_from(otlp::refused_points(ingested)).unwrap_or(i64::MAX),
             error_message: error.message,

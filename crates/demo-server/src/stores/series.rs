@@ -1,12 +1,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tsdb::{Db, DbOptions, Durability, Error, OpenOptions, Retention};
+use tsdb::{Db, DbOptions, Durability, Error, Limits, NewSeriesLimit, OpenOptions, Retention};
 
 use crate::settings::{SeriesDurability, Settings};
 
 /// The interval of syncs with [`SeriesDurability::Periodic`].
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// The interval of the limit on new series.
+const NEW_SERIES_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The name of the folder in the data folder.
 pub(crate) const FOLDER: &str = "series";
@@ -18,6 +21,13 @@ pub(super) fn open(folder: Option<&Path>, settings: &Settings) -> Result<Db, Err
         retention: Retention {
             age_ms: None,
             bytes: Some(settings.series_bytes),
+        },
+        limits: Limits {
+            new_series: settings.max_new_series.map(|max| NewSeriesLimit {
+                max,
+                interval: NEW_SERIES_INTERVAL,
+            }),
+            ..Limits::default()
         },
         ..DbOptions::default()
     };

@@ -32,10 +32,14 @@ impl SeriesData {
     /// Drops the oldest [`parts`](Self::parts), up to the first part for which `dead` returns
     /// `false`. `dead` receives the newest timestamp and the size of a part. Returns the number of
     /// samples dropped.
-    pub(crate) fn prune(&mut self, mut dead: impl FnMut(i64, usize) -> bool) -> usize {
+    pub(crate) fn prune(
+        &mut self,
+        ending: usize,
+        mut dead: impl FnMut(i64, usize) -> bool,
+    ) -> usize {
         self.merge_late();
         let before = self.count();
-        let parts = self.parts();
+        let parts = self.parts(ending);
         let parts = parts.take_while(|(newest_ms, size)| dead(*newest_ms, *size));
         let mut parts = parts.count();
         let blocks = parts.min(self.blocks.len());
@@ -74,15 +78,22 @@ impl SeriesData {
     }
 
     /// Returns the newest timestamp and the size of each part that [`prune`](Self::prune) drops as
-    /// a whole, oldest first. Pending late samples are not included.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (i64, usize)> {
+    /// a whole, oldest first. Pending late samples are not included. The size of the last part
+    /// includes `ending`: the bytes beside the samples that the end of the series frees.
+    pub(crate) fn parts(&self, ending: usize) -> impl Iterator<Item = (i64, usize)> {
         let blocks = self.blocks.iter().map(Arc::as_ref);
         let open = Some(&self.open.block).filter(|open| open.count > 0);
         let head = Some((self.newest_ms, self.head.capacity() * size_of::<Sample>()));
-        blocks
+        let mut parts = blocks
             .chain(open)
             .map(|block| (block.last_ms, block.size_bytes()))
             .chain(head.filter(|(_, size)| *size > 0))
+            .peekable();
+        std::iter::from_fn(move || {
+            let (newest_ms, size) = parts.next()?;
+            let last = parts.peek().is_none();
+            Some((newest_ms, size + if last { ending } else { 0 }))
+        })
     }
 }
 

@@ -51,6 +51,9 @@ impl Db {
         }
         // Settle once: one sync serves all series.
         inner.settle(newest)?;
+        if deleted.series > 0 {
+            inner.forget_aliases();
+        }
         Ok(deleted)
     }
 }
@@ -95,7 +98,7 @@ impl Inner {
         if let Some(journal) = &self.journal {
             journal.end(key.shard as usize, key.id);
         }
-        self.index.write().remove(cell);
-        self.usage.end(labels);
+        let shrunk = self.index.write().remove(cell);
+        self.usage.end(labels, shrunk);
     }
 }

@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 
 use super::{Db, Inner};
+use crate::heap::{self, ALLOCATION};
 use crate::{Error, Metadata};
 
 /// Metadata of metrics.
 impl Db {
-    /// Sets the metadata of a metric and replaces the old. Metadata stays when the series of the
-    /// metric end; set `Metadata::default()` to remove it.
+    /// Sets the metadata of a metric and replaces the old. Set `Metadata::default()` to remove it.
+    ///
+    /// Metadata stays when the series of the metric end, unless
+    /// [`Retention::bytes`](crate::Retention::bytes) ends them. It also limits all metadata to a
+    /// quarter of these bytes. Above that, the engine removes the longest.
     ///
     /// # Errors
     /// [`Error::MemoryFull`] if the new metadata is longer than the old and exceeds
@@ -37,6 +41,9 @@ impl Db {
         // Release the lock first: settling may flush, and a flush may wait for a snapshot that
         // needs this lock.
         drop(all);
+        if growth > 0 {
+            inner.retain();
+        }
         inner.settle(demand)
     }
 
@@ -90,12 +97,44 @@ impl Inner {
         let before = replaced.map_or(0, |replaced| size_bytes(metric, &replaced));
         self.usage.resize_metadata(before, after);
     }
+
+    /// Frees the metadata of metrics without series, and then the longest until the rest takes at
+    /// most `max` bytes. As for samples, the log does not record this.
+    pub(super) fn free_metadata(&self, max: usize) {
+        let mut all = self.metadata.write();
+        let before: usize = sizes(&all).sum();
+        {
+            let index = self.index.read();
+            all.retain(|metric, _| index.has_metric(metric));
+        }
+        let mut left: usize = sizes(&all).sum();
+        if left > max {
+            let mut shortest_first: Vec<_> = sizes(&all).zip(all.keys().cloned()).collect();
+            shortest_first.sort_unstable();
+            while left > max
+                && let Some((size, longest)) = shortest_first.pop()
+            {
+                all.remove(&longest);
+                left -= size;
+            }
+        }
+        self.usage.resize_metadata(before, left);
+    }
+}
+
+fn sizes(all: &BTreeMap<String, Metadata>) -> impl Iterator<Item = usize> {
+    all.iter().map(|(metric, known)| size_bytes(metric, known))
 }
 
 /// Estimates the bytes that an entry occupies. Default metadata is not stored, so it occupies none.
 fn size_bytes(metric: &str, metadata: &Metadata) -> usize {
     match *metadata == Metadata::default() {
         true => 0,
-        false => size_of::<(String, Metadata)>() + metric.len() + metadata.help.len(),
+        false => {
+            heap::tree_entry_bytes::<String, Metadata>()
+                + 2 * ALLOCATION
+                + metric.len()
+                + metadata.help.len()
+        }
     }
 }

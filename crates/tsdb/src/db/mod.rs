@@ -14,6 +14,7 @@ mod cardinality;
 mod delete;
 mod list;
 mod metadata;
+mod new_series;
 mod open;
 mod repair;
 mod restore;

@@ -142,6 +142,7 @@ fn begin_series(
     let unlimited = Limits {
         series: None,
         bytes: None,
+        new_series: None,
         ..db.options.limits
     };
     let begun = db.usage.begin(labels, &unlimited);
@@ -151,7 +152,7 @@ fn begin_series(
     let key = shard.take_key(id, shard_index);
     let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
     shard.insert(Arc::clone(&cell));
-    db.index.write().insert(Arc::clone(&cell));
+    db.add_to_index(&cell);
     Ok(cell)
 }
 

@@ -6,7 +6,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::delete::Deleted;
-use super::{Db, Inner};
+use super::{Db, Inner, Stats};
 use crate::data::SeriesData;
 use crate::shard::SHARDS;
 use crate::sync::{AtomicI64, Ordering};
@@ -14,6 +14,9 @@ use crate::sync::{AtomicI64, Ordering};
 /// When too many bytes are in use, retention frees a sixteenth of the limit more than it must, so
 /// that the next write does not trigger it again.
 const HEADROOM: usize = 16;
+
+/// The part of the limit on bytes that metadata may take: a quarter.
+const METADATA: usize = 4;
 
 /// Turns the maximum age into the oldest timestamp kept.
 pub(super) struct Clock {
@@ -109,18 +112,41 @@ impl Inner {
         let oldest_ms = self.clock.oldest_ms();
         // Store this before the sweep, so that concurrent writers don't start one too.
         self.clock.swept_ms.store(oldest_ms, Ordering::Relaxed);
-        self.prune(|newest_ms, _| newest_ms < oldest_ms, deleted);
+        self.prune(0, |newest_ms, _| newest_ms < oldest_ms, deleted);
     }
 
     fn sweep_bytes(&self, max: usize, deleted: &mut Deleted) {
-        if self.usage.stats().sample_bytes <= max {
+        if self.usage.stats().total_bytes() <= max {
             return;
         }
-        let mut parts = self.parts();
+        let before = deleted.series;
+        self.free_metadata(max / METADATA);
+        // One round is usually enough. It plans with an average of what the end of a series frees,
+        // so it may free less than planned.
+        while self.free_oldest(max, deleted) {}
+        if deleted.series > before {
+            self.free_metadata(max / METADATA);
+        }
+    }
+
+    /// If more bytes than `max` are in use, deletes the oldest samples. Returns `true` if it has
+    /// deleted some.
+    fn free_oldest(&self, max: usize, deleted: &mut Deleted) -> bool {
+        if self.usage.stats().total_bytes() <= max {
+            return false;
+        }
+        // What the end of each series frees beside its samples.
+        let Stats {
+            series,
+            index_bytes,
+            ..
+        } = self.usage.stats();
+        let ending = index_bytes / series.max(1);
+        let mut parts = self.parts(ending);
         // `parts` has merged pending late samples, which may have freed enough.
-        let used = self.usage.stats().sample_bytes;
+        let used = self.usage.stats().total_bytes();
         if used <= max {
-            return;
+            return false;
         }
         let wanted = used - (max - max / HEADROOM);
         parts.sort_unstable_by_key(|(newest_ms, _)| *newest_ms);
@@ -131,7 +157,7 @@ impl Inner {
         });
         // If all parts together free too little, drop all of them.
         let Some(&(last_ms, _)) = last.or(parts.last()) else {
-            return;
+            return false;
         };
         let older = parts.iter().take_while(|(newest, _)| *newest < last_ms);
         // Series sampled together have many parts with the same newest timestamp. Free only as many
@@ -144,34 +170,45 @@ impl Inner {
             }
             newest_ms < last_ms
         };
-        self.prune(dead, deleted);
+        let before = deleted.samples;
+        self.prune(ending, dead, deleted);
+        deleted.samples > before
     }
 
     /// Returns the newest timestamp and the size of each block, open block and head. Merges pending
-    /// late samples first.
-    fn parts(&self) -> Vec<(i64, usize)> {
+    /// late samples first. `ending` is as in [`SeriesData::parts`].
+    fn parts(&self, ending: usize) -> Vec<(i64, usize)> {
         let mut parts = Vec::new();
         for index in 0..SHARDS {
             let shard = self.lock_shard(index);
             for cell in shard.series() {
                 let mut data = cell.data.lock();
                 self.usage.change(&mut data, SeriesData::merge_late);
-                parts.extend(data.parts());
+                parts.extend(data.parts(ending));
             }
         }
         parts
     }
 
     /// Drops the oldest blocks and heads of each series, up to the first one for which `dead`
-    /// returns `false`. `dead` receives the newest timestamp and the size.
-    fn prune(&self, mut dead: impl FnMut(i64, usize) -> bool, deleted: &mut Deleted) {
+    /// returns `false`. `dead` receives the newest timestamp and the size. `ending` is as in
+    /// [`SeriesData::parts`].
+    fn prune(
+        &self,
+        ending: usize,
+        mut dead: impl FnMut(i64, usize) -> bool,
+        deleted: &mut Deleted,
+    ) {
+        let before = deleted.series;
         for index in 0..SHARDS {
             let mut shard = self.lock_shard(index);
             // Copy the list, because ending a series changes the shard's table.
             let all: Vec<_> = shard.series().cloned().collect();
             for cell in all {
                 let mut data = cell.data.lock();
-                let pruned = self.usage.change(&mut data, |data| data.prune(&mut dead));
+                let pruned = self
+                    .usage
+                    .change(&mut data, |data| data.prune(ending, &mut dead));
                 deleted.samples += pruned;
                 if data.is_empty() {
                     deleted.series += 1;
@@ -179,5 +216,19 @@ impl Inner {
                 }
             }
         }
+        if deleted.series > before {
+            self.forget_aliases();
+        }
+    }
+
+    /// Frees the series that aliases keep in memory after their end.
+    #[cfg_attr(
+        not(feature = "wire"),
+        expect(clippy::unused_self, reason = "only the feature has aliases")
+    )]
+    pub(super) fn forget_aliases(&self) {
+        // Those still in use come back with the next messages.
+        #[cfg(feature = "wire")]
+        std::mem::take(&mut *self.aliases.write());
     }
 }

@@ -1,6 +1,6 @@
 use super::Db;
+use super::new_series::NewSeries;
 use crate::data::SeriesData;
-use crate::index;
 use crate::series_cell::SeriesCell;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::{Error, Labels, Limits};
@@ -29,7 +29,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// The sum of all bytes, which [`Limits::bytes`] limits.
+    /// The sum of all bytes, which [`Limits::bytes`] and
+    /// [`Retention::bytes`](crate::Retention::bytes) limit.
     pub fn total_bytes(&self) -> usize {
         self.sample_bytes + self.index_bytes + self.metadata_bytes
     }
@@ -39,6 +40,7 @@ impl Stats {
 /// guard nothing, so relaxed ordering is enough.
 #[derive(Default)]
 pub(super) struct Usage {
+    new_series: NewSeries,
     series: AtomicUsize,
     sample_bytes: AtomicUsize,
     index_bytes: AtomicUsize,
@@ -55,6 +57,9 @@ impl Usage {
     /// Counts a new series, or refuses it at a limit.
     pub(super) fn begin(&self, labels: &Labels, limits: &Limits) -> Result<(), Error> {
         self.check_room(1, limits)?;
+        if let Some(limit) = limits.new_series {
+            self.new_series.count(limit)?;
+        }
         // Add first, then check: two writers must not both take the last place.
         let before = self.series.fetch_add(1, Ordering::Relaxed);
         if let Some(max) = limits.series
@@ -68,10 +73,16 @@ impl Usage {
         Ok(())
     }
 
-    pub(super) fn end(&self, labels: &Labels) {
+    /// Counts the bytes that the index has grown by.
+    pub(super) fn index_grew(&self, bytes: usize) {
+        self.index_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts the end of a series, and the bytes that the index has shrunk by.
+    pub(super) fn end(&self, labels: &Labels, index_bytes: usize) {
         self.series.fetch_sub(1, Ordering::Relaxed);
         self.index_bytes
-            .fetch_sub(series_bytes(labels), Ordering::Relaxed);
+            .fetch_sub(series_bytes(labels) + index_bytes, Ordering::Relaxed);
     }
 
     /// Changes the samples of a locked series. Counts the bytes and the repeated samples.
@@ -126,9 +137,9 @@ impl Usage {
     }
 }
 
-/// Estimates the bytes of a series without its samples.
+/// Estimates the bytes of a series without its samples and its entries in the index.
 fn series_bytes(labels: &Labels) -> usize {
-    SeriesCell::BYTES + labels.heap_bytes() + index::postings_bytes(labels)
+    SeriesCell::BYTES + labels.heap_bytes()
 }
 
 impl Db {

@@ -294,14 +294,23 @@ impl Inner {
         let first = self.log_begin_and_apply(key, labels, &mut data, samples);
         let written = first.inspect_err(|_| {
             shard.free_key(key);
-            self.usage.end(labels);
+            self.usage.end(labels, 0);
         })?;
         // Publish the series only now that it has samples: a series without one must not be
         // visible.
         let cell = Arc::new(SeriesCell::new(key, labels.clone(), data));
         shard.insert(Arc::clone(&cell));
-        self.index.write().insert(Arc::clone(&cell));
+        self.add_to_index(&cell);
         Ok((cell, written))
+    }
+
+    /// Adds a series of a locked shard to the index.
+    pub(super) fn add_to_index(&self, cell: &Arc<SeriesCell>) {
+        let mut index = self.index.write();
+        let grown = index.insert(Arc::clone(cell));
+        // Count under the lock: another series may give the same bytes back as soon as it is
+        // released.
+        self.usage.index_grew(grown);
     }
 
     fn log_begin_and_apply(

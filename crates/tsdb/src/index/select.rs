@@ -69,7 +69,7 @@ impl Index {
         let few = postings.find(|postings| postings.len() <= FEW)?;
         let (one, many) = match few {
             Postings::One(one) => (Some(*one), None),
-            Postings::Many(many) => (None, Some(many.iter())),
+            Postings::Many(many) => (None, Some(many.ordinals.iter())),
         };
         Some(one.into_iter().chain(many.into_iter().flatten()))
     }
@@ -112,7 +112,7 @@ impl Index {
             match part {
                 Matched::Nothing => return RoaringBitmap::new(),
                 Matched::Postings(Postings::One(one)) => owned.push([*one].into_iter().collect()),
-                Matched::Postings(Postings::Many(ordinals)) => many.push(ordinals),
+                Matched::Postings(Postings::Many(found)) => many.push(&found.ordinals),
                 Matched::Ordinals(ordinals) => owned.push(ordinals),
                 Matched::AllExcept(ordinals) => except |= ordinals,
             }

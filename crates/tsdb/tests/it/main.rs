@@ -1,6 +1,7 @@
 //! The tests of the public interface, in one executable so that they are linked once.
 
 mod aggregates;
+mod budget;
 mod cardinality;
 mod codecs;
 mod concurrency;

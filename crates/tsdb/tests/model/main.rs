@@ -36,6 +36,8 @@ mod db;
 mod durability;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/heap.rs"]
+mod heap;
 #[path = "../../src/index/mod.rs"]
 mod index;
 #[path = "../../src/journal.rs"]
@@ -77,7 +79,7 @@ pub(crate) use labels::{Label, Labels};
 pub(crate) use labels_builder::LabelsBuilder;
 pub(crate) use matcher::{MatchOp, Matcher};
 pub(crate) use metadata::{Metadata, MetricKind};
-pub(crate) use options::{DbOptions, DuplicatePolicy, Limits, Retention};
+pub(crate) use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
 pub(crate) use sample::{STALE_MARKER, Sample, is_stale};
 pub(crate) use select::{SelectedSeries, Selection};
 pub(crate) use series::Series;

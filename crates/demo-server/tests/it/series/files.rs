@@ -1,9 +1,8 @@
 //! Series in files, after a kill, a repeated request and damage to a file.
 
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use axum::http::StatusCode;
 use demo_server::Settings;
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::process::Process;
 use crate::support::{Client, size};
 
 fn in_folder(folder: &Path) -> Settings {
@@ -62,53 +62,6 @@ async fn repeated_request_leaves_one_sample() {
     client.stop().await;
 }
 
-/// A server process.
-struct Process {
-    child: Child,
-    address: SocketAddr,
-    /// Kept open: the server writes its greeting line by line, and ends if it can't.
-    _output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(folder: &Path, durability: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_demo-server"))
-            .args([
-                "--test-mode",
-                "--port",
-                "0",
-                "--series-durability",
-                durability,
-            ])
-            .arg("--data")
-            .arg(folder)
-            .env_remove("DATABASE_URL")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        let output = child.stdout.take().expect("the output is piped");
-        let mut output = BufReader::new(output);
-        output.read_line(&mut line).expect("the greeting is text");
-        let address = line.trim().trim_start_matches("http://");
-        let address = address
-            .parse()
-            .expect("the greeting begins with the address");
-        Self {
-            child,
-            address,
-            _output: output,
-        }
-    }
-
-    /// SIGKILL: no destructor runs.
-    fn kill(mut self) {
-        self.child.kill().expect("the server is killed");
-        self.child.wait().expect("the server ends");
-    }
-}
-
 /// Writes points until the server dies. Returns the number of answered ones.
 async fn write_until_killed(address: SocketAddr, first: u32) -> u32 {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -136,7 +89,7 @@ async fn killed_server_keeps_every_answered_write_in_each_mode() {
         let folder = tempfile::tempdir().expect("the folder exists");
         let mut first = 1;
         for round in 0..size(3, 30) {
-            let server = Process::start(folder.path(), mode);
+            let server = Process::start(folder.path(), &["--series-durability", mode]);
             let writing = tokio::spawn(write_until_killed(server.address, first));
             tokio::time::sleep(std::time::Duration::from_millis(150)).await;
             server.kill();

@@ -1,0 +1,15 @@
+//! Estimates of the memory that small allocations take.
+
+/// What an allocation takes beside the requested bytes: the allocator's header, and rounding.
+pub(crate) const ALLOCATION: usize = 16;
+
+/// Returns the bytes of a shared text: the text and two counters.
+pub(crate) const fn text_bytes(text: &str) -> usize {
+    text.len() + 2 * size_of::<usize>() + ALLOCATION
+}
+
+/// Returns the bytes of an entry of a `BTreeMap`, without what its key and value refer to. Nodes
+/// are about half full.
+pub(crate) const fn tree_entry_bytes<K, V>() -> usize {
+    2 * (size_of::<K>() + size_of::<V>())
+}
