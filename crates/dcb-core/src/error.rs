@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,6 +137,19 @@ pub enum Error {
         /// The server's message.
         message: Arc<str>,
     },
+    /// The disk of an SQLite file is full; nothing was written. Make room, then try again.
+    #[error("the disk is full: {message}")]
+    DiskFull {
+        /// SQLite's message.
+        message: Arc<str>,
+    },
+    /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
+    /// written. Close the store, put the right file in place and open a new store.
+    #[error("{} was moved, removed or replaced while the store was open", path.display())]
+    FileMoved {
+        /// The path that no longer leads to the store's file.
+        path: PathBuf,
+    },
     /// Tables or functions in the database were changed after installation. Undo the change, or
     /// reinstall the schema.
     #[error("schema {schema} was changed after installation: {}", differences.join("; "))]
@@ -210,7 +224,7 @@ pub enum Error {
         /// The problem.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
-    /// Reading an import or writing an export failed. Fix the cause, then continue after the last
+    /// Reading an import, or writing an export or a backup failed. Fix the cause, then continue after the last
     /// reported event.
     #[error("the transfer failed: {source}")]
     Io {
@@ -232,8 +246,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy or
-    /// read-only, it aborted this transaction in favor of another, or too many calls were under way. A
+    /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy,
+    /// read-only or out of space, it aborted this transaction in favor of another, or too many calls were under way. A
     /// conflict of an append is not transient: the caller has to read and decide again.
     pub fn is_transient(&self) -> bool {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
@@ -243,6 +257,7 @@ impl Error {
             // repeated, and could be stored twice.
             Self::Unavailable { .. }
             | Self::ReadOnly { .. }
+            | Self::DiskFull { .. }
             | Self::Timeout { .. }
             | Self::TooManyProjections { .. }
             // The call repeats the decision.

@@ -3,6 +3,7 @@
 
 mod batch;
 mod blocking;
+mod claim;
 mod commit;
 mod drive;
 mod error;
@@ -19,6 +20,7 @@ mod wait_queue;
 mod wake_all;
 
 pub use blocking::BlockingQueue;
+pub use claim::Claim;
 pub use commit::{Commit, CommitBlocking, CommitError};
 pub use error::SubmitError;
 pub use limits::Limits;

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,6 +111,19 @@ pub enum Error {
         /// The server's message.
         message: Arc<str>,
     },
+    /// The disk of an SQLite file is full; nothing was written. Make room, then try again.
+    #[error("the disk is full: {message}")]
+    DiskFull {
+        /// SQLite's message.
+        message: Arc<str>,
+    },
+    /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
+    /// written. Close the store, put the right file in place and open a new store.
+    #[error("{} was moved, removed or replaced while the store was open", path.display())]
+    FileMoved {
+        /// The path that no longer leads to the store's file.
+        path: PathBuf,
+    },
     /// The database's schema differs from the one that this version installs. Restore it, or
     /// install into an empty database.
     #[error("the schema is not as installed: {}", differences.join("; "))]
@@ -171,14 +185,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later, unchanged: the database was unreachable, busy or
-    /// read-only, or it rolled this transaction back in favor of another. A wrong expected version is not
+    /// Whether the same call may succeed later, unchanged: the database was unreachable, busy,
+    /// read-only or out of space, or it rolled this transaction back in favor of another. A wrong expected version is not
     /// transient: read the stream again and repeat the decision.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
         match self {
-            Self::Unavailable { .. } | Self::ReadOnly { .. } | Self::Timeout { .. } => true,
+            Self::Unavailable { .. }
+            | Self::ReadOnly { .. }
+            | Self::DiskFull { .. }
+            | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..
             } => CLASSES.iter().any(|class| code.starts_with(class)),

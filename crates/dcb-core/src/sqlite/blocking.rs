@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::RangeBounds;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,7 +15,7 @@ use super::error::error;
 use super::log::Log;
 use super::pages::{self, Pages};
 use super::request::Request;
-use super::session::deadline;
+use super::session::deadline_after;
 use super::{admission, read};
 use crate::extent::Span;
 use crate::projection::LastEvents;
@@ -73,19 +74,18 @@ impl BlockingSqliteStore {
     /// [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`], [`Error::Conflict`].
     ///
     /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
-    /// the commit may have happened; [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`]
-    /// from SQLite.
+    /// the commit may have happened; [`Error::DiskFull`]; [`Error::FileMoved`];
+    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
     #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
         config.limits.check(&append)?;
-        let deadline = deadline(config.write_timeout);
         let request = Request::new(append);
-        // The queue takes the request, but an unknown outcome has to report the ids.
-        let ids = Arc::clone(&request.ids);
+        let deadline = deadline_after(request.called, config.write_timeout);
+        let ticket = Arc::clone(&request.ticket);
         match self.queue.submit_until(request, deadline) {
             Ok(verdict) => verdict,
-            Err(failed) => Err(submit_error(failed, &ids, config)),
+            Err(failed) => Err(submit_error(failed, &ticket, config)),
         }
     }
 
@@ -272,10 +272,24 @@ impl BlockingSqliteStore {
         Ok(Projected { state, condition })
     }
 
+    /// Writes a consistent copy of the log to a new file. Appends continue during the backup. When
+    /// this returns, the copy is checked and on disk, and opens like any other log. It contains your
+    /// own tables in the file as well. Reads the whole file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`];
+    /// [`Error::Database`] if SQLite fails or the copy is damaged; [`Error::FileMoved`];
+    /// [`Error::Closed`].
+    #[instrument(level = "debug", name = "dcb.backup", skip_all)]
+    pub fn backup(&self, path: &Path) -> Result<(), Error> {
+        self.log.backup(path)
+    }
+
     /// Tests a read connection and the writer's connection, and reports the durability settings.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`].
+    /// [`Error::FileMoved`], [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
+    /// [`Error::Database`].
     pub fn health(&self) -> Result<Health, Error> {
         self.log.health()
     }

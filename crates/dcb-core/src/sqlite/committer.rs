@@ -1,14 +1,14 @@
 //! Commits the batches of the async and the blocking queue to the log.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
-use uuid::Uuid;
 
 use super::background::run;
 use super::config::Config;
 use super::log::Log;
-use super::request::{Request, Verdict};
+use super::request::{Request, Ticket, Verdict};
 use crate::Error;
 
 pub(super) struct Committer(pub(super) Arc<Log>);
@@ -72,18 +72,27 @@ pub(super) fn queue_limits(config: &Config) -> group_commit::Limits {
 }
 
 /// The store's error for a request without a verdict.
-pub(super) fn submit_error(failed: SubmitError<Error>, ids: &[Uuid], config: &Config) -> Error {
+///
+/// A request that is in a batch but still waits for the file's lock is withdrawn here, so its caller
+/// learns that nothing of it is written.
+pub(super) fn submit_error(failed: SubmitError<Error>, ticket: &Ticket, config: &Config) -> Error {
     match failed {
         SubmitError::Closed => Error::Closed,
         SubmitError::Refused(error) | SubmitError::Failed(error) => error,
         SubmitError::Panicked => Error::Panicked,
-        SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => {
-            Error::OutcomeUnknown { ids: ids.to_vec() }
-        }
-        // Callers don't distinguish waiting for queue space from waiting for the commit.
-        _ => Error::Timeout {
-            operation: "append",
-            limit: config.write_timeout,
+        SubmitError::OutcomeUnknown if ticket.claim.withdraw() => timed_out(config.write_timeout),
+        SubmitError::OutcomeUnknown | SubmitError::Unknown(_) => Error::OutcomeUnknown {
+            ids: ticket.ids.to_vec(),
         },
+        // Callers don't distinguish waiting for queue space from waiting for the commit.
+        _ => timed_out(config.write_timeout),
+    }
+}
+
+/// The error of an append whose time ended before its commit began.
+pub(super) fn timed_out(limit: Duration) -> Error {
+    Error::Timeout {
+        operation: "append",
+        limit,
     }
 }

@@ -49,6 +49,11 @@ pub(super) fn error(error: &Sqlite) -> Error {
             source: shared(error.to_string()),
         };
     }
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return Error::DiskFull {
+            message: error.to_string().into(),
+        };
+    }
     Error::Database {
         code: None,
         message: message(error).into(),

@@ -6,9 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use group_commit::CommitError;
 use rusqlite::Connection;
 
+use super::backup;
 use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::error;
+use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
 use super::schema;
@@ -27,6 +29,8 @@ pub(super) struct Log {
     pub(super) signal: Notifier,
     /// `None` once the log is closed.
     writer: Mutex<Option<Writer>>,
+    /// `None` in memory.
+    file: Option<OpenedFile>,
     readers: Readers,
     unindexed_keys: UnindexedKeys,
 }
@@ -45,6 +49,7 @@ impl Log {
             projections: ProjectionLimit::new(config.max_concurrent_projections),
             lanes: Lanes::new(),
             signal: Notifier::default(),
+            file: writer.file().cloned(),
             writer: Mutex::new(Some(writer)),
             readers: Readers::default(),
             unindexed_keys: UnindexedKeys::default(),
@@ -86,7 +91,7 @@ impl Log {
         if self.is_in_memory() {
             return self.with_writer(work);
         }
-        self.readers.with(&self.config, work)
+        self.readers.with(&self.config, self.file.as_ref(), work)
     }
 
     /// Like [`Log::read`], but everything that `work` reads is from one snapshot.
@@ -99,7 +104,28 @@ impl Log {
         })
     }
 
+    /// Writes a copy of the log to a new file.
+    pub(super) fn backup(&self, path: &Path) -> Result<(), Error> {
+        self.read(|connection| {
+            if self.is_in_memory() {
+                return backup::write(connection, path);
+            }
+            // VACUUM INTO writes to the copy only, but a connection for queries can't even do that.
+            let only_queries = |only: bool| {
+                let set = connection.pragma_update(None, "query_only", only);
+                set.map_err(|failed| error(&failed))
+            };
+            only_queries(false)?;
+            let written = backup::write(connection, path);
+            only_queries(true)?;
+            written
+        })
+    }
+
     pub(super) fn health(&self) -> Result<Health, Error> {
+        if let Some(file) = &self.file {
+            file.check()?;
+        }
         // Read first, to test a reader's connection too.
         self.read(|connection| super::read::head(connection).map_err(|failed| error(&failed)))?;
         self.with_writer(|connection| {

@@ -28,6 +28,7 @@
 mod admission;
 mod alternatives;
 mod background;
+mod backup;
 mod blocking;
 mod committer;
 mod config;
@@ -43,6 +44,7 @@ mod key_set;
 mod keys;
 mod log;
 mod merge;
+mod opened_file;
 mod pages;
 mod read;
 mod read_model;

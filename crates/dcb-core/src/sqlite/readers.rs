@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::config::Config;
 use super::error::error;
+use super::opened_file::OpenedFile;
 use super::session;
 use crate::Error;
 
@@ -34,6 +35,7 @@ impl Readers {
     pub(super) fn with<T>(
         &self,
         config: &Config,
+        file: Option<&OpenedFile>,
         work: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // Create `Lent` before opening a connection: if that fails or panics, dropping it releases
@@ -44,7 +46,7 @@ impl Readers {
         };
         let connection = match lent.connection.take() {
             Some(connection) => connection,
-            None => session::reader(config).map_err(|failed| error(&failed))?,
+            None => open(config, file)?,
         };
         work(lent.connection.insert(connection))
     }
@@ -100,6 +102,16 @@ impl Readers {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Opens another connection to the file that the writer has open.
+fn open(config: &Config, file: Option<&OpenedFile>) -> Result<Connection, Error> {
+    let opened = session::reader(config);
+    // Checked before the result: a file that is missing has been moved.
+    if let Some(file) = file {
+        file.check()?;
+    }
+    opened.map_err(|failed| error(&failed))
 }
 
 /// A lent connection, or a slot for a connection that is not open yet. Dropping it returns it to

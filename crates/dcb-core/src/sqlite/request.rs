@@ -1,5 +1,8 @@
 use std::sync::Arc;
+use std::time::Instant;
 
+use group_commit::Claim;
+use smallvec::SmallVec;
 use uuid::Uuid;
 
 use crate::{Append, Appended, Error, Event};
@@ -8,8 +11,17 @@ use crate::{Append, Appended, Error, Event};
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) append: Append,
-    /// The id of each event, from the caller or generated.
-    pub(super) ids: Arc<[Uuid]>,
+    pub(super) ticket: Arc<Ticket>,
+    /// The time of the call. The time limit of the append starts here.
+    pub(super) called: Instant,
+}
+
+/// What the caller keeps of a request that it has queued.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    /// The id of each event, from the caller or generated. Inline for a single event.
+    pub(super) ids: SmallVec<[Uuid; 1]>,
+    pub(super) claim: Claim,
 }
 
 /// The answer to a request: committed, or refused with nothing written.
@@ -18,8 +30,13 @@ pub(super) type Verdict = Result<Appended, Error>;
 impl Request {
     pub(super) fn new(append: Append) -> Self {
         let ids = append.events.iter().map(Event::id_or_new);
-        Self {
+        let ticket = Ticket {
             ids: ids.collect(),
+            claim: Claim::default(),
+        };
+        Self {
+            ticket: Arc::new(ticket),
+            called: Instant::now(),
             append,
         }
     }
@@ -28,7 +45,8 @@ impl Request {
     pub(super) fn take(&mut self) -> Self {
         let empty = Self {
             append: Append::new([]),
-            ids: Arc::default(),
+            ticket: Arc::clone(&self.ticket),
+            called: self.called,
         };
         std::mem::replace(self, empty)
     }

@@ -20,6 +20,8 @@ const READER_CACHE_KIB: i64 = 4 << 10;
 /// not much higher, because flushing a WAL file that still grows takes twice as long as overwriting
 /// an existing one.
 const CHECKPOINT_PAGES: i64 = 2_000;
+/// Only a writer may create the file. A reader that finds none would hide that it was removed.
+const CREATE: OpenFlags = OpenFlags::SQLITE_OPEN_CREATE;
 /// The longest busy timeout that SQLite accepts.
 const LONGEST_BUSY: Duration = Duration::from_millis(i32::MAX as u64);
 /// SQLite truncates the write-ahead log to this size after a long reader let it grow.
@@ -27,7 +29,7 @@ const WAL_BYTES: i64 = 64 << 20;
 
 /// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
-    let connection = open(config).map_err(|failed| error(&failed))?;
+    let connection = open(config, CREATE).map_err(|failed| error(&failed))?;
     // A log in memory has no write-ahead log and nothing to flush.
     let Location::File(_) = config.location else {
         return Ok(connection);
@@ -73,7 +75,7 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
 
 /// Opens a connection for reads.
 pub(super) fn reader(config: &Config) -> Result<Connection> {
-    let connection = open(config)?;
+    let connection = open(config, OpenFlags::empty())?;
     connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
     // As a safeguard, refuse writes: they must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
@@ -83,7 +85,7 @@ pub(super) fn reader(config: &Config) -> Result<Connection> {
 
 /// Opens a connection for the caller's tables, with SQLite's own busy timeout.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
-    let connection = open(config)?;
+    let connection = open(config, CREATE)?;
     connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
     connection.pragma_update(None, "synchronous", config.durability.number())?;
     Ok(connection)
@@ -94,11 +96,9 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
-fn open(config: &Config) -> Result<Connection> {
+fn open(config: &Config, create: OpenFlags) -> Result<Connection> {
     // NO_MUTEX is safe, because no two threads use a connection at once.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let path = match &config.location {
         Location::Memory => Path::new(":memory:"),
         Location::File(path) => path,
@@ -112,11 +112,15 @@ fn open(config: &Config) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The end of a time limit that starts now, or a century from now if the sum overflows.
+/// The end of a time limit that starts now.
 pub(super) fn deadline(limit: Duration) -> Instant {
+    deadline_after(Instant::now(), limit)
+}
+
+/// The end of a time limit, or a century after its start if the sum overflows.
+pub(super) fn deadline_after(start: Instant, limit: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-    let now = Instant::now();
-    now.checked_add(limit).unwrap_or_else(|| now + CENTURY)
+    start.checked_add(limit).unwrap_or_else(|| start + CENTURY)
 }
 
 /// Retries while another process holds a lock, until the deadline.

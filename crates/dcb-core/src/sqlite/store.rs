@@ -1,5 +1,6 @@
 use std::fmt;
 use std::ops::RangeBounds;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -64,6 +65,18 @@ impl SqliteStore {
         self.call(BlockingSqliteStore::clear).await
     }
 
+    /// Writes a consistent copy of the log to a new file while appends continue. See
+    /// [`BlockingSqliteStore::backup`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`];
+    /// [`Error::Database`] if SQLite fails or the copy is damaged; [`Error::FileMoved`];
+    /// [`Error::Closed`].
+    pub async fn backup(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref().to_owned();
+        self.call(move |store| store.backup(&path)).await
+    }
+
     async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&BlockingSqliteStore) -> Result<T, Error> + Send + 'static,
@@ -82,11 +95,10 @@ impl EventStore for SqliteStore {
         config.limits.check(&append)?;
         let deadline = pin!(sleep(config.write_timeout));
         let request = Request::new(append);
-        // The queue takes the request, but an unknown outcome has to report the ids.
-        let ids = Arc::clone(&request.ids);
+        let ticket = Arc::clone(&request.ticket);
         match self.queue.submit_until(request, deadline).await {
             Ok(verdict) => verdict,
-            Err(failed) => Err(submit_error(failed, &ids, config)),
+            Err(failed) => Err(submit_error(failed, &ticket, config)),
         }
     }
 

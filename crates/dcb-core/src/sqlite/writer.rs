@@ -5,18 +5,20 @@
 //! sequence. Nothing is decided outside the transaction or deferred to a later one.
 //! `tests/it/backends/batches.rs` fails without this.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use group_commit::CommitError;
 use rusqlite::{Connection, Result};
 
 use super::admission::verdict;
-use super::config::Config;
+use super::committer::timed_out;
+use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::{error, is_busy, is_data_error, leaves_commit_unknown};
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;
+use super::opened_file::OpenedFile;
 use super::request::{Request, Verdict};
 use super::row::micros;
 use super::session::{self, retry};
@@ -27,6 +29,8 @@ use crate::{Appended, Error, Position};
 
 pub(super) struct Writer {
     connection: Connection,
+    /// `None` in memory.
+    file: Option<OpenedFile>,
     write_timeout: Duration,
     keys_in_memory: usize,
     /// The unfinished move of keys into the tag index.
@@ -51,12 +55,22 @@ struct Written {
 
 impl Writer {
     pub(super) fn open(config: &Config) -> Result<Self, Error> {
+        let connection = session::writer(config)?;
+        let file = match &config.location {
+            Location::File(path) => Some(OpenedFile::at(path)?),
+            Location::Memory => None,
+        };
         Ok(Self {
-            connection: session::writer(config)?,
+            connection,
+            file,
             write_timeout: config.write_timeout,
             keys_in_memory: config.keys_in_memory,
             indexing_run: None,
         })
+    }
+
+    pub(super) fn file(&self) -> Option<&OpenedFile> {
+        self.file.as_ref()
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -70,7 +84,7 @@ impl Writer {
         unindexed_keys: &UnindexedKeys,
         counters: &Counters,
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
-        self.begin("append")?;
+        self.begin("append", self.deadline(batch))?;
         let Applied {
             verdicts,
             written,
@@ -100,7 +114,8 @@ impl Writer {
             CommitError::Refused(error) | CommitError::Failed(error) => error,
             CommitError::Unknown(_) => Error::OutcomeUnknown { ids: Vec::new() },
         };
-        self.begin("clear").map_err(cause)?;
+        let deadline = session::deadline(self.write_timeout);
+        self.begin("clear", deadline).map_err(cause)?;
         // The keys in memory need no reset: the increased clearing count makes them obsolete.
         for delete in CLEAR {
             self.execute(delete).map_err(|failed| {
@@ -111,16 +126,20 @@ impl Writer {
         self.end().map_err(cause)
     }
 
-    /// Takes the file's write lock.
-    ///
-    /// The wait for another process ends at 4/5 of the append timeout, before the caller gives up. So
-    /// the caller gets an error that says that nothing was written.
-    fn begin(&self, operation: &'static str) -> Result<(), CommitError<Error>> {
+    /// The time at which the last caller of a batch gives up. Earlier ones withdraw their requests
+    /// by themselves, but the caller on whose thread the batch is committed has to stay.
+    fn deadline(&self, batch: &[Request]) -> Instant {
+        let last = batch.iter().map(|request| request.called).max();
+        let last = last.unwrap_or_else(Instant::now);
+        session::deadline_after(last, self.write_timeout)
+    }
+
+    /// Takes the file's write lock. Waits for another process until the deadline.
+    fn begin(&self, operation: &'static str, deadline: Instant) -> Result<(), CommitError<Error>> {
         // A panic may have left a transaction open.
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
-        let deadline = session::deadline(self.write_timeout / 5 * 4);
         retry(deadline, || self.execute(BEGIN_WRITE)).map_err(|failed| {
             CommitError::Failed(if is_busy(&failed) {
                 Error::Timeout {
@@ -141,13 +160,18 @@ impl Writer {
         let mut written = Written::default();
         let mut verdicts = Vec::with_capacity(batch.len());
         for request in batch {
+            // Only now does the commit begin for the caller, because the lock is taken.
+            if !request.ticket.claim.begin() {
+                verdicts.push(Err(timed_out(self.write_timeout)));
+                continue;
+            }
             if let Some(refused) = verdict(&snapshot, request)? {
                 written.conflicts += u64::from(matches!(refused, Err(Error::Conflict { .. })));
                 verdicts.push(refused);
                 continue;
             }
             let events = &request.append.events;
-            for (event, id) in events.iter().zip(request.ids.iter()) {
+            for (event, id) in events.iter().zip(request.ticket.ids.iter()) {
                 let position = snapshot.add_event(keys(event.event_type(), event.tags()));
                 inserter.insert(event, *id, position, recorded_at)?;
             }
@@ -175,6 +199,13 @@ impl Writer {
     }
 
     fn end(&self) -> Result<(), CommitError<Error>> {
+        // Checked last: the file may be moved while the transaction waits or runs.
+        if let Some(file) = &self.file {
+            file.check().map_err(|moved| {
+                self.roll_back();
+                CommitError::Failed(moved)
+            })?;
+        }
         self.execute(COMMIT).map_err(|failed| {
             // A failed COMMIT may leave the transaction open.
             self.roll_back();
@@ -193,5 +224,41 @@ impl Writer {
 
     fn execute(&self, sql: &str) -> Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+    use crate::{Append, Event};
+
+    fn set_max_pages(writer: &Writer, pages: i64) {
+        let set = writer
+            .connection
+            .pragma_update(None, "max_page_count", pages);
+        set.unwrap();
+    }
+
+    /// SQLite reports a full disk the same way as the limit that this test sets.
+    #[test]
+    fn full_disk_is_told_as_transient_with_nothing_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::file(folder.path().join("log.db"));
+        let mut writer = Writer::open(&config).unwrap();
+        schema::ensure(writer.connection(), &config).unwrap();
+        // SQLite raises the limit to the size of the file.
+        set_max_pages(&writer, 1);
+        let event = Event::builder("A").data("1".repeat(100_000)).build();
+        let batch = [Request::new(Append::new(event.unwrap()))];
+        let (keys, counters) = (UnindexedKeys::default(), Counters::default());
+        let failed = writer.commit(&batch, &keys, &counters).unwrap_err();
+        let CommitError::Failed(error @ Error::DiskFull { .. }) = failed else {
+            panic!("{failed:?}")
+        };
+        assert!(error.is_transient());
+        set_max_pages(&writer, 1_000);
+        let verdicts = writer.commit(&batch, &keys, &counters).unwrap();
+        assert_eq!(verdicts[0].as_ref().unwrap().first().get(), 1);
     }
 }

@@ -3,19 +3,18 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
 use rusqlite::{Connection, params};
 use tracing::instrument;
-use uuid::Uuid;
 
 use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::Failure;
-use super::one_or_many::OneOrMany;
+use super::opened_file::OpenedFile;
 use super::readers::Readers;
-use super::request::{Request, Verdict};
+use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
 use super::{backup, connection, health, import, list, read, statements};
@@ -70,12 +69,18 @@ impl BlockingSqliteStore {
         let config = config.normalized()?;
         let counters = Arc::new(Counters::default());
         let connection = connection::writer(&config)?;
-        let writer = Writer::new(connection, config.write_timeout, Arc::clone(&counters));
-        let writer = Arc::new(writer);
-        let readers = match &config.location {
+        let file = match &config.location {
             Location::Memory => None,
-            Location::File(path) => Some(Readers::new(config.clone(), path.clone())),
+            Location::File(path) => Some(OpenedFile::at(path)?),
         };
+        let readers = file.clone().map(|file| Readers::new(config.clone(), file));
+        let writer = Writer::new(
+            connection,
+            file,
+            config.write_timeout,
+            Arc::clone(&counters),
+        );
+        let writer = Arc::new(writer);
         let limits = config.queue_limits();
         let shared = Shared {
             config,
@@ -95,8 +100,8 @@ impl BlockingSqliteStore {
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
     /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_message", skip_all)]
     pub fn write_message(
@@ -116,8 +121,8 @@ impl BlockingSqliteStore {
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
     /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_batch", skip_all)]
     pub fn write_batch(
@@ -137,8 +142,8 @@ impl BlockingSqliteStore {
     /// # Errors
     /// [`Error::Invalid`], [`Error::DuplicateId`] and [`Error::WrongExpectedVersion`], checked in
     /// this order. [`Error::Timeout`] if the wait for the queue or for another process's lock takes
-    /// too long; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
+    /// too long; [`Error::Unavailable`], [`Error::DiskFull`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::FileMoved`]; [`Error::OutcomeUnknown`] or [`Error::Panicked`] if the commit failed partway: write again
     /// with the same ids; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.write_streams", skip_all)]
     pub fn write_streams(&self, writes: Vec<StreamWrite>) -> Result<Vec<Vec<Written>>, Error> {
@@ -148,11 +153,10 @@ impl BlockingSqliteStore {
     }
 
     fn submit(&self, request: Request) -> Verdict {
-        // The request moves into the queue, but an unknown outcome must name its ids.
-        let ids = request.ids();
-        let deadline = Instant::now() + self.shared.config.write_timeout;
+        let ticket = request.ticket();
+        let deadline = request.called + self.shared.config.write_timeout;
         let outcome = self.shared.blocking_queue.submit_until(request, deadline);
-        outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ids)))
+        outcome.unwrap_or_else(|error| Err(self.shared.submit_error(error, ticket)))
     }
 
     /// Stores messages recorded by another store, in one commit. Returns the number of new ones.
@@ -385,9 +389,12 @@ impl BlockingSqliteStore {
     /// [`MessageStore::health`](crate::MessageStore::health).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
-    /// [`BlockingSqliteStore::close`].
+    /// [`Error::FileMoved`]; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
+        if let Some(readers) = &self.shared.readers {
+            readers.file().check()?;
+        }
         // The read checks that the file is readable. The settings come from the writer's
         // connection.
         self.shared.read(read::head)?;
@@ -438,18 +445,19 @@ impl Shared {
     }
 
     /// The error of a caller whose request got no verdict.
-    pub(super) fn submit_error(&self, error: SubmitError<Error>, ids: OneOrMany<Uuid>) -> Error {
+    ///
+    /// A request that is in a batch but still waits for the file's lock is withdrawn here, so its
+    /// caller learns that nothing of it is written.
+    pub(super) fn submit_error(&self, error: SubmitError<Error>, ticket: Ticket) -> Error {
         match error {
-            SubmitError::TimedOut => Error::Timeout {
-                operation: "write",
-                limit: self.config.write_timeout,
-            },
+            SubmitError::TimedOut => self.writer.timed_out(),
+            SubmitError::OutcomeUnknown if ticket.claim.withdraw() => self.writer.timed_out(),
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
             SubmitError::Panicked => Error::Panicked,
             SubmitError::Closed => Error::Closed,
             // In all other cases the messages may have been written.
             _ => Error::OutcomeUnknown {
-                ids: ids.into_vec(),
+                ids: ticket.ids.into_vec(),
             },
         }
     }

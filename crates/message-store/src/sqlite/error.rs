@@ -73,6 +73,9 @@ fn error(failed: &rusqlite::Error) -> Error {
         ) => Error::Unavailable {
             source: shared(failed.to_string()),
         },
+        Some(ErrorCode::DiskFull) => Error::DiskFull {
+            message: message.into(),
+        },
         Some(ErrorCode::NotADatabase) => Error::SchemaMismatch {
             differences: vec![failed.to_string()],
         },

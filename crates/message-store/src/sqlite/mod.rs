@@ -25,6 +25,7 @@ mod insert;
 mod list;
 mod namespaces;
 mod one_or_many;
+mod opened_file;
 mod payload;
 mod read;
 mod readers;

@@ -1,6 +1,5 @@
 //! Read connections.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -8,21 +7,22 @@ use rusqlite::Connection;
 use super::config::Config;
 use super::connection;
 use super::error::Failure;
+use super::opened_file::OpenedFile;
 use crate::Error;
 
 /// The idle read connections of one file. If none is idle, a read opens another, so no read waits.
 pub(super) struct Readers {
     config: Config,
-    path: PathBuf,
+    file: OpenedFile,
     /// `None` once closed.
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
 impl Readers {
-    pub(super) fn new(config: Config, path: PathBuf) -> Self {
+    pub(super) fn new(config: Config, file: OpenedFile) -> Self {
         Self {
             config,
-            path,
+            file,
             idle: Mutex::new(Some(Vec::new())),
         }
     }
@@ -36,7 +36,7 @@ impl Readers {
         let idle = self.lock().as_mut().ok_or(Error::Closed)?.pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => connection::reader(&self.config, &self.path)?,
+            None => self.open()?,
         };
         // The lock is not held here: reads run in parallel.
         let result = read(&connection);
@@ -47,6 +47,19 @@ impl Readers {
             idle.push(connection);
         }
         result
+    }
+
+    /// The file that the writer has open.
+    pub(super) fn file(&self) -> &OpenedFile {
+        &self.file
+    }
+
+    /// Opens another connection to that file.
+    fn open(&self) -> Result<Connection, Failure> {
+        let opened = connection::reader(&self.config, self.file.path());
+        // Checked before the result: a file that is missing has been moved.
+        self.file.check()?;
+        opened
     }
 
     /// Closes the idle connections. Connections in use are closed when their reads end.

@@ -2,7 +2,10 @@
 //! this work happens before the queue so that no other caller waits for it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
 
+use group_commit::Claim;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
@@ -15,6 +18,16 @@ use crate::{Error, ExpectedVersion, Limits, Message, StreamName, StreamWrite, Wr
 pub(super) struct Request {
     pub(super) streams: OneOrMany<StreamRequest>,
     pub(super) size_bytes: usize,
+    /// The time of the call. The time limit of the write starts here.
+    pub(super) called: Instant,
+    /// Shared with the caller.
+    pub(super) claim: Arc<Claim>,
+}
+
+/// What the caller keeps of a request that it has queued.
+pub(super) struct Ticket {
+    pub(super) ids: OneOrMany<Uuid>,
+    pub(super) claim: Arc<Claim>,
 }
 
 /// The messages for one stream.
@@ -89,6 +102,8 @@ impl Request {
         let mut request = Self {
             streams,
             size_bytes: 0,
+            called: Instant::now(),
+            claim: Arc::default(),
         };
         request.size_bytes = request
             .messages()
@@ -107,6 +122,13 @@ impl Request {
 
     pub(super) fn ids(&self) -> OneOrMany<Uuid> {
         self.messages().map(|(_, message)| message.id).collect()
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket {
+            ids: self.ids(),
+            claim: Arc::clone(&self.claim),
+        }
     }
 
     /// The number of messages of each stream.

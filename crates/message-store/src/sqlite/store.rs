@@ -75,10 +75,10 @@ impl SqliteStore {
 
     async fn submit(&self, request: Request) -> Verdict {
         let shared = &self.blocking.shared;
-        let ids = request.ids();
+        let ticket = request.ticket();
         let deadline = tokio::time::sleep(shared.config.write_timeout);
         let outcome = shared.async_queue.submit_until(request, deadline).await;
-        outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ids)))
+        outcome.unwrap_or_else(|error| Err(shared.submit_error(error, ticket)))
     }
 
     fn on_blocking_thread<T: Send + 'static>(

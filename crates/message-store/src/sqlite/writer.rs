@@ -14,6 +14,7 @@ use tracing::debug_span;
 use super::apply::apply;
 use super::counters::{Counters, Tally};
 use super::error::Failure;
+use super::opened_file::OpenedFile;
 use super::request::{Request, Verdict};
 use super::transaction::Transaction;
 use crate::time::to_us;
@@ -26,15 +27,23 @@ const BUSY_PAUSE: Duration = Duration::from_micros(500);
 pub(super) struct Writer {
     /// `None` after the store was closed.
     connection: Mutex<Option<Connection>>,
+    /// `None` in memory.
+    file: Option<OpenedFile>,
     timeout: Duration,
     counters: Arc<Counters>,
     notifier: Notifier,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, timeout: Duration, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        file: Option<OpenedFile>,
+        timeout: Duration,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             connection: Mutex::new(Some(connection)),
+            file,
             timeout,
             counters,
             notifier: Notifier::default(),
@@ -85,6 +94,10 @@ impl Writer {
         let connection = guard.as_ref().ok_or(Error::Closed)?;
         let transaction = Transaction::begin(connection)?;
         let changed = change(connection)?;
+        // Checked last: the file may be moved while the transaction waits or runs.
+        if let Some(file) = &self.file {
+            file.check()?;
+        }
         transaction.commit().map_err(commit_failure)?;
         // Unlock first, so that the woken readers of a store in memory don't wait for this thread.
         drop(guard);
@@ -100,6 +113,11 @@ impl Writer {
             let time_us = to_us(SystemTime::now());
             let mut verdicts = Vec::with_capacity(batch.len());
             for request in batch {
+                // Only now does the commit begin for the caller, because the lock is taken.
+                if !request.claim.begin() {
+                    verdicts.push(Err(self.timed_out()));
+                    continue;
+                }
                 verdicts.push(apply(connection, request, time_us, &mut tally)?);
             }
             Ok(verdicts)
@@ -109,7 +127,14 @@ impl Writer {
         Ok(verdicts)
     }
 
-    fn timed_out(&self) -> Error {
+    /// The time at which the last caller of a batch gives up. Earlier ones withdraw their writes by
+    /// themselves, but the caller on whose thread the batch is committed has to stay.
+    fn give_up(&self, batch: &[Request]) -> Instant {
+        let last = batch.iter().map(|request| request.called).max();
+        last.unwrap_or_else(Instant::now) + self.timeout
+    }
+
+    pub(super) fn timed_out(&self) -> Error {
         Error::Timeout {
             operation: "write",
             limit: self.timeout,
@@ -132,10 +157,11 @@ impl Writer {
     }
 }
 
-/// A commit that failed because of a lock has written nothing. After any other failure, the commit
-/// may have reached the log.
+/// A commit that failed because of a lock or a full disk has written nothing: SQLite writes the frame
+/// that completes a commit last. After any other failure, the commit may have reached the log.
 fn commit_failure(failed: rusqlite::Error) -> Failure {
     match Failure::from(failed) {
+        full @ Failure::Failed(Error::DiskFull { .. }) => full,
         Failure::Failed(error) => Failure::Unknown(error),
         failure => failure,
     }
@@ -154,7 +180,7 @@ impl CommitBlocking for ThreadCommitter {
     }
 
     fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = Instant::now() + self.0.timeout;
+        let give_up = self.0.give_up(batch);
         loop {
             if let Some(outcome) = self.0.outcome(self.0.try_commit(batch), give_up) {
                 return outcome;
@@ -179,7 +205,7 @@ impl Commit for TaskCommitter {
     }
 
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
-        let give_up = Instant::now() + self.0.timeout;
+        let give_up = self.0.give_up(batch);
         loop {
             if let Some(outcome) = self.0.outcome(self.0.try_commit(batch), give_up) {
                 return outcome;
@@ -187,5 +213,55 @@ impl Commit for TaskCommitter {
             // The connection is unlocked here, so blocking callers can write during this pause.
             tokio::time::sleep(BUSY_PAUSE).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+    use crate::sqlite::{BlockingSqliteStore, Config};
+    use crate::{ExpectedVersion, Message, StreamName};
+
+    fn failed_with(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    /// SQLite writes the pages of a small transaction during its commit, so a full disk fails there.
+    #[test]
+    fn commit_that_fails_on_a_full_disk_has_written_nothing() {
+        let full = commit_failure(failed_with(ffi::SQLITE_FULL));
+        assert!(matches!(full, Failure::Failed(Error::DiskFull { .. })));
+        let unknown = commit_failure(failed_with(ffi::SQLITE_IOERR));
+        assert!(matches!(unknown, Failure::Unknown(_)));
+    }
+
+    fn set_max_pages(store: &BlockingSqliteStore, pages: i64) {
+        let writer = store.shared.writer.lock();
+        let connection = writer.as_ref().unwrap();
+        connection
+            .pragma_update(None, "max_page_count", pages)
+            .unwrap();
+    }
+
+    /// SQLite reports a full disk the same way as the limit that this test sets.
+    #[test]
+    fn full_disk_is_told_as_transient_with_nothing_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::file(folder.path().join("messages.sqlite"));
+        let store = BlockingSqliteStore::open(config).unwrap();
+        let stream = StreamName::new("a-1").unwrap();
+        let digits: String = (0..30_000).map(|number| format!("{number},")).collect();
+        let message = Message::builder("A").data(&digits).build().unwrap();
+        // SQLite raises the limit to the size of the file.
+        set_max_pages(&store, 1);
+        let refused = store.write_message(&stream, message.clone(), ExpectedVersion::NoStream);
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::DiskFull { .. }), "{error:?}");
+        assert!(error.is_transient());
+        set_max_pages(&store, 1_000);
+        let written = store.write_message(&stream, message, ExpectedVersion::NoStream);
+        assert_eq!(written.unwrap().position.get(), 0);
     }
 }

@@ -98,6 +98,12 @@ fn error_messages_match_the_golden_file() {
                 "no index event_tags".to_owned(),
             ],
         },
+        Error::DiskFull {
+            message: "database or disk is full".into(),
+        },
+        Error::FileMoved {
+            path: "log.db".into(),
+        },
         Error::SchemaTooNew {
             schema: "dcb".to_owned(),
             found: 3,

@@ -39,6 +39,48 @@ fn write_waits_for_foreign_lock_until_timeout() {
     assert_eq!(all(&store).len(), 1);
 }
 
+/// A program that keeps its tables in the same file holds the lock. The batch of all callers but the
+/// first waits for the lock when their time ends. They were told that the outcome is unknown, and
+/// their messages were written after the release.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_of_callers_whose_time_ends_before_their_commit_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.sqlite");
+    let mut config = Config::file(&path);
+    config.write_timeout = Duration::from_millis(500);
+    let store = SqliteStore::open(config).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writes = (0..30).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(number)).await;
+            let stream = stream_name("a-1");
+            store
+                .write_message(&stream, message(number), ExpectedVersion::Any)
+                .await
+        })
+    });
+    for write in writes.collect::<Vec<_>>() {
+        let refused = write.await.unwrap();
+        assert!(
+            matches!(
+                refused,
+                Err(Error::Timeout {
+                    operation: "write",
+                    ..
+                })
+            ),
+            "{refused:?}"
+        );
+    }
+    other.execute_batch("COMMIT").unwrap();
+    let stream = stream_name("a-1");
+    let later = store.write_message(&stream, message(99), ExpectedVersion::NoStream);
+    later.await.unwrap();
+    assert_eq!(all(store.blocking()).len(), 1);
+}
+
 #[tokio::test]
 async fn task_waiting_for_lock_does_not_block_thread() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ mod crash;
 mod durability;
 mod file;
 mod memory;
+mod moved;
 mod namespaces;
 mod ndjson;
 mod payloads;

@@ -1,0 +1,53 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// The file that the writer has open, to notice when its path leads to another file or to none.
+///
+/// SQLite goes on writing to a file that was moved or removed, and everything in it is gone when the
+/// path is opened again.
+#[derive(Clone, Debug)]
+pub(super) struct OpenedFile {
+    path: PathBuf,
+    identity: Identity,
+}
+
+/// The device and the inode.
+type Identity = (u64, u64);
+
+impl OpenedFile {
+    /// The file at this path. Call it right after SQLite opened it.
+    pub(super) fn at(path: &Path) -> Result<Self, Error> {
+        let path = path.to_owned();
+        match identity(&path) {
+            Ok(identity) => Ok(Self { path, identity }),
+            Err(_) => Err(Error::FileMoved { path }),
+        }
+    }
+
+    /// Fails if the path no longer leads to the file. Costs a `stat`, about 1 us.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        // Like SQLite's own check, count a path that can't be looked up as moved.
+        if identity(&self.path).is_ok_and(|found| found == self.identity) {
+            return Ok(());
+        }
+        Err(Error::FileMoved {
+            path: self.path.clone(),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    let file = fs::metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
+
+/// Other systems don't move or remove a file that SQLite has open.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|_| (0, 0))
+}
