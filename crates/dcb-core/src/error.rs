@@ -247,8 +247,9 @@ pub enum Error {
 
 impl Error {
     /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy,
-    /// read-only or out of space, it aborted this transaction in favor of another, or too many calls were under way. A
-    /// conflict of an append is not transient: the caller has to read and decide again.
+    /// read-only or out of space, it aborted this transaction in favor of another, or too many calls
+    /// were under way. A conflict of an append is not transient: the caller has to read and decide
+    /// again.
     pub fn is_transient(&self) -> bool {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];

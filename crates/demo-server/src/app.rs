@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
+use crate::announce;
 use crate::auth::Tokens;
 use crate::guard::Guard;
 use crate::health::Health;
@@ -137,6 +138,11 @@ impl App {
             ));
         }
         text
+    }
+
+    /// Writes what is served at this address to the log.
+    pub(crate) fn announce(&self, address: SocketAddr) {
+        announce::log(&self.0.settings, address, &self.0.stores.location);
     }
 
     /// Flushes pending data and closes the stores.

@@ -65,6 +65,25 @@ impl ApiError {
         }
     }
 
+    /// 507 `DISK_FULL`. The store names what is on the disk. The cause goes to the log only.
+    pub(crate) fn disk_full(store: &str, cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(store, %cause, "the disk is full");
+        Self::new(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "DISK_FULL",
+            format!("the disk of the {store} is full: nothing was written"),
+        )
+    }
+
+    /// 503 `READ_ONLY`, with `Retry-After`. The cause goes to the log only.
+    pub(crate) fn read_only(store: &str, cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(store, %cause, "the store is read-only");
+        Self {
+            code: "READ_ONLY",
+            ..Self::overloaded(format!("the {store} is read-only: nothing was written"))
+        }
+    }
+
     /// 408 `BODY_TIMEOUT`.
     pub(crate) fn body_timeout() -> Self {
         Self::new(

@@ -23,8 +23,10 @@ use crate::settings::Settings;
 /// Paths that read their body as it arrives and take their own slot.
 const STREAMED: [&str; 1] = ["/import"];
 /// Paths that skip the queue, so that monitoring works on an overloaded server.
-const UNQUEUED: [&str; 6] = [
+const UNQUEUED: [&str; 8] = [
     "/health",
+    "/livez",
+    "/readyz",
     "/dcb/health",
     "/series/health",
     "/-/healthy",

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod announce;
 mod app;
 mod auth;
 mod command;

@@ -2,11 +2,18 @@
 
 mod allocator;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 use demo_server::{Command, Server, Settings};
 use tracing_subscriber::EnvFilter;
+
+/// The log without `RUST_LOG`.
+const LOGGED: &str = "warn,demo_server=info";
+/// What PostgreSQL tells about each statement that changes nothing, such as `CREATE .. IF NOT EXISTS`.
+/// Only a directive for this very target turns it on.
+const MUTED: &str = "sqlx::postgres::notice=off";
 
 /// HTTP interfaces of an event store, a message store and a time-series engine on one address.
 ///
@@ -28,9 +35,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn start() -> ExitCode {
     // Logs go to stderr: scripts read the address from stdout.
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_else(|_| LOGGED.to_owned());
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(EnvFilter::new(format!("{MUTED},{asked}")))
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
     let arguments = Arguments::parse();

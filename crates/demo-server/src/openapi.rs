@@ -87,6 +87,7 @@ fn responses() -> Map<String, Value> {
         ("MethodNotAllowed", "The path does not support this method"),
         ("TooLarge", "The body exceeds the server's limit"),
         ("Failed", "Internal error; the server's log has the cause"),
+        ("DiskFull", "The disk is full: nothing was written. The same request succeeds once there is space"),
         ("Unavailable", "The server is overloaded or a store does not answer: retry after the time in Retry-After"),
     ]
     .into_iter()

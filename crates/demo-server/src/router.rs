@@ -25,6 +25,8 @@ pub fn router(app: &App) -> Router {
     let state = || app.clone();
     Router::<App>::new()
         .route("/health", any(health::ok))
+        .route("/livez", any(health::alive))
+        .route("/readyz", any(health::ready))
         .merge(observe::routes())
         .merge(openapi::routes())
         .merge(page::routes())

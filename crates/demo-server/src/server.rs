@@ -56,6 +56,7 @@ impl Server {
         // This step comes last, because it makes tokens that are shown only once. No later step may
         // fail.
         let app = App::with(settings, stores).await?;
+        app.announce(address);
         let (stopping, stopped) = watch::channel(false);
         Ok(Self {
             watching: [

@@ -57,8 +57,12 @@ pub struct Settings {
     pub allow_cleanup: bool,
 
     /// Allow POST /api/v1/admin/tsdb/delete_series to delete samples.
-    #[arg(long, env = "REGISTRAR_ENABLE_ADMIN_API")]
+    #[arg(long, env = "REGISTRAR_ENABLE_ADMIN_API", value_parser = switch("REGISTRAR_ENABLE_ADMIN_API"))]
     pub enable_admin_api: bool,
+
+    /// Write a line to the log for each request, with its path but without its parameters.
+    #[arg(long, env = "REGISTRAR_ACCESS_LOG", value_parser = switch("REGISTRAR_ACCESS_LOG"))]
+    pub access_log: bool,
 
     /// Maximum size of a request body in bytes. An import is streamed, so for imports this limits
     /// each line.

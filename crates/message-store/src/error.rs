@@ -186,8 +186,8 @@ pub enum Error {
 
 impl Error {
     /// Whether the same call may succeed later, unchanged: the database was unreachable, busy,
-    /// read-only or out of space, or it rolled this transaction back in favor of another. A wrong expected version is not
-    /// transient: read the stream again and repeat the decision.
+    /// read-only or out of space, or it rolled this transaction back in favor of another. A wrong
+    /// expected version is not transient: read the stream again and repeat the decision.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];

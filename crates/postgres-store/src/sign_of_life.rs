@@ -12,7 +12,7 @@ pub const EVERY: Duration = Duration::from_secs(2);
 /// How long a server may take to answer a ping.
 pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// How long opening a connection may take.
-pub(crate) const OPENING: Duration = Duration::from_secs(3);
+pub(crate) const OPENING: Duration = Duration::from_secs(5);
 
 /// The server ends a session whose client is gone within some ten seconds, and frees its locks.
 pub(crate) const OF_SERVER: [(&str, &str); 4] = [

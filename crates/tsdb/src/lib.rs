@@ -32,6 +32,7 @@ mod index;
 mod journal;
 #[cfg(any(feature = "promql", feature = "wire"))]
 mod json_string;
+mod key;
 mod labels;
 mod labels_builder;
 mod matcher;

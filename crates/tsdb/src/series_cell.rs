@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::Labels;
 use crate::data::SeriesData;
 use crate::heap::ALLOCATION;
-use crate::shard::Key;
+use crate::key::Key;
 use crate::sync::Mutex;
 
 /// A series, shared by its shard, the index, write handles and readers: an immutable key and

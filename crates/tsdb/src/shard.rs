@@ -9,28 +9,9 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use crate::journal::SeriesId;
+use crate::key::{Key, SHARDS};
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
-
-/// The number of shards: enough that two writers rarely need the same one, few enough to visit all.
-pub(crate) const SHARDS: usize = 64;
-
-/// Identifies a series and locates it in its shard.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
-    pub(crate) id: SeriesId,
-    pub(crate) shard: u32,
-    /// A small number within the shard. Reused after the series has ended.
-    slot: u32,
-}
-
-impl Key {
-    /// The number of the series in the index. These numbers are dense, because slots are reused and
-    /// shards fill evenly.
-    pub(crate) fn ordinal(self) -> u32 {
-        self.slot * SHARDS as u32 + self.shard
-    }
-}
 
 /// Returns the shard for a hash of labels.
 pub(crate) fn shard_of(hash: u64) -> usize {

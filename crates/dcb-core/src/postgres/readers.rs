@@ -307,6 +307,11 @@ impl Readers {
         self.pool.acquire().await
     }
 
+    /// The time at which a read that starts now times out.
+    fn deadline(&self) -> Instant {
+        deadline_after(self.read_timeout)
+    }
+
     /// Replaces or checks the other open connections if this failure may affect them too.
     pub(super) fn learn(&self, failure: Failure) {
         self.pool.learn(failure);

@@ -156,7 +156,7 @@ impl Writer {
         Ok(verdicts)
     }
 
-    /// Tries to insert the whole batch after the last event known. Returns false, with nothing
+    /// Tries to insert the whole batch behind the last event known. Returns false, with nothing
     /// written, if another session has appended or holds the log's lock, or if an event may match a
     /// condition of the batch.
     async fn insert(
@@ -191,10 +191,11 @@ impl Writer {
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);
         let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
-        let both = batch.iter().zip(&in_time);
-        let rest: Vec<_> = both
-            .filter_map(|(request, is_in_time)| is_in_time.then(|| Arc::clone(request)))
-            .collect();
+        let sent = batch
+            .iter()
+            .zip(&in_time)
+            .filter(|(_, is_in_time)| **is_in_time);
+        let rest: Vec<_> = sent.map(|(request, _)| Arc::clone(request)).collect();
         let mut verdicts = Vec::new().into_iter();
         if !rest.is_empty() {
             verdicts = self.commit_in_time(session, &rest).await?.into_iter();
@@ -281,7 +282,7 @@ impl Writer {
 }
 
 impl Session {
-    /// The position after which an INSERT of the batch is likely to succeed. `None` if the batch
+    /// The position behind which an INSERT of the batch is likely to succeed. `None` if the batch
     /// needs `dcb.append`, or if recent batches met other writers or inconclusive lookups.
     fn expected_head(&self) -> Option<u64> {
         let last = self.recent.likely_head()?;

@@ -1,12 +1,12 @@
 //! Commits the batches of the async and the blocking queue to the log.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use group_commit::{Commit, CommitBlocking, CommitError, SubmitError};
 
 use super::background::run;
 use super::config::Config;
+use super::error::timed_out;
 use super::log::Log;
 use super::request::{Request, Ticket, Verdict};
 use crate::Error;
@@ -86,13 +86,5 @@ pub(super) fn submit_error(failed: SubmitError<Error>, ticket: &Ticket, config: 
         },
         // Callers don't distinguish waiting for queue space from waiting for the commit.
         _ => timed_out(config.write_timeout),
-    }
-}
-
-/// The error of an append whose time ended before its commit began.
-pub(super) fn timed_out(limit: Duration) -> Error {
-    Error::Timeout {
-        operation: "append",
-        limit,
     }
 }

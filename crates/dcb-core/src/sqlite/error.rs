@@ -1,5 +1,7 @@
 //! Maps SQLite errors to the store's errors. No other module inspects SQLite's error codes.
 
+use std::time::Duration;
+
 use rusqlite::{Error as Sqlite, ErrorCode};
 
 use crate::Error;
@@ -68,5 +70,13 @@ fn message(error: &Sqlite) -> String {
             format!("column {column} of a stored event is malformed")
         }
         _ => error.to_string(),
+    }
+}
+
+/// The error of an append whose time ended before its commit began.
+pub(super) fn timed_out(limit: Duration) -> Error {
+    Error::Timeout {
+        operation: "append",
+        limit,
     }
 }

@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use super::config::{Config, Location};
 use super::error::{error, is_busy};
 use super::log::absolute;
+use super::opened_file::OpenedFile;
 use super::session;
 use crate::text::{check, invalid};
 use crate::{Error, EventBatch, HandlerError, Position, Problem, ReadModel, SequencedEvent};
@@ -53,7 +54,7 @@ struct State<H> {
     config: Config,
     name: String,
     handler: H,
-    connection: Option<Connection>,
+    opened: Option<(Connection, OpenedFile)>,
 }
 
 impl<H: Handler> SqliteReadModel<H> {
@@ -78,7 +79,7 @@ impl<H: Handler> SqliteReadModel<H> {
             config,
             name,
             handler,
-            connection: None,
+            opened: None,
         };
         Ok(Self {
             state: Arc::new(Mutex::new(state)),
@@ -110,10 +111,10 @@ impl<H: Handler> State<H> {
         &mut self,
         work: impl FnOnce(&mut NamedHandler<'_, H>, &Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
+        let (connection, file) = match &mut self.opened {
+            Some(opened) => opened,
             // Opened on first use, because `new` runs on a thread that must not block.
-            none => none.insert(open(&self.config).map_err(|failed| error(&failed))?),
+            none => none.insert(open(&self.config)?),
         };
         let transaction = connection
             // Take the write lock now, because a transaction that reads first may fail to get it
@@ -125,16 +126,23 @@ impl<H: Handler> State<H> {
             handler: &mut self.handler,
         };
         let done = work(&mut handler, &transaction)?;
+        // SQLite would commit to a file that was moved or removed.
+        file.check()?;
         transaction.commit().map_err(|failed| error(&failed))?;
         Ok(done)
     }
 }
 
 /// Opens the file and creates the checkpoint table if it does not exist.
-fn open(config: &Config) -> rusqlite::Result<Connection> {
-    let connection = session::plain(config)?;
-    connection.execute_batch(TABLE)?;
-    Ok(connection)
+fn open(config: &Config) -> Result<(Connection, OpenedFile), Error> {
+    let Location::File(path) = &config.location else {
+        return Err(invalid("location")(Problem::Empty));
+    };
+    let connection = session::plain(config).map_err(|failed| error(&failed))?;
+    let created = connection.execute_batch(TABLE);
+    created.map_err(|failed| error(&failed))?;
+    let file = OpenedFile::at(path)?;
+    Ok((connection, file))
 }
 
 /// A handler with the name of its checkpoint.

@@ -11,10 +11,9 @@ use group_commit::CommitError;
 use rusqlite::{Connection, Result};
 
 use super::admission::verdict;
-use super::committer::timed_out;
 use super::config::{Config, Location};
 use super::counters::Counters;
-use super::error::{error, is_busy, is_data_error, leaves_commit_unknown};
+use super::error::{error, is_busy, is_data_error, leaves_commit_unknown, timed_out};
 use super::indexing::{IndexingRun, move_slice};
 use super::insert::Inserter;
 use super::keys::keys;

@@ -37,9 +37,11 @@ const ANSWERED_TOKEN: HeaderName = HeaderName::from_static("x-eventodb-token");
 
 /// Paths that never require a token: the health checks, and the page's start file, which holds no
 /// data and explains how to pass a token.
-const OPEN: [&str; 6] = [
+const OPEN: [&str; 8] = [
     "/",
     "/health",
+    "/livez",
+    "/readyz",
     "/dcb/health",
     "/series/health",
     "/-/healthy",
@@ -150,6 +152,8 @@ mod tests {
         for open in [
             "/",
             "/health",
+            "/livez",
+            "/readyz",
             "/dcb/health",
             "/series/health",
             "/-/healthy",

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -11,6 +12,7 @@ use super::json::{micros_since, response};
 use super::position::Mark;
 use super::query::QueryDto;
 use crate::error::ApiError;
+use crate::health::{Health, Store};
 use crate::input::{Object, parse};
 use crate::stores::Events;
 
@@ -68,11 +70,14 @@ impl ConditionDto {
 /// checked at the strictest level.
 pub(super) async fn append(
     State(events): State<Events>,
+    State(health): State<Arc<Health>>,
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let start = Instant::now();
     let append = parse::<AppendRequest<'_>>(&body)?.into_append()?;
-    let appended = match events.submit(append).await {
+    let submitted = events.submit(append).await;
+    health.wrote(Store::Events, &submitted);
+    let appended = match submitted {
         Ok(appended) => Some(appended),
         // A failed condition is a normal result in this interface, not an HTTP error.
         Err(Error::Conflict { .. }) => None,

@@ -5,9 +5,17 @@ use dcb_core::{Error, Position};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
+use crate::health::{Cause, Refusal as _};
+
+const STORE: &str = "event store";
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
+        match error.cause() {
+            Some(Cause::DiskFull) => return Self::disk_full(STORE, &error),
+            Some(Cause::ReadOnly) => return Self::read_only(STORE, &error),
+            _ => {}
+        }
         let message = error.to_string();
         match &error {
             Error::Invalid { field, .. } => Self::invalid_field(field, message),
@@ -26,13 +34,6 @@ impl From<Error> for ApiError {
                 // The reason names the database's host, so the caller does not get it.
                 tracing::error!(%error, "the event store is unreachable");
                 retryable("UNAVAILABLE", "the event store is unreachable")
-            }
-            Error::ReadOnly { .. } => {
-                tracing::error!(%error, "the event store is read-only");
-                retryable(
-                    "READ_ONLY",
-                    "the event store is read-only: nothing was written",
-                )
             }
             Error::OutcomeUnknown { ids } => Self {
                 details: Some(json!({ "ids": ids })),

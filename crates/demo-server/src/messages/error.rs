@@ -5,9 +5,17 @@ use message_store::{Error, Position};
 use serde_json::json;
 
 use crate::error::ApiError;
+use crate::health::{Cause, Refusal as _};
+
+const STORE: &str = "message store";
 
 impl From<Error> for ApiError {
     fn from(failed: Error) -> Self {
+        match failed.cause() {
+            Some(Cause::DiskFull) => return Self::disk_full(STORE, &failed),
+            Some(Cause::ReadOnly) => return Self::read_only(STORE, &failed),
+            _ => {}
+        }
         let message = failed.to_string();
         match failed {
         Error::Invalid { field, problem } => {
@@ -52,10 +60,6 @@ impl From<Error> for ApiError {
         Error::Unavailable { .. } => backend_error(
             &message,
             "the store is unreachable: nothing was written, try again",
-        ),
-        Error::ReadOnly { .. } => backend_error(
-            &message,
-            "the store is read-only: nothing was written, try again later",
         ),
         _ => backend_error(&message, "internal error; see the server's log"),
     }
@@ -110,6 +114,25 @@ mod tests {
         assert_eq!(shown.code, "BACKEND_ERROR");
         assert_eq!(shown.message, "internal error; see the server's log");
         assert!(shown.details.is_none());
+    }
+
+    #[test]
+    fn full_disk_and_read_only_store_are_named() {
+        let full = Error::Database {
+            code: Some("53100".into()),
+            message: "could not extend file".into(),
+        };
+        let read_only = Error::ReadOnly {
+            message: "cannot execute INSERT".into(),
+        };
+        for (failed, status, code) in [
+            (full, StatusCode::INSUFFICIENT_STORAGE, "DISK_FULL"),
+            (read_only, StatusCode::SERVICE_UNAVAILABLE, "READ_ONLY"),
+        ] {
+            let shown = ApiError::from(failed);
+            assert_eq!((shown.status, shown.code), (status, code), "{shown:?}");
+            assert!(!shown.message.contains("INSERT"), "{shown:?}");
+        }
     }
 
     #[test]

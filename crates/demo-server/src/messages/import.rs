@@ -28,6 +28,7 @@ use super::lines::Lines;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
+use crate::health::{Health, Store};
 use crate::input::Parameters;
 use crate::stores::Messages;
 
@@ -45,6 +46,7 @@ pub(super) struct ImportParameters {
 /// `POST /import`.
 pub(super) async fn import(
     State(guard): State<Arc<Guard>>,
+    State(health): State<Arc<Health>>,
     Extension(caller): Extension<Caller>,
     Parameters(parameters): Parameters<ImportParameters>,
     headers: HeaderMap,
@@ -64,6 +66,7 @@ pub(super) async fn import(
     }
     let mut import = Import {
         store,
+        health,
         body,
         body_limit: guard.body_limit(),
         lines: Lines::new(is_gzip, guard.max_body_bytes()),
@@ -109,6 +112,7 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, ApiError> {
 /// An import in progress.
 struct Import {
     store: Messages,
+    health: Arc<Health>,
     body: Body,
     body_limit: Duration,
     lines: Lines,
@@ -144,6 +148,7 @@ impl Import {
             return Err(unreadable(reason));
         }
         let stored = ndjson::import(&self.store, part.as_slice(), |_| {}).await;
+        self.health.wrote(Store::Messages, &stored);
         // The store counts lines from the start of the part; errors need the line in the body.
         let stored = stored.map_err(|failed| match failed {
             Error::Import { line, source } => Error::Import {

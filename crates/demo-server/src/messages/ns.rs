@@ -16,6 +16,7 @@ use super::call::Call;
 use super::rows::utc;
 use crate::auth::unauthorized;
 use crate::error::ApiError;
+use crate::health::Store;
 use crate::namespaces::{Attributes, TokenHash, made_for, namespace_of};
 
 /// Maximum number of streams in a page.
@@ -75,6 +76,7 @@ pub(super) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
         ..Attributes::with_token(&TokenHash::of(&token))
     };
     let made = call.namespaces.create(&name, &attributes).await;
+    call.health.wrote(Store::Messages, &made);
     // Name and token are checked above, so an invalid field can only be the metadata.
     let made = made.map_err(renamed("metadata"))?;
     let answer = json!({

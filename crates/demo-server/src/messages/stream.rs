@@ -13,6 +13,7 @@ use super::arguments::{integer, object, position, text};
 use super::call::Call;
 use super::rows::{self, BatchSize, Rows, push_row};
 use crate::error::ApiError;
+use crate::health::Store;
 use crate::stores::Messages;
 
 #[derive(Deserialize)]
@@ -53,6 +54,7 @@ pub(super) async fn write(call: Call<'_>) -> Result<Response, ApiError> {
     let message = message_of(&message, &options)?;
     let store = &call.caller.namespace()?.store;
     let written = store.write_message(&stream, message, expected).await;
+    call.health.wrote(Store::Messages, &written);
     let written = written?;
     let (position, global_position) = (written.position, written.global_position);
     Ok(json_answer(format!(

@@ -10,6 +10,9 @@ use super::observed::Observed;
 use super::rates::Rates;
 
 const EVERY: Duration = Duration::from_secs(1);
+/// Interval of writes while no counter changes. Each write costs a page of the disk and a sync,
+/// however small it is.
+const IDLE_EVERY_S: i64 = 15;
 /// The server's own samples are kept for a day, so that they leave the memory to the clients'
 /// series.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -18,7 +21,8 @@ const FORGET_EVERY_S: i64 = 60 * 60;
 /// The value of the label `job` in the server's own series.
 const JOB: &str = "registrar";
 
-/// Writes the counters into the server's own series every second, until the server stops.
+/// Writes the counters into the server's own series until the server stops: every second, and every
+/// [`IDLE_EVERY_S`] while none of them changes.
 pub(crate) async fn keep(observed: Arc<Observed>, mut stopped: watch::Receiver<bool>) {
     let db = &observed.stores.series;
     let mut failing = Failing::default();
@@ -40,19 +44,56 @@ pub(crate) async fn keep(observed: Arc<Observed>, mut stopped: watch::Receiver<b
         return;
     }
     let mut rates = Rates::start(&observed);
+    let mut pace = Pace::default();
     while next().await {
         // Whole seconds: the engine stores times at a fixed step in almost no space.
         let second = since_epoch().as_secs_f64().round() as i64;
         let mut measured = Measured::with_job(JOB);
         measured.add_all(&observed);
         rates.advance(&observed, &mut measured);
-        failing.note(write(db, &measured, second * 1000));
+        for (second, measured) in pace.due(second, measured) {
+            failing.note(write(db, &measured, second * 1000));
+        }
         if second % FORGET_EVERY_S == 0 {
             let db = db.clone();
             // Deleting visits many series, which takes too long for a thread that serves requests.
             let forgotten = tokio::task::spawn_blocking(move || forget(&db, second * 1000));
             failing.note(forgotten.await.ok().and_then(Result::err));
         }
+    }
+}
+
+/// Decides which measurements are written.
+#[derive(Debug, Default)]
+struct Pace {
+    /// The second of the last write.
+    written_s: i64,
+    /// The counters of the last tick.
+    counters: Vec<f64>,
+    /// Whether the counters of the last two ticks were equal.
+    is_resting: bool,
+    /// The measurement of the last tick, if it was not written.
+    held: Option<(i64, Measured)>,
+}
+
+impl Pace {
+    /// The measurements to write now, with their seconds: none while the counters rest. The first
+    /// tick of a rest is written, because its rates are zero. The first one after a rest comes with
+    /// the one before it, so that rates begin at the right second.
+    fn due(&mut self, second: i64, measured: Measured) -> Vec<(i64, Measured)> {
+        let counters: Vec<f64> = measured.counters().collect();
+        let is_resting = counters == self.counters;
+        self.counters = counters;
+        let was_resting = std::mem::replace(&mut self.is_resting, is_resting);
+        // The clock may have been set back.
+        let is_recent = (0..IDLE_EVERY_S).contains(&(second - self.written_s));
+        if was_resting && is_resting && is_recent {
+            self.held = Some((second, measured));
+            return Vec::new();
+        }
+        self.written_s = second;
+        let held = self.held.take().filter(|_| !is_resting);
+        held.into_iter().chain([(second, measured)]).collect()
     }
 }
 
@@ -116,6 +157,24 @@ mod tests {
     use tsdb::{DbOptions, Labels};
 
     use super::*;
+
+    #[test]
+    fn resting_counters_are_written_at_intervals_and_with_the_second_before_a_change() {
+        let mut pace = Pace::default();
+        let mut seconds = |range: std::ops::Range<i64>, count: f64| -> Vec<i64> {
+            let due = range.flat_map(|second| {
+                let mut measured = Measured::with_job(JOB);
+                measured.add("registrar_event_appends_total", &[], count);
+                measured.add("registrar_uptime_seconds", &[], second as f64);
+                pace.due(second, measured)
+            });
+            due.map(|(second, _)| second).collect()
+        };
+        assert_eq!(seconds(100..140, 1.0), [100, 101, 116, 131]);
+        assert_eq!(seconds(140..141, 2.0), [139, 140]);
+        assert_eq!(seconds(141..142, 3.0), [141]);
+        assert_eq!(seconds(142..160, 3.0), [142, 157]);
+    }
 
     #[test]
     fn only_old_samples_of_the_server_are_deleted() {

@@ -166,6 +166,19 @@ impl Measured {
         self.values.push((labels, value));
     }
 
+    /// The values of the counters that change with every request and every write. The counters of
+    /// reads are left out, because the health check reads too.
+    pub(super) fn counters(&self) -> impl Iterator<Item = f64> + '_ {
+        let values = self.values.iter();
+        let is_counter = |labels: &Labels| {
+            let metric = labels.get(tsdb::METRIC_NAME).unwrap_or_default();
+            metric.ends_with("_total") && !metric.ends_with("_reads_total")
+        };
+        values
+            .filter(move |(labels, _)| is_counter(labels))
+            .map(|(_, value)| *value)
+    }
+
     /// Adds all values that count from the server's start.
     pub(super) fn add_all(&mut self, observed: &Observed) {
         self.add_server(observed);

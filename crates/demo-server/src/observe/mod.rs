@@ -1,5 +1,5 @@
 //! The server's own metrics: counted with every request, shown at `/metrics`, and written into the
-//! server's own series once a second. Tests: `tests/it/observe.rs`.
+//! server's own series once a second, or every 15 seconds while no counter changes. Tests: `tests/it/observe.rs`.
 //!
 //! | metric | labels | meaning |
 //! |---|---|---|
@@ -11,6 +11,7 @@
 //! and at `/metrics`. Interfaces are `events`, `messages`, `series`, `demo` and `server`. In the
 //! series, every metric has the label `job="registrar"`.
 
+mod access;
 mod histogram;
 mod keep;
 mod measure;
@@ -29,6 +30,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
 
+use crate::settings::Settings;
+
+use access::Logged;
+
 pub(crate) use keep::keep;
 pub(crate) use measure::{TEXT, exposition};
 pub(crate) use observed::Observed;
@@ -41,16 +46,23 @@ where
     Router::new().route("/metrics", get(metrics))
 }
 
-/// Counts a request and the time until its response begins.
+/// Counts a request and the time until its response begins, and writes them to the log if the
+/// settings say so.
 pub(crate) async fn record(
     State(observed): State<Arc<Observed>>,
+    State(settings): State<Arc<Settings>>,
     request: Request,
     next: Next,
 ) -> Response {
     let route = observed.requests.route(&request);
+    let logged = settings.access_log.then(|| Logged::of(&request));
     let started = Instant::now();
     let response = next.run(request).await;
-    route.add(response.status(), started.elapsed());
+    let took = started.elapsed();
+    route.add(response.status(), took);
+    if let Some(logged) = logged {
+        logged.write(response.status(), took);
+    }
     // Counted by status, because the guard and several handlers reject large bodies.
     if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
         observed.bodies_refused.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! The page's courses and students, stored as events.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -10,6 +12,7 @@ use dcb_core::{Error, Event, EventStore, Position, Query, ReadOptions, Sequenced
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
+use crate::health::{Health, Store};
 use crate::input::check_no_body;
 use crate::stores::Events;
 
@@ -93,11 +96,14 @@ pub(super) async fn state(State(events): State<Events>) -> Result<Json<Board>, A
 /// `POST /demo/courses`: offers new courses to new students. Older courses stay in the log.
 pub(super) async fn offer(
     State(events): State<Events>,
+    State(health): State<Arc<Health>>,
     body: Bytes,
 ) -> Result<Json<Board>, ApiError> {
     check_no_body(&body)?;
     let store = &events;
-    store.append(DemoStarted::new().events()?).await?;
+    let appended = store.append(DemoStarted::new().events()?).await;
+    health.wrote(Store::Events, &appended);
+    appended?;
     Ok(Json(Board::read(store).await?))
 }
 

@@ -12,6 +12,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 
+use crate::health::Health;
 use crate::input::no_parameters;
 use crate::stores::Events;
 
@@ -19,6 +20,7 @@ pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Events: FromRef<S>,
+    Arc<Health>: FromRef<S>,
 {
     // Only one route uses it, so it is not part of the state.
     let start = Arc::new(rush::Start::default());

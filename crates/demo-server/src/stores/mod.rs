@@ -1,8 +1,10 @@
 //! Opens the three stores as the settings say, and closes them in order.
 
+mod advice;
 mod default_namespace;
 mod folder;
 mod series;
+mod writable;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use crate::settings::Settings;
 
 use folder::FolderLock;
 
+pub(crate) use advice::of_messages as advice;
 pub(crate) use dcb_core::AnyStore as Events;
 pub(crate) use default_namespace::{DEFAULT, default_name};
 pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
@@ -49,10 +52,18 @@ pub enum OpenError {
         folder: PathBuf,
     },
     /// The data folder can't be used.
-    #[error("the data folder {} can't be used: {source}", folder.display())]
+    #[error("the data folder {} can't be used: {source}; choose another one with --data", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The server's user can't write to a file in the data folder.
+    #[error("can't write to {}: {source}; give the server's user write access", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
         /// The system's error.
         source: std::io::Error,
     },
@@ -60,29 +71,19 @@ pub enum OpenError {
     #[error("could not start PostgreSQL: {0}")]
     Postgres(#[from] local_postgres::Error),
     /// The event store could not be opened.
-    #[error("could not open the event store: {0}")]
+    #[error("could not open the event store: {0}{advice}", advice = advice::of_events(.0))]
     Events(#[from] dcb_core::Error),
     /// The message store could not be opened.
-    #[error("could not open the message store: {0}{advice}", advice = advice(.0))]
+    #[error("could not open the message store: {0}{advice}", advice = advice::of_messages(.0))]
     Messages(#[from] message_store::Error),
     /// The address can't be bound.
-    #[error("can't listen on {address}: {source}")]
+    #[error("can't listen on {address}: {source}; choose another address with --port or --listen")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
         /// The system's error.
         source: std::io::Error,
     },
-}
-
-/// The command that repairs an error of the message store, if there is one.
-pub(crate) fn advice(failed: &message_store::Error) -> &'static str {
-    match failed {
-        message_store::Error::ForeignSchema { .. } => {
-            "; the command is demo-server schema install --adopt-message-db"
-        }
-        _ => "",
-    }
 }
 
 impl Stores {
@@ -159,10 +160,12 @@ async fn in_sqlite(folder: Option<&Path>) -> Result<(Events, MessageNamespaces),
     use dcb_core::sqlite::{Config, SqliteStore};
     use message_store::sqlite;
     let (events, messages) = match folder {
-        Some(folder) => (
-            Config::file(folder.join("events.sqlite")),
-            sqlite::Config::file(folder.join("messages")),
-        ),
+        Some(folder) => {
+            let (events, messages) = (folder.join("events.sqlite"), folder.join("messages"));
+            writable::check(&events)?;
+            writable::check(&messages)?;
+            (Config::file(events), sqlite::Config::file(messages))
+        }
         None => (Config::memory(), sqlite::Config::memory()),
     };
     Ok((

@@ -3,11 +3,15 @@
 mod auth;
 mod compression;
 mod dcb;
+mod health;
+mod idle;
+mod log;
 mod messages;
 mod observe;
 mod openapi;
 mod page;
 mod readme;
+mod refused_start;
 mod schemas;
 mod series;
 mod server;

@@ -118,17 +118,21 @@ impl Writer {
     ) -> Result<Vec<Verdict>, CommitError<Error>> {
         let is_in_time = |request: &Request| session.connection.has_time(request.deadline);
         let in_time: Vec<bool> = batch.iter().map(is_in_time).collect();
-        let both = batch.iter_mut().zip(&in_time);
-        let mut rest: Vec<_> = both
-            .filter_map(|(request, is_in_time)| is_in_time.then(|| request.take()))
-            .collect();
+        let sent = batch
+            .iter_mut()
+            .zip(&in_time)
+            .filter(|(_, is_in_time)| **is_in_time);
+        let mut rest: Vec<_> = sent.map(|(request, _)| request.take()).collect();
         let mut committed = Ok(Vec::new());
         if !rest.is_empty() {
             committed = self.commit_in_time(session, &mut rest).await;
         }
         // The queue sends a refused batch again, in parts.
-        let both = batch.iter_mut().zip(&in_time);
-        for ((request, _), sent) in both.filter(|(_, is_in_time)| **is_in_time).zip(rest) {
+        let sent = batch
+            .iter_mut()
+            .zip(&in_time)
+            .filter(|(_, is_in_time)| **is_in_time);
+        for ((request, _), sent) in sent.zip(rest) {
             *request = sent;
         }
         let mut verdicts = committed?.into_iter();

@@ -19,7 +19,7 @@ pub(super) async fn keep(pool: Weak<Shared>) {
         sleep(EVERY).await;
         match pool.upgrade() {
             Some(shared) if !shared.closed.load(Ordering::Acquire) => {
-                shared.look_after_idle().await
+                shared.look_after_idle().await;
             }
             _ => return,
         }

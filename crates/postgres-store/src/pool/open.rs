@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
+use sqlx::{Connection as _, Row as _};
 
 /// An open connection of a pool, with the times that the pool needs to judge it.
 pub(super) struct Open {
@@ -23,8 +23,9 @@ impl Open {
         size: &Arc<AtomicU32>,
     ) -> Result<Self, sqlx::Error> {
         let counted = Counted::new(size);
-        let process = sqlx::query_scalar("SELECT pg_backend_pid()").persistent(false);
-        let process = process.fetch_one(&mut connection).await?;
+        // As one message, because a pooler may send two of them to different server processes.
+        let process = sqlx::raw_sql("SELECT pg_backend_pid()");
+        let process = process.fetch_one(&mut connection).await?.try_get(0)?;
         let now = Instant::now();
         Ok(Self {
             connection,

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Db;
-use crate::shard::SHARDS;
+use crate::key::SHARDS;
 
 /// The labels with the most series, values and bytes. Look at them when there are too many series.
 /// Each list is in descending order of its numbers.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::delete::Deleted;
 use super::{Db, Inner, Stats};
 use crate::data::SeriesData;
-use crate::shard::SHARDS;
+use crate::key::SHARDS;
 use crate::sync::{AtomicI64, Ordering};
 
 /// When too many bytes are in use, retention frees a sixteenth of the limit more than it must, so

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use super::{Db, Inner};
 use crate::data::SeriesData;
 use crate::journal::{FlushDemand, SeriesId};
+use crate::key::Key;
 use crate::labels::LabelsRef;
 use crate::series_cell::SeriesCell;
-use crate::shard::{Key, Shard, shard_of};
+use crate::shard::{Shard, shard_of};
 use crate::sync::Ordering;
 use crate::{Batch, Error, Labels, Refused, Sample, WriteReport};
 

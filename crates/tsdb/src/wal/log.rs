@@ -20,7 +20,7 @@ use super::alarm::Alarm;
 use super::entry::Entries;
 use super::writer::{Buffers, Writer, WriterStart};
 use crate::journal::{FlushDemand, SeriesId};
-use crate::shard::SHARDS;
+use crate::key::SHARDS;
 use crate::storage::{Storage, StorageFailure};
 use crate::{Durability, Error, Labels, Metadata, OpenOptions, Sample};
 

@@ -42,6 +42,8 @@ mod heap;
 mod index;
 #[path = "../../src/journal.rs"]
 mod journal;
+#[path = "../../src/key.rs"]
+mod key;
 #[path = "../../src/labels.rs"]
 mod labels;
 #[path = "../../src/labels_builder.rs"]

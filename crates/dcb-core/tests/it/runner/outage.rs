@@ -1,14 +1,12 @@
 //! The outage that a runner reports while its read model is down.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use dcb_core::sqlite::{self, SqliteStore};
 use dcb_core::{
-    Error, EventBatch, EventStore as _, MemoryStore, Position, ProjectionRunner, Query, ReadModel,
-    SubscribeOptions,
+    Error, EventBatch, EventStore, EventStream, Events, MemoryStore, Position, ProjectionRunner,
+    Query, ReadModel, ReadOptions, SubscribeOptions,
 };
 use tokio::time::sleep;
 
@@ -30,9 +28,45 @@ impl Checkpoint {
             return Ok(());
         }
         self.refusals = self.refusals.saturating_sub(1);
-        Err(Error::Unavailable {
-            source: Arc::new(std::io::Error::other("unplugged")),
-        })
+        Err(unplugged())
+    }
+}
+
+/// A store that can't be read while it is down.
+#[derive(Clone, Default)]
+struct Unplugged {
+    store: MemoryStore,
+    down: Arc<AtomicBool>,
+}
+
+impl EventStore for Unplugged {
+    async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        match self.down.load(Ordering::Relaxed) {
+            true => Err(unplugged()),
+            false => self.store.query(query, options).await,
+        }
+    }
+
+    async fn query_stream(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<EventStream, Error> {
+        match self.down.load(Ordering::Relaxed) {
+            true => Err(unplugged()),
+            false => self.store.query_stream(query, options).await,
+        }
+    }
+
+    dcb_core::forward_event_store! { self { Self { store, .. } => store }
+        submit head count extent exists tracked commands
+        projection_limit notifications health stats close
+    }
+}
+
+fn unplugged() -> Error {
+    Error::Unavailable {
+        source: Arc::new(std::io::Error::other("unplugged")),
     }
 }
 
@@ -115,18 +149,14 @@ async fn outage_delays_a_rebuild() {
 /// The log's file is temporarily unreachable.
 #[tokio::test]
 async fn outage_delays_catch_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let [here, away] = ["here", "away"].map(|name| folder.path().join(name));
-    fs::create_dir(&here).unwrap();
-    let log = sqlite::Config::file(here.join("log.db"));
-    let store = SqliteStore::open(log).await.unwrap();
+    let store = Unplugged::default();
     store.append(tagged("a")).await.unwrap();
-    fs::rename(&here, &away).unwrap();
+    store.down.store(true, Ordering::Relaxed);
     let mut runner = ProjectionRunner::new(store.clone(), Query::all(), Checkpoint::default());
     let progress = runner.progress();
     let running = tokio::spawn(async move { runner.catch_up().await });
     wait_until("the outage shows", async || progress.outage().is_some()).await;
-    fs::rename(&away, &here).unwrap();
+    store.down.store(false, Ordering::Relaxed);
     assert_eq!(running.await.unwrap().unwrap(), Some(at(1)));
     assert!(progress.outage().is_none());
     store.close().await;

@@ -136,6 +136,27 @@ async fn dropped_and_concurrent_runners_handle_each_event_once() {
     store.close().await;
 }
 
+/// SQLite commits to a file without a name. The batch was handled, and gone when the file was opened
+/// again.
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_file_of_a_read_model_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, file) = (folder.path().join("log.db"), folder.path().join("other.db"));
+    let store = SqliteStore::open(Config::file(&log)).await.unwrap();
+    install(&file);
+    append_pairs(&store, 3).await;
+    let mut runner = runner(&store, &file, None);
+    runner.catch_up().await.unwrap();
+    std::fs::remove_file(&file).unwrap();
+    append_pairs(&store, 3).await;
+    let refused = runner.catch_up().await;
+    assert!(
+        matches!(&refused, Err(Error::FileMoved { path }) if *path == file),
+        "{refused:?}"
+    );
+    store.close().await;
+}
+
 /// Clearing the log keeps checkpoints, so the read model is ahead of the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn catch_up_with_a_cleared_log_is_refused() {

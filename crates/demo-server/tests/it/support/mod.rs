@@ -1,5 +1,6 @@
 //! A server in this process, and a client that checks every response against the OpenAPI document.
 
+pub(crate) mod program;
 pub(crate) mod rpc;
 pub(crate) mod sql;
 

@@ -18,10 +18,12 @@ mod receive;
 mod receive_v2;
 mod received;
 mod transport;
+mod version;
 
 pub use encode::encode;
 pub use forwarder::{ForwardStats, Forwarder, ForwarderOptions};
 pub use queue::QueueFull;
 pub use receive::{MAX_DECODED_BYTES, Malformed, write};
-pub use received::{Received, Version, receive};
+pub use received::Received;
 pub use transport::{SendError, Transport};
+pub use version::{Version, receive};

@@ -1,0 +1,224 @@
+//! Health checks. A background task probes the stores, so a request only reads the last result and
+//! costs no store access. Whether a store takes writes is learned from the writes of clients: a
+//! failure for a reason of the server is kept until the next write succeeds. Tests:
+//! `tests/it/health.rs`, `tests/it/server.rs` and the module `tests` below.
+
+mod cause;
+mod probe;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use crate::error::ApiError;
+
+pub(crate) use cause::{Cause, Refusal};
+pub(crate) use probe::watch;
+
+/// A store, as the health checks and metrics name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    Events,
+    Messages,
+    Series,
+}
+
+impl Store {
+    pub(crate) const ALL: [Self; 3] = [Self::Events, Self::Messages, Self::Series];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Messages => "messages",
+            Self::Series => "series",
+        }
+    }
+}
+
+/// What is known of the stores.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    stores: [Known; 3],
+}
+
+/// What is known of one store. The orderings are relaxed, because no other data depends on it.
+#[derive(Debug, Default)]
+struct Known {
+    /// Whether the store answered the last probe.
+    answers: AtomicBool,
+    /// The number of the [`Cause`] for which the last write failed; 0 if it succeeded.
+    refuses: AtomicU8,
+}
+
+impl Health {
+    /// Whether all stores answered the last probe.
+    pub(crate) fn answers(&self) -> bool {
+        Store::ALL
+            .into_iter()
+            .all(|store| self.store_answers(store))
+    }
+
+    /// Whether a store answered the last probe.
+    pub(crate) fn store_answers(&self, store: Store) -> bool {
+        self.state(store).answers.load(Ordering::Relaxed)
+    }
+
+    /// Why a store takes no writes, or `None` if the last write did not fail for such a cause.
+    pub(crate) fn refusal(&self, store: Store) -> Option<Cause> {
+        Cause::of_number(self.state(store).refuses.load(Ordering::Relaxed))
+    }
+
+    /// Learns from the result of a write. A failure without a cause changes nothing.
+    pub(crate) fn wrote<T, E: Refusal>(&self, store: Store, result: &Result<T, E>) {
+        let number = match result {
+            Ok(_) => 0,
+            Err(failed) => match failed.cause() {
+                Some(cause) => cause as u8,
+                None => return,
+            },
+        };
+        let refuses = &self.state(store).refuses;
+        // Reading first keeps the cache line shared between the processors, because almost all
+        // writes succeed.
+        if refuses.load(Ordering::Relaxed) == number {
+            return;
+        }
+        refuses.store(number, Ordering::Relaxed);
+        match Cause::of_number(number) {
+            Some(cause) => tracing::error!(
+                store = store.name(),
+                cause = cause.text(),
+                "a store takes no writes"
+            ),
+            None => tracing::warn!(store = store.name(), "a store takes writes again"),
+        }
+    }
+
+    fn answered(&self, store: Store, answers: bool) {
+        self.state(store).answers.store(answers, Ordering::Relaxed);
+    }
+
+    fn state(&self, store: Store) -> &Known {
+        &self.stores[store as usize]
+    }
+
+    /// A 200 with this status, or with `degraded` and the causes; a 503 if a store does not answer.
+    ///
+    /// A store that takes no writes is no 503: a load balancer would send no more writes, and the
+    /// next success could not be seen.
+    fn response(&self, healthy: &'static str) -> Response {
+        if !self.answers() {
+            return self.unhealthy().into_response();
+        }
+        let causes = self.causes();
+        match causes.is_empty() {
+            true => json_response(&json!({ "status": healthy })),
+            false => json_response(&json!({ "status": "degraded", "takesNoWrites": causes })),
+        }
+    }
+
+    /// The causes by the name of the store.
+    fn causes(&self) -> Map<String, Value> {
+        let stores = Store::ALL.into_iter();
+        stores
+            .filter_map(|store| Some((store.name().to_owned(), self.refusal(store)?.text().into())))
+            .collect()
+    }
+
+    fn unhealthy(&self) -> ApiError {
+        let silent = Store::ALL
+            .into_iter()
+            .filter(|store| !self.store_answers(*store));
+        let silent: Vec<_> = silent.map(Store::name).collect();
+        ApiError {
+            code: "UNHEALTHY",
+            details: Some(json!({ "stores": silent })),
+            ..ApiError::overloaded("a store did not answer its health check")
+        }
+    }
+}
+
+fn json_response(body: &Value) -> Response {
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        body.to_string(),
+    )
+        .into_response()
+}
+
+/// `GET /health` and `GET /dcb/health`.
+pub(crate) async fn ok(State(health): State<Arc<Health>>) -> Response {
+    health.response("ok")
+}
+
+/// `GET /series/health`.
+pub(crate) async fn healthy(State(health): State<Arc<Health>>) -> Response {
+    health.response("healthy")
+}
+
+/// `GET /livez` and `GET /-/healthy`: the process answers. An outage of a database must not restart
+/// it, so the stores are not asked.
+pub(crate) async fn alive() -> &'static str {
+    "Registrar is healthy.\n"
+}
+
+/// `GET /readyz` and `GET /-/ready`: the stores answer.
+pub(crate) async fn ready(State(health): State<Arc<Health>>) -> Response {
+    match health.answers() {
+        true => "Registrar is ready.\n".into_response(),
+        false => health.unhealthy().into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    fn all_answer() -> Health {
+        let health = Health::default();
+        Store::ALL
+            .into_iter()
+            .for_each(|store| health.answered(store, true));
+        health
+    }
+
+    #[test]
+    fn silent_store_is_503_with_its_name_and_retry_after() {
+        let health = all_answer();
+        health.answered(Store::Messages, false);
+        let response = health.response("ok");
+        let error = response.extensions().get::<ApiError>().expect("an error");
+        assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(error.code, "UNHEALTHY");
+        assert_eq!(error.retry_after_s, Some(1));
+        assert_eq!(error.details, Some(json!({ "stores": ["messages"] })));
+    }
+
+    #[test]
+    fn cause_stays_until_the_next_success() {
+        let health = all_answer();
+        let write = |result: Result<(), dcb_core::Error>| {
+            health.wrote(Store::Events, &result);
+            health.refusal(Store::Events)
+        };
+        assert_eq!(write(Err(dcb_core::Error::Closed)), Some(Cause::Closed));
+        // A fault of the request tells nothing about the store.
+        let id = uuid::Uuid::nil();
+        let fault = dcb_core::Error::DuplicateId { id };
+        assert_eq!(write(Err(fault)), Some(Cause::Closed));
+        assert_eq!(
+            health.causes(),
+            *json!({ "events": "it is closed" })
+                .as_object()
+                .expect("it is one")
+        );
+        assert!(health.answers());
+        assert_eq!(write(Ok(())), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! What to do about an error of a store at the start.
+
+use dcb_core::Error as Events;
+use message_store::Error as Messages;
+
+const REACH: &str = "; check --database-url or DATABASE_URL, and that the database runs";
+const COMPARE: &str =
+    "; demo-server schema check lists all differences: undo them, or use another database";
+const UPDATE: &str = "; start the newer demo-server that installed it";
+
+/// The end of an error's line; empty if the error needs none.
+pub(crate) fn of_events(failed: &Events) -> &'static str {
+    match failed {
+        Events::Unavailable { .. } | Events::Invalid { .. } => REACH,
+        Events::SchemaMismatch { .. } => COMPARE,
+        Events::SchemaTooNew { .. } => UPDATE,
+        _ => "",
+    }
+}
+
+/// The end of an error's line; empty if the error needs none.
+pub(crate) fn of_messages(failed: &Messages) -> &'static str {
+    match failed {
+        Messages::ForeignSchema { .. } => {
+            "; the command is demo-server schema install --adopt-message-db"
+        }
+        Messages::Unavailable { .. } | Messages::Invalid { .. } => REACH,
+        Messages::SchemaMismatch { .. } => COMPARE,
+        Messages::SchemaTooNew { .. } => UPDATE,
+        _ => "",
+    }
+}
