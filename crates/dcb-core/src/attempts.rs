@@ -66,6 +66,7 @@ impl Attempts {
         pause(self.made)
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
