@@ -3,7 +3,7 @@ use tokio::time::sleep;
 use crate::attempts::Attempts;
 use crate::{AppendCondition, Error, EventStore, Projected, Projection};
 
-/// No second projection. See [`DecisionModel::and`].
+/// No second projection. See [`DecisionModel::and`](crate::DecisionModel::and).
 #[derive(Clone, Copy, Debug)]
 pub struct Nothing;
 
