@@ -124,7 +124,7 @@ impl Backend {
     }
 }
 
-/// What the callers do.
+/// The work of the callers.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     callers: usize,

@@ -3,7 +3,7 @@ use crate::op::Outcome;
 use std::future::Future;
 use std::time::Duration;
 
-/// What a database has done for a service so far.
+/// The work of a database for a service since it started.
 #[derive(Debug, Clone, Copy)]
 pub struct DatabaseWork {
     /// Reads: statements on PostgreSQL, transactions on SQLite.
@@ -17,8 +17,8 @@ pub trait Service: Send + Sync + 'static {
     /// The type of its callers.
     type Caller: Caller;
 
-    /// What its database has done. `None` if it does not count. With a count, the load also reports
-    /// what a call costs.
+    /// The work of its database; `None` if the service does not count it. If it does, the load also
+    /// reports the cost of a call.
     fn database_work(&self) -> Option<DatabaseWork> {
         None
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What a call costs on average, beside its time.
+/// The average cost of a call, beside its time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CallCost {
     /// Reads of the database.

@@ -155,7 +155,7 @@ where
             Some(answer)
         }
         Ok(Next::Again(others)) => {
-            // Whatever becomes of the others, the member reads again.
+            // The outcome does not matter: the member reads again in each case.
             let _ = others.await;
             attempts.again(None)?;
             seat.decide_again();
