@@ -15,6 +15,9 @@ $$;
 
 DO $$
 BEGIN
+    -- If another database created the role a moment ago, the catalog cache of this session may still
+    -- say that there is none. The first lock on a table makes the session read what has changed.
+    PERFORM FROM pg_catalog.pg_tablespace;
     IF to_regrole('message_store') IS NOT NULL THEN
         GRANT USAGE ON SCHEMA message_store TO message_store;
         GRANT SELECT, INSERT ON message_store.messages TO message_store;
