@@ -8,6 +8,8 @@
 //! - **By hand**: the same work without a lane: a projection, then an append under its condition.
 //! - **Two stores**: each with half of the callers, as two processes would have them. Their decisions
 //!   collide, and one store's lane has to decide again.
+//! - **Two logs**: two stores, each with half of the callers and a log that the other does not use, in
+//!   one server or in two.
 
 use crate::support::content::Content;
 use crate::support::log::{Log, Store};
@@ -30,7 +32,7 @@ const COURSES: u64 = 1_000;
 const CALLERS: [usize; 4] = [1, 10, 100, 1_000];
 
 pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxError> {
-    let server = servers.local(target);
+    let servers = [servers.local(target), servers.second(target)];
     target.facts().set(
         "SQLite's durability",
         "WAL, synchronous=FULL, one fsync a commit, in the folder for temporary files",
@@ -39,10 +41,10 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
     for backend in [Backend::Postgres, Backend::SqliteFile] {
         let mut add = |row: Row, work: Work| {
             let schedule = schedule(&profile, work.callers());
-            let server = Arc::clone(&server);
+            let servers = servers.clone();
             let load = Load::new(schedule, move || {
-                let server = Arc::clone(&server);
-                async move { service(backend, &server, work).await }
+                let servers = servers.clone();
+                async move { service(backend, &servers, work).await }
             });
             target.load(row.goal(Goal::no_failed_call()).fills(page::DECIDE), load);
         };
@@ -97,6 +99,21 @@ pub(crate) fn declare(target: &mut Target, servers: &Servers) -> Result<(), BoxE
                 ..Work::new(100)
             },
         );
+        if let Backend::Postgres = backend {
+            for (servers, variant) in [(1, "two logs"), (2, "two logs, two servers")] {
+                let row = row(backend, 100, "1,000 boundaries").variant(variant);
+                add(
+                    row,
+                    Work {
+                        alternates: true,
+                        stores: 2,
+                        logs: 2,
+                        servers,
+                        ..Work::new(100)
+                    },
+                );
+            }
+        }
     }
     Ok(())
 }
@@ -129,6 +146,9 @@ impl Backend {
 struct Work {
     callers: usize,
     stores: usize,
+    /// The logs between which the stores are divided, and the servers between which the logs are.
+    logs: usize,
+    servers: usize,
     /// Seats of a course.
     capacity: u64,
     /// Whether the callers alternate between courses.
@@ -141,6 +161,8 @@ impl Work {
         Self {
             callers,
             stores: 1,
+            logs: 1,
+            servers: 1,
             capacity: u64::MAX,
             alternates: false,
             by_hand: false,
@@ -185,10 +207,10 @@ fn schedule(profile: &Profile, callers: usize) -> Schedule {
 
 async fn service(
     backend: Backend,
-    server: &Arc<Server>,
+    servers: &[Arc<Server>; 2],
     work: Work,
 ) -> Result<impl Service + use<>, BoxError> {
-    let stores = Arc::new(Stores::open(backend, server, work.stores).await?);
+    let stores = Arc::new(Stores::open(backend, servers, work).await?);
     let decisions = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&stores);
     let service = DirectService::new(move |caller| {
@@ -206,10 +228,10 @@ async fn service(
     Ok(service.counts(move || counted.work()))
 }
 
-/// Stores on one log.
+/// The stores of the callers.
 struct Stores {
     opened: Vec<AnyStore>,
-    _database: Option<Arc<Database>>,
+    _databases: Vec<Arc<Database>>,
     _folder: TempDir,
 }
 
@@ -222,20 +244,27 @@ impl Stores {
         }
     }
 
-    async fn open(backend: Backend, server: &Arc<Server>, count: usize) -> Result<Self, BoxError> {
+    async fn open(
+        backend: Backend,
+        servers: &[Arc<Server>; 2],
+        work: Work,
+    ) -> Result<Self, BoxError> {
         let folder = tempfile::tempdir()?;
+        let mut databases = Vec::new();
+        if let Backend::Postgres = backend {
+            for log in 0..work.logs {
+                let server = &servers[log % work.servers];
+                databases.push(Log::new(server, Content::Empty).renewed().await?);
+            }
+        }
         let mut opened = Vec::new();
-        let database = match backend {
-            Backend::SqliteFile => None,
-            Backend::Postgres => Some(Log::new(server, Content::Empty).renewed().await?),
-        };
-        for _ in 0..count {
-            opened.push(match &database {
-                Some(database) => {
-                    let store = Store::connect(Arc::clone(database)).await?;
-                    AnyStore::Postgres(store.events)
+        for store in 0..work.stores {
+            opened.push(match backend {
+                Backend::Postgres => {
+                    let database = Arc::clone(&databases[store % databases.len()]);
+                    AnyStore::Postgres(Store::connect(database).await?.events)
                 }
-                None => {
+                Backend::SqliteFile => {
                     let config = Config::file(folder.path().join("log.db"));
                     AnyStore::Sqlite(SqliteStore::open(config).await?)
                 }
@@ -243,7 +272,7 @@ impl Stores {
         }
         Ok(Self {
             opened,
-            _database: database,
+            _databases: databases,
             _folder: folder,
         })
     }

@@ -37,6 +37,7 @@ const STORAGE: &str = "Storage of the tables";
 /// value is dropped; all targets of the program share it and its templates.
 pub(crate) struct Servers {
     local: Arc<Instance>,
+    second: Arc<Instance>,
     docker: Arc<Instance>,
 }
 
@@ -44,6 +45,7 @@ impl Default for Servers {
     fn default() -> Self {
         Self {
             local: Instance::new(None, "PostgreSQL"),
+            second: Instance::new(None, "Second PostgreSQL"),
             docker: Instance::new(Some(Source::Container), "PostgreSQL in Docker"),
         }
     }
@@ -123,6 +125,12 @@ impl Servers {
         );
         tell_datasets(&facts, &Size::of_tables(target.profile()));
         server
+    }
+
+    /// Another server beside the local one, with the same settings. If the local one is a server that
+    /// was running, both are the same.
+    pub(crate) fn second(&self, target: &Target) -> Arc<Server> {
+        Server::new(&self.second, target)
     }
 
     /// A container. Rows on it are [`Unavailable`] on a machine without a container engine.

@@ -20,7 +20,8 @@ matches. Decisions of one store on the same boundary follow each other in a *lan
 those before it have decided, and they share commits. A busy lane reads the log once. So a decision \
 costs no read and no round trip of its own there, beside its share of the commit; alone it costs one read \
 and one commit. A decision that finds the course full counts as refused. *Two stores* is the work of \
-two processes: their decisions collide, and one of them is made again. *By hand* is a projection and an \
+two processes: their decisions collide, and one of them is made again. *Two logs* divides the callers \
+between two logs, in one server or in two; all share the machine's cores and its disk. *By hand* is a projection and an \
 append under its condition, without a lane.";
 
 const TABLE: LoadTable = LoadTable {
