@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::subscription::Backoff;
-use crate::{Error, EventStore, Position};
+use crate::{Error, EventStore, Notifications, Position};
 
 /// The poll interval. Polling is needed because a replica does not announce that it has caught up.
 const POLL: Duration = Duration::from_millis(5);
@@ -18,23 +18,39 @@ pub(crate) async fn wait_for<S>(
 where
     S: EventStore + ?Sized,
 {
-    let waited = timeout(limit, poll_head(store, position)).await;
+    wait_until(position, limit, store.notifications(), || store.head()).await
+}
+
+/// Waits until the head reaches a position.
+pub(crate) async fn wait_until<F>(
+    position: Position,
+    limit: Duration,
+    appends: Notifications,
+    head: impl Fn() -> F,
+) -> Result<Position, Error>
+where
+    F: Future<Output = Result<Option<Position>, Error>>,
+{
+    let waited = timeout(limit, poll_head(position, appends, head)).await;
     waited.unwrap_or(Err(Error::Timeout {
         operation: "wait",
         limit,
     }))
 }
 
-async fn poll_head<S>(store: &S, position: Position) -> Result<Position, Error>
+async fn poll_head<F>(
+    position: Position,
+    mut appends: Notifications,
+    head: impl Fn() -> F,
+) -> Result<Position, Error>
 where
-    S: EventStore + ?Sized,
+    F: Future<Output = Result<Option<Position>, Error>>,
 {
-    let mut appends = store.notifications();
     let mut backoff = Backoff::default();
     loop {
         // Mark before the read, because an append during the read must still end the wait below.
         appends.mark_seen();
-        match store.head().await {
+        match head().await {
             Ok(Some(head)) if head >= position => return Ok(head),
             Ok(_) => {
                 appends.announced(POLL).await;

@@ -19,7 +19,8 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_DATA", value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
 
-    /// Store events and messages in this PostgreSQL instead of SQLite.
+    /// Store events and messages in this PostgreSQL instead of SQLite. Several hosts, as in
+    /// postgres://user@a:5432,b:5432/database: the server finds the one that takes writes.
     // Hidden in --help, because a URL may contain a password.
     #[arg(
         long,
@@ -29,6 +30,11 @@ pub struct Settings {
         global = true
     )]
     pub database_url: Option<String>,
+
+    /// Read from these streaming replicas of --database-url. Several hosts: each takes a share of the
+    /// reads while it answers and is at most 10 s behind.
+    #[arg(long, env = "REPLICA_URL", value_name = "URL", hide_env_values = true)]
+    pub replica_url: Option<String>,
 
     /// Start a PostgreSQL for events and messages, and stop it with the server.
     #[arg(long, env = "REGISTRAR_LOCAL_POSTGRES", value_parser = switch("REGISTRAR_LOCAL_POSTGRES"))]
@@ -124,6 +130,7 @@ impl Settings {
             port: 0,
             // These fields are set here, so that environment variables do not change a test.
             database_url: None,
+            replica_url: None,
             local_postgres: false,
             data: None,
             test_mode: true,
@@ -173,6 +180,11 @@ impl Settings {
         }
         if self.local_postgres && self.database_url.is_some() {
             return Err("--local-postgres and a database URL exclude each other".to_owned());
+        }
+        if self.replica_url.is_some() && self.database_url.is_none() {
+            return Err(
+                "--replica-url needs --database-url, the primary of the replicas".to_owned(),
+            );
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ impl LocalPostgres {
     }
 
     /// The URL of the maintenance database over TCP: `postgres://user@host:port/postgres`, or
-    /// `DATABASE_URL`.
+    /// `DATABASE_URL` with the host that took writes at the start.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url

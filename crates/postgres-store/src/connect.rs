@@ -6,15 +6,22 @@ use sqlx::{ConnectOptions as _, Error};
 use tokio::time::timeout;
 
 use crate::encryption;
+use crate::hosts::{self, Found, Hosts};
 use crate::sign_of_life::OPENING;
 use crate::statement::no_answer;
 
-/// Opens a connection, encrypted or not as the options demand. Gives up after some seconds without an
-/// answer.
+/// Opens a connection to one of the hosts, encrypted or not as the URL demands. Gives up after some
+/// seconds without an answer.
 ///
 /// # Errors
-/// The driver's; [`Error::Tls`] for every failed handshake.
-pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, Error> {
+/// The driver's; [`Error::Tls`] for every failed handshake. With several hosts, an [`Error::Io`] that
+/// says what is wrong with each, unless each refuses for good.
+pub async fn connect(hosts: &Hosts) -> Result<PgConnection, Error> {
+    hosts::find(hosts).await.map(|found| found.connection)
+}
+
+/// Opens a connection to one host.
+pub(crate) async fn to_host(options: &PgConnectOptions) -> Result<PgConnection, Error> {
     let mut answer = Err(Error::PoolClosed);
     for attempt in encryption::attempts(options) {
         answer = match timeout(OPENING, attempt.connect()).await {
@@ -39,14 +46,14 @@ pub(crate) fn of_handshake(failed: Error) -> Error {
 
 /// Opens a connection. `None` if the server refuses connections for now, because it is starting,
 /// stopping or full, or if it does not answer.
-pub(crate) async fn try_connect(options: &PgConnectOptions) -> Result<Option<PgConnection>, Error> {
-    match connect(options).await {
+pub(crate) async fn try_connect(hosts: &Hosts) -> Result<Option<Found>, Error> {
+    match hosts::find(hosts).await {
         Err(failed) if may_pass(&failed) => Ok(None),
-        connected => connected.map(Some),
+        found => found.map(Some),
     }
 }
 
-fn may_pass(failed: &Error) -> bool {
+pub(crate) fn may_pass(failed: &Error) -> bool {
     match failed {
         Error::Io(failed) => {
             matches!(

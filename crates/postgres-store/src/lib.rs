@@ -4,8 +4,10 @@ mod column;
 mod connect;
 mod encryption;
 mod failure;
+mod hosts;
 mod listening;
 mod pool;
+mod replicas;
 mod schema;
 mod server;
 mod sign_of_life;
@@ -19,8 +21,10 @@ pub use failure::{
     Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
     violated_constraint,
 };
+pub use hosts::{Hosts, url_of_writable_host};
 pub use listening::ListeningSession;
-pub use pool::{Lease, Limits, Pool};
+pub use pool::{Lease, Limits, Pool, Process};
+pub use replicas::{Replica, Replicas, Watching};
 pub use schema::{Design, Schema, SchemaError, require_utf8};
 pub use server::{BEGIN, Server, Session, deadline_after};
 pub use sign_of_life::EVERY as KEEP_ALIVE_INTERVAL;

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Error, SqlStr};
+use sqlx::{AssertSqlSafe, Connection as _, Error, SqlStr};
 use tokio::time::timeout;
 
 use crate::connect::of_handshake;
 use crate::encryption;
+use crate::hosts::{self, Hosts};
 use crate::sign_of_life::{EVERY, OPENING, SIGN_OF_LIFE};
 use crate::statement::no_answer;
 
@@ -22,12 +23,8 @@ impl ListeningSession {
     ///
     /// # Errors
     /// The driver's.
-    pub async fn open(
-        options: &PgConnectOptions,
-        channel: &str,
-        lock: Option<&SqlStr>,
-    ) -> Result<Self, Error> {
-        let mut listener = connect(options).await?;
+    pub async fn open(hosts: &Hosts, channel: &str, lock: Option<&SqlStr>) -> Result<Self, Error> {
+        let mut listener = connect(hosts).await?;
         let set_up = async {
             listener.listen(channel).await?;
             if let Some(lock) = lock {
@@ -65,9 +62,21 @@ impl ListeningSession {
     }
 }
 
+/// Opens a listener at one of the hosts.
+async fn connect(hosts: &Hosts) -> Result<PgListener, Error> {
+    if let Some(only) = hosts.only_one() {
+        return to_host(only).await;
+    }
+    // The search can't open a listener, only a connection.
+    let found = hosts::find(hosts).await?;
+    let listener = to_host(hosts.options_of(found.host)).await;
+    let _ = found.connection.close().await;
+    listener
+}
+
 /// Opens a listener, encrypted or not as the options demand. It does not reconnect by itself, because
 /// the new session would lack the lock.
-async fn connect(options: &PgConnectOptions) -> Result<PgListener, Error> {
+async fn to_host(options: &PgConnectOptions) -> Result<PgListener, Error> {
     let mut answer = Err(Error::PoolClosed);
     for attempt in encryption::attempts(options) {
         // The driver's listener needs a pool.

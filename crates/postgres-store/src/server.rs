@@ -1,6 +1,5 @@
 //! The server behind a URL, and the settings under which a store's statements run there.
 
-use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, SqlSafeStr as _, SqlStr};
 use tokio::time::Instant;
 
-use crate::encryption;
+use crate::hosts::Hosts;
 use crate::sign_of_life::OF_SERVER;
 
 /// Begins a transaction whose statements each see everything that was committed before them,
@@ -31,15 +30,15 @@ const PLANNING: [(&str, &str); 7] = [
 /// gives the server's session to another client after each transaction.
 #[derive(Clone)]
 pub struct Server {
-    options: PgConnectOptions,
+    hosts: Hosts,
     transaction_pooling: bool,
 }
 
 /// How statements of one kind run.
 #[derive(Clone)]
 pub struct Session {
-    /// The options of a connection.
-    pub options: PgConnectOptions,
+    /// Where connections lead to, and their options.
+    pub hosts: Hosts,
     /// Behind a pooler, the statement that begins a transaction with the session's settings.
     /// Without a pooler `None`, because the connection has the settings.
     pub begin: Option<SqlStr>,
@@ -48,7 +47,8 @@ pub struct Session {
 }
 
 impl Server {
-    /// Parses a URL. The server shows `application_name` in its list of sessions.
+    /// Parses the URL of the server that takes writes. If the URL has several hosts, connections lead
+    /// to the one that takes writes. The server shows `application_name` in its list of sessions.
     ///
     /// # Errors
     /// A text that says how the URL is malformed.
@@ -57,37 +57,62 @@ impl Server {
         application_name: &str,
         transaction_pooling: bool,
     ) -> Result<Self, String> {
+        let server = Self::parse(url, application_name, transaction_pooling)?;
+        let hosts = server.hosts.for_writes()?;
+        Ok(Self { hosts, ..server })
+    }
+
+    /// Parses the URL of servers for reads: one for each of its hosts.
+    ///
+    /// # Errors
+    /// The errors of [`Server::new`].
+    pub fn replicas(
+        url: &str,
+        application_name: &str,
+        transaction_pooling: bool,
+    ) -> Result<Vec<Self>, String> {
+        let server = Self::parse(url, application_name, transaction_pooling)?;
+        let each = server.hosts.split().into_iter();
+        Ok(each
+            .map(|hosts| Self {
+                hosts,
+                transaction_pooling,
+            })
+            .collect())
+    }
+
+    fn parse(url: &str, application_name: &str, transaction_pooling: bool) -> Result<Self, String> {
         // The driver accepts any scheme.
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);
         if !matches!(scheme, Some("postgres" | "postgresql")) {
             return Err("the URL must start with postgres://".to_owned());
         }
-        let options = PgConnectOptions::from_str(url).map_err(|refused| refused.to_string())?;
-        let options = encryption::complete(options, url)?
-            .application_name(application_name)
-            .disable_statement_logging();
-        let options = if transaction_pooling {
-            // The driver sends this start-up parameter by default. PgBouncer does not know it, and
-            // refuses the connection.
-            options.extra_float_digits(None)
-        } else {
-            options
+        let complete = |options: PgConnectOptions| {
+            let options = options
+                .application_name(application_name)
+                .disable_statement_logging();
+            match transaction_pooling {
+                // The driver sends this start-up parameter by default. PgBouncer does not know it,
+                // and refuses the connection.
+                true => options.extra_float_digits(None),
+                false => options,
+            }
         };
         Ok(Self {
-            options,
+            hosts: Hosts::parse(url)?.map(complete),
             transaction_pooling,
         })
     }
 
-    /// The options of a session with the database's default settings.
-    pub fn options(&self) -> &PgConnectOptions {
-        &self.options
+    /// The hosts, for a session with the database's default settings.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
-    /// The options of a session that listens for notifications. `None` behind a pooler, where a
+    /// The hosts, for a session that listens for notifications. `None` behind a pooler, where a
     /// session can't listen.
-    pub fn listener(&self) -> Option<PgConnectOptions> {
-        (!self.transaction_pooling).then(|| self.options.clone())
+    pub fn listener(&self) -> Option<Hosts> {
+        (!self.transaction_pooling).then(|| self.hosts.clone())
     }
 
     /// How writes run, within this time limit. The server cancels a statement earlier, so that the
@@ -113,19 +138,19 @@ impl Server {
             // An `Arc`, so that a clone is cheap. The SQL is safe: names and values are from here.
             let begin: Arc<str> = (BEGIN.to_owned() + &set.collect::<String>()).into();
             return Session {
-                options: self.options.clone(),
+                hosts: self.hosts.clone(),
                 begin: Some(AssertSqlSafe(begin).into_sql_str()),
                 limit,
             };
         }
         let isolation = ("default_transaction_isolation", "read committed");
         Session {
-            options: self
-                .options
-                .clone()
-                .options(settings)
-                .options(OF_SERVER)
-                .options([isolation]),
+            hosts: self.hosts.map(|options| {
+                options
+                    .options(settings.iter().map(|(name, value)| (name, value)))
+                    .options(OF_SERVER)
+                    .options([isolation])
+            }),
             begin: None,
             limit,
         }

@@ -242,7 +242,7 @@ impl WriterConnection {
     }
 
     async fn new_session(&self) -> Result<Open, sqlx::Error> {
-        let mut connection = connect(&self.session.options).await?;
+        let mut connection = connect(&self.session.hosts).await?;
         if self.session.begin.is_some() {
             // The pooler assigns a server process per transaction, so there is none to ask for yet.
             return Ok(Open {

@@ -1,9 +1,9 @@
 //! The checkpoint of a kept projection, stored in the database of the projection's tables.
 
 use futures_util::TryFutureExt as _;
-use postgres_store::Schema;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use postgres_store::{Hosts, Schema, connect};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::config::Config;
 use super::error::error;
@@ -18,7 +18,7 @@ const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
 /// The checkpoint row of one projection.
 #[derive(Clone)]
 pub(super) struct Checkpoint {
-    options: PgConnectOptions,
+    hosts: Hosts,
     schema: Schema,
     name: String,
     /// Whether statements may be prepared under a name; not behind a pooler.
@@ -30,7 +30,7 @@ impl Checkpoint {
         const MAX_CHARS: usize = 255;
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
         Ok(Self {
-            options: session::primary(config)?.options().clone(),
+            hosts: session::primary(config)?.hosts().clone(),
             schema: schema(&config.schema)?,
             name,
             named: !config.transaction_pooling,
@@ -50,7 +50,7 @@ impl Checkpoint {
     }
 
     async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.options.connect().await?;
+        let mut connection = connect(&self.hosts).await?;
         let mut transaction = connection.begin().await?;
         // Usually the table exists, and the connection need not wait for the installers' lock.
         let known = self.sql("SELECT to_regclass('dcb.checkpoint') IS NOT NULL");

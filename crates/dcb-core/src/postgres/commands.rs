@@ -13,11 +13,8 @@ impl PostgresStore {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let after = number(Position::number_or_zero(after));
         let sql = &self.shared.statements.commands;
-        let rows = self
-            .shared
-            .readers
-            .rows(|| sqlx::query(sql.clone()).bind(after).bind(number(limit)))
-            .await?;
+        let statement = || sqlx::query(sql.clone()).bind(after).bind(number(limit));
+        let rows = self.on_reader(|readers| readers.rows(statement)).await?;
         rows.iter().map(row::command).collect()
     }
 }

@@ -9,19 +9,34 @@ use crate::{Limits, ProjectionLimit};
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
     ///
+    /// With several hosts, `postgres://user:password@a:5432,b:5432/database`, the store finds the one
+    /// that takes writes, and looks again when that one stops to. Parameters as in libpq: `host` and
+    /// `port` with commas, `target_session_attrs` (`any`, `read-write` or `primary`) and
+    /// `load_balance_hosts`. A host that is down costs a new connection a quarter of a second at most.
+    /// Names are looked up at each new connection, and all addresses of a name are tried in turn.
+    ///
     /// With the feature `tls`, the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean
     /// what they mean to libpq, with these differences: roots of the operating system are trusted
     /// beside those of `sslrootcert`, and no file of the home folder is read. A certificate that is
     /// not trusted, or a server that does not encrypt as demanded, is not a transient error.
     pub url: String,
-    /// A streaming replica of that database, for reads. Reads see only what the replica has
-    /// received. If an event that a decision depends on is missing from the replica, the primary
+    /// Streaming replicas of that database, for reads: a URL with one host or several. Reads use the
+    /// hosts in turn; with `target_session_attrs=standby`, only those that are standbys. Reads see
+    /// only what the replica has received. If an event that a decision depends on is missing from the replica, the primary
     /// refuses the decision's append as a conflict. A read whose `after` is beyond the replica's
     /// head goes to the primary. [`EventStore::wait_for`] waits until reads see an append. Default:
     /// none.
     ///
+    /// A connection to each replica asks twice a second how far it is. If a replica does not answer
+    /// within a second, its reads go on at the primary or another replica, and come back once it
+    /// answers. The same happens if it lags by more than `max_replica_lag`.
+    ///
     /// [`EventStore::wait_for`]: crate::EventStore::wait_for
     pub replica_url: Option<String>,
+    /// The longest time that a replica may lag: the time since the primary had an event that the
+    /// replica lacks. The store measures it by the heads of both, so an idle log has no lag. A replica
+    /// is used once it has what the primary had when the store connected. Default: 10 s.
+    pub max_replica_lag: Duration,
     /// Whether the URLs lead to a pooler that gives the server session to another client after each
     /// transaction, like PgBouncer with `pool_mode = transaction`. Then each statement runs in an
     /// explicit transaction (four round trips instead of one), without named prepared statements
@@ -63,6 +78,7 @@ impl Config {
         Self {
             url: url.into(),
             replica_url: None,
+            max_replica_lag: Duration::from_secs(10),
             transaction_pooling: false,
             schema: "dcb".to_owned(),
             limits: Limits::default(),

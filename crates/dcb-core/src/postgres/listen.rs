@@ -11,8 +11,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use postgres_store::{ListeningSession, Schema};
-use sqlx::postgres::PgConnectOptions;
+use postgres_store::{Hosts, ListeningSession, Schema};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 use tokio::task::JoinHandle;
 
@@ -37,17 +36,17 @@ enum Listening {
 /// The parameters of the listener's sessions.
 #[derive(Clone)]
 struct Session {
-    options: PgConnectOptions,
+    hosts: Hosts,
     channel: String,
     lock: SqlStr,
 }
 
 impl Listener {
-    /// Announces appends to the log in this schema. Without `options`, it announces only those of
+    /// Announces appends to the log in this schema. Without `hosts`, it announces only those of
     /// this process.
-    pub(super) fn new(options: Option<PgConnectOptions>, schema: &Schema) -> Self {
-        let session = options.map(|options| Session {
-            options,
+    pub(super) fn new(hosts: Option<Hosts>, schema: &Schema) -> Self {
+        let session = hosts.map(|hosts| Session {
+            hosts,
             channel: schema.name().to_owned(),
             lock: AssertSqlSafe(schema.qualify(
                 "SELECT pg_advisory_lock_shared(1145262644, 'dcb.event'::regclass::oid::int)",
@@ -124,6 +123,6 @@ impl Session {
     }
 
     async fn open(&self) -> Result<ListeningSession, sqlx::Error> {
-        ListeningSession::open(&self.options, &self.channel, Some(&self.lock)).await
+        ListeningSession::open(&self.hosts, &self.channel, Some(&self.lock)).await
     }
 }

@@ -74,6 +74,7 @@ mod read;
 mod read_model;
 mod readers;
 mod recent_tags;
+mod replica;
 mod request;
 mod row;
 mod schema;

@@ -7,8 +7,8 @@
 //! the head of the statement's snapshot. If that head makes the range long, the answer has no
 //! events, and the read runs again by index. Tested by `short_ranges.rs`.
 //!
-//! With a replica, reads go to the replica and are as old as the replica is. A read whose `after`
-//! is beyond the replica's head goes to the primary. So do the reads that appends depend on: events
+//! With replicas, reads go to one of them and are as old as that replica is. A read whose `after`
+//! is beyond the replica's head goes to the primary, and so does one that the replica does not answer. So do the reads that appends depend on: events
 //! by id, and tracked positions. Tested by `replica.rs`.
 
 use std::sync::Arc;
@@ -119,12 +119,8 @@ async fn count_once(
 
 impl PostgresStore {
     pub(super) async fn read(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        match self.read_from(&self.shared.readers, query, options).await {
-            Err(Error::AfterBeyondHead { .. }) if self.shared.reads_a_replica() => {
-                self.read_from(&self.shared.primary, query, options).await
-            }
-            read => read,
-        }
+        self.on_reader(|readers| self.read_from(readers, query, options))
+            .await
     }
 
     async fn read_from(
@@ -203,13 +199,15 @@ impl PostgresStore {
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
-        let rows = self
-            .shared
-            .readers
+        self.on_reader(|readers| self.head_of(readers)).await
+    }
+
+    pub(super) async fn head_of(&self, readers: &Readers) -> Result<Option<Position>, Error> {
+        let rows = readers
             .rows(|| sqlx::query(self.shared.statements.head.clone()))
             .await?;
         let head = rows.first().map(row::head).transpose()?.flatten();
-        self.shared.readers.observe_head(head);
+        readers.observe_head(head);
         Ok(head)
     }
 
@@ -217,9 +215,18 @@ impl PostgresStore {
         if query.is_all() {
             return Ok(Extent::of_all(self.last_position().await?, span));
         }
+        self.on_reader(|readers| self.extent_from(readers, query, span))
+            .await
+    }
+
+    async fn extent_from(
+        &self,
+        readers: &Readers,
+        query: &Query,
+        span: Span,
+    ) -> Result<Extent, Error> {
         let selection = Selection::new(query);
         let bounds = Bounds::within(span);
-        let readers = &self.shared.readers;
         if readers.are_busy() && is_short(bounds, readers.last_head()) {
             let statements = Arc::clone(&self.shared.statements);
             let found = readers
@@ -259,11 +266,8 @@ impl PostgresStore {
         }
         let (types, tags) = probes(query);
         let sql = &self.shared.statements.exists;
-        let rows = self
-            .shared
-            .readers
-            .rows(|| sqlx::query(sql.clone()).bind(&types).bind(&tags))
-            .await?;
+        let statement = || sqlx::query(sql.clone()).bind(&types).bind(&tags);
+        let rows = self.on_reader(|readers| readers.rows(statement)).await?;
         Ok(scalar(&rows)?.unwrap_or(false))
     }
 

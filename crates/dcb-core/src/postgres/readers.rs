@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use postgres_store::{Bound, Failure, Lease, Limits, Pool, Task, deadline_after, failure};
+use postgres_store::{
+    Bound, Failure, Lease, Limits, Pool, Process, Server, Task, deadline_after, failure,
+};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection as _, SqlStr};
 use tokio::time::{Instant, timeout_at};
@@ -21,7 +23,6 @@ use super::coalesce::{Run, Waiting};
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
-use super::session;
 use crate::extent::Span;
 use crate::{Error, Events, Extent, Position, Query, ReadOptions};
 
@@ -51,17 +52,12 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Readers of the server at a URL, given with the name of its configuration field. They connect
-    /// on first use.
-    pub(super) fn new(
-        config: &Config,
-        url: (&str, &'static str),
-        counters: Arc<Counters>,
-    ) -> Result<Self, Error> {
-        let session = session::server(config, url)?.reader(config.read_timeout);
+    /// Readers of a server. They connect on first use.
+    pub(super) fn new(config: &Config, server: &Server, counters: Arc<Counters>) -> Self {
+        let session = server.reader(config.read_timeout);
         let limits = Limits::new(config.read_connections, session.limit);
-        Ok(Self {
-            pool: Pool::new(session.options, limits),
+        Self {
+            pool: Pool::new(session.hosts, limits),
             counters,
             read_timeout: session.limit,
             head: Arc::default(),
@@ -70,7 +66,7 @@ impl Readers {
             short_reads: Waiting::new(MAX_SHARED_READS),
             short_backward_reads: Waiting::new(1),
             short_counts: Waiting::new(1),
-        })
+        }
     }
 
     /// The head seen last. A hint: the log may have grown since, or been cleared.
@@ -295,7 +291,7 @@ impl Readers {
     /// The answer of a server process, if it is known, or an error if it takes too long or is lost.
     pub(super) async fn in_time<T>(
         &self,
-        process: Option<i32>,
+        process: Option<Process>,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, sqlx::Error> {
         self.pool.in_time(self.read_timeout, process, answer).await
@@ -315,6 +311,11 @@ impl Readers {
     /// Replaces or checks the other open connections if this failure may affect them too.
     pub(super) fn learn(&self, failure: Failure) {
         self.pool.learn(failure);
+    }
+
+    /// The connections.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     pub(super) fn size(&self) -> u32 {

@@ -8,19 +8,25 @@ use super::error::error;
 use crate::text::invalid;
 use crate::{Error, Problem};
 
-/// The server at a URL, given with the name of its configuration field.
-pub(super) fn server(config: &Config, (url, field): (&str, &'static str)) -> Result<Server, Error> {
-    Server::new(url, "dcb-core", config.transaction_pooling)
-        .map_err(|reason| invalid(field)(Problem::Malformed { reason }))
-}
+const NAME: &str = "dcb-core";
 
 /// The server that takes the appends.
 pub(super) fn primary(config: &Config) -> Result<Server, Error> {
-    server(config, (&config.url, "url"))
+    Server::new(&config.url, NAME, config.transaction_pooling)
+        .map_err(|reason| invalid("url")(Problem::Malformed { reason }))
+}
+
+/// The replicas for reads.
+pub(super) fn replicas(config: &Config) -> Result<Vec<Server>, Error> {
+    let Some(url) = &config.replica_url else {
+        return Ok(Vec::new());
+    };
+    Server::replicas(url, NAME, config.transaction_pooling)
+        .map_err(|reason| invalid("replica_url")(Problem::Malformed { reason }))
 }
 
 /// A session that installs or checks the schema.
 pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error> {
-    let connected = connect(primary(config)?.options()).await;
+    let connected = connect(primary(config)?.hosts()).await;
     connected.map_err(|failed| error(&failed))
 }

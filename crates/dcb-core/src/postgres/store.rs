@@ -2,9 +2,10 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use group_commit::Queue;
-use postgres_store::{KEEP_ALIVE_INTERVAL, Task, WriterConnection};
+use postgres_store::{KEEP_ALIVE_INTERVAL, Replicas, Server, Task, WriterConnection};
 use tokio::time::sleep;
 use tracing::{Instrument as _, debug_span, instrument};
 
@@ -12,11 +13,13 @@ use super::config::Config;
 use super::counters::Counters;
 use super::listen::Listener;
 use super::readers::Readers;
+use super::replica;
 use super::schema::{ensure, schema};
 use super::session;
 use super::statements::Statements;
 use super::writer::Writer;
 use crate::extent::Span;
+use crate::wait::wait_for;
 use crate::{
     Append, Appended, Error, EventStore, EventStream, Events, Extent, Health, Lanes, Notifications,
     Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, Stats,
@@ -34,8 +37,7 @@ pub struct PostgresStore {
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) queue: Queue<Writer>,
-    /// Readers of the replica, or of the primary if there is no replica.
-    pub(super) readers: Readers,
+    pub(super) replicas: Replicas<Readers>,
     /// Readers of the primary, for reads that must not be older than the last append.
     pub(super) primary: Readers,
     pub(super) statements: Arc<Statements>,
@@ -46,8 +48,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn reads_a_replica(&self) -> bool {
-        self.config.replica_url.is_some()
+    /// The number of open connections for reads.
+    fn read_connections(&self) -> u64 {
+        let of_replicas = self.replicas.each().iter();
+        let of_replicas = of_replicas.map(|replica| u64::from(replica.readers().size()));
+        of_replicas.sum::<u64>() + u64::from(self.primary.size())
     }
 
     async fn writer_health(&self) -> Result<Health, Error> {
@@ -66,7 +71,9 @@ impl Shared {
         self.queue.close().await;
         self.listener.stop();
         self.queue.committer().close().await;
-        self.readers.close().await;
+        for replica in self.replicas.each() {
+            replica.readers().close().await;
+        }
         self.primary.close().await;
     }
 }
@@ -86,18 +93,23 @@ impl PostgresStore {
 
     async fn install_and_connect(config: Config) -> Result<Self, Error> {
         let schema = schema(&config.schema)?;
+        let server = session::primary(&config)?;
+        let replicas = session::replicas(&config)?;
         ensure(&config, &schema).await?;
         let statements = Arc::new(Statements::new(
             &schema.quoted(),
             config.transaction_pooling,
         ));
         let counters = Arc::new(Counters::default());
-        let primary = Readers::new(&config, (&config.url, "url"), Arc::clone(&counters))?;
-        let readers = match &config.replica_url {
-            Some(url) => Readers::new(&config, (url, "replica_url"), Arc::clone(&counters))?,
-            None => primary.clone(),
+        let readers = |server: &Server| Readers::new(&config, server, Arc::clone(&counters));
+        let primary = readers(&server);
+        let of_replica = |replica: &Server| {
+            let readers = readers(replica);
+            (replica.hosts().clone(), readers.pool().clone(), readers)
         };
-        let server = session::primary(&config)?;
+        let replicas = replicas.iter().map(of_replica).collect();
+        let hosts = server.hosts().clone();
+        let replicas = replica::watch(&config, replicas, hosts, &statements).await;
         let connection = WriterConnection::new(server.writer(config.write_timeout));
         let writer = Writer::new(connection, Arc::clone(&statements), Arc::clone(&counters));
         // Connect the writer here, so that a wrong configuration fails now and not at the first
@@ -109,7 +121,7 @@ impl PostgresStore {
         let shared = Shared {
             config,
             queue,
-            readers,
+            replicas,
             primary,
             statements,
             counters,
@@ -145,6 +157,7 @@ impl PostgresStore {
         }
         let shared = Arc::clone(&self.shared);
         let cleared = on_writer(async move { shared.queue.committer().clear().await }).await;
+        self.shared.replicas.restart();
         // Wake the subscriptions after a failure too, because the log may have been cleared. An
         // announcement is only a hint: subscriptions read the log themselves.
         self.shared.listener.signal().notify();
@@ -256,6 +269,13 @@ impl EventStore for PostgresStore {
         self.kept_commands(after, limit).await
     }
 
+    async fn wait_for(&self, position: Position, limit: Duration) -> Result<Position, Error> {
+        match self.shared.replicas.are_none() {
+            true => wait_for(self, position, limit).await,
+            false => self.wait_for_replicas(position, limit).await,
+        }
+    }
+
     fn projection_limit(&self) -> &ProjectionLimit {
         &self.shared.projections
     }
@@ -288,7 +308,7 @@ impl EventStore for PostgresStore {
             largest_batch: queue.largest_batch as u64,
             queued_appends: queue.queued as u64,
             running_projections: self.shared.projections.running() as u64,
-            read_connections: u64::from(self.shared.readers.size()),
+            read_connections: self.shared.read_connections(),
         }
     }
 

@@ -103,7 +103,7 @@ impl Stores {
         };
         let folder = folder.as_deref();
         let (events, messages) = match &url {
-            Some(url) => in_postgres(url).await?,
+            Some(url) => in_postgres(url, settings.replica_url.clone()).await?,
             None => in_sqlite(folder).await?,
         };
         // Damaged series must not stop the other stores.
@@ -135,9 +135,15 @@ impl Stores {
 }
 
 // Not by `AnyStore::open`: it would take a mistyped URL for a path, and a folder may have any name.
-async fn in_postgres(url: &str) -> Result<(Events, MessageNamespaces), OpenError> {
-    let events = dcb_core::postgres::PostgresStore::connect(events_config(url)).await?;
-    let messages = message_store::postgres::PostgresNamespaces::connect(messages_config(url));
+async fn in_postgres(
+    url: &str,
+    replica_url: Option<String>,
+) -> Result<(Events, MessageNamespaces), OpenError> {
+    let (mut events, mut messages) = (events_config(url), messages_config(url));
+    events.replica_url.clone_from(&replica_url);
+    messages.replica_url = replica_url;
+    let events = dcb_core::postgres::PostgresStore::connect(events).await?;
+    let messages = message_store::postgres::PostgresNamespaces::connect(messages);
     let messages = messages.await?;
     Ok((
         Events::Postgres(events),

@@ -59,7 +59,7 @@ pub(crate) async fn find(options: &Options) -> Result<Found, Error> {
 
 async fn start(source: Source, options: &Options) -> Result<Found, Missing> {
     match source {
-        Source::Url => url::start(),
+        Source::Url => url::start().await,
         Source::Installed => installed::start(options).await,
         Source::Container => container::start(options).await,
         Source::Download => download::start(options).await,

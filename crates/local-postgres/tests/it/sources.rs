@@ -201,6 +201,22 @@ async fn server_behind_database_url_is_used_and_keeps_running() {
     assert_eq!(ask(host.url(), "SELECT count(*) FROM theirs").await, "0");
 }
 
+#[tokio::test]
+async fn database_url_may_name_several_hosts() {
+    let host = LocalPostgres::start(from(Source::Installed, Durability::Relaxed)).await;
+    let host = host.expect("PostgreSQL is installed");
+    let several = host.url().replace("@127.0.0.1", "@127.0.0.1:1,127.0.0.1");
+    let served = Served::start(serve().env("DATABASE_URL", &several));
+    assert_eq!(served.url, host.url());
+    served.signal("-INT");
+    served.process.wait_with_output().expect("the example ends");
+    let dead = "postgres://someone:secret@127.0.0.1:1,127.0.0.1:2/x";
+    let output = serve().env("DATABASE_URL", dead).output();
+    let message = stderr(&output.expect("the example runs"));
+    let names_both = message.contains("127.0.0.1:1:") && message.contains("127.0.0.1:2:");
+    assert!(names_both && !message.contains("secret"), "{message}");
+}
+
 #[cfg(feature = "container")]
 #[tokio::test]
 async fn container_starts_and_is_removed() {

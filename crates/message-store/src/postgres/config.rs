@@ -11,14 +11,25 @@ use crate::{Limits, NamespaceName};
 pub struct Config {
     /// `postgres://user:password@host:port/database`.
     ///
+    /// With several hosts, `postgres://user:password@a:5432,b:5432/database`, the store finds the one
+    /// that takes writes, and looks again when that one stops to. Parameters as in libpq: `host` and
+    /// `port` with commas, `target_session_attrs` (`any`, `read-write` or `primary`) and
+    /// `load_balance_hosts`. A host that is down costs a new connection a quarter of a second at most.
+    /// Names are looked up at each new connection, and all addresses of a name are tried in turn.
+    ///
     /// With the feature `tls`, the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean
     /// what they mean to libpq, with these differences: roots of the operating system are trusted
     /// beside those of `sslrootcert`, and no file of the home folder is read. A certificate that is
     /// not trusted, or a server that does not encrypt as demanded, is not a transient error.
     pub url: String,
-    /// URL of a streaming replica, used for reads of streams and categories. `None` reads from the
-    /// primary. A replica may lack the newest messages; see
-    /// [`PostgresStore::wait_for`](super::PostgresStore::wait_for).
+    /// URL of streaming replicas, with one host or several, used for reads of streams and categories.
+    /// `None` reads from the primary. Reads use the hosts in turn; with
+    /// `target_session_attrs=standby`, only those that are standbys. A replica may lack the newest
+    /// messages; see [`PostgresStore::wait_for`](super::PostgresStore::wait_for).
+    ///
+    /// A connection to each replica asks twice a second how far it is. If a replica does not answer
+    /// within a second, its reads go on at the primary or another replica, and come back once it
+    /// answers. The same happens if it lags by more than `max_replica_lag`.
     ///
     /// Some reads always use the primary:
     /// - reads of all messages, because only the primary knows which writes are in progress;
@@ -26,6 +37,11 @@ pub struct Config {
     ///   primary's head;
     /// - the head, checkpoints, and lists and counts of streams and categories.
     pub replica_url: Option<String>,
+    /// The longest time that a replica may lag: the time since the primary had written something to
+    /// its log that the replica has not replayed. The store measures it by the log positions of both,
+    /// so an idle server has no lag. A replica is used once it has what the primary had when the store
+    /// connected. Default: 10 s.
+    pub max_replica_lag: Duration,
     /// Whether the URLs lead to a pooler that gives the server session to another client after each
     /// transaction, like PgBouncer with `pool_mode = transaction`. Then each statement runs in an
     /// explicit transaction (four round trips instead of one), without named prepared statements
@@ -71,7 +87,7 @@ pub struct Config {
     pub write_timeout: Duration,
     /// Time limit of a read. Default: 10 s.
     pub read_timeout: Duration,
-    /// Maximum number of read connections to each server, the primary and the replica. Default: 8.
+    /// Maximum number of read connections to each server, the primary and each replica. Default: 8.
     ///
     /// The store has up to three more connections: one for writes, one for writes that wait for a
     /// category's lock, and one for notifications.
@@ -87,6 +103,7 @@ impl Config {
         Self {
             url: url.into(),
             replica_url: None,
+            max_replica_lag: Duration::from_secs(10),
             transaction_pooling: false,
             schema: MESSAGE_STORE.to_owned(),
             adopt_message_db: false,
@@ -110,7 +127,7 @@ impl Config {
         self
     }
 
-    /// Sets the URL of a replica for reads.
+    /// Sets the URL of replicas for reads.
     #[must_use]
     pub fn replica_url(mut self, url: impl Into<String>) -> Self {
         self.replica_url = Some(url.into());

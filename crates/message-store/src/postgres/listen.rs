@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use postgres_store::ListeningSession;
-use sqlx::postgres::PgConnectOptions;
+use postgres_store::{Hosts, ListeningSession};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -15,7 +14,7 @@ use crate::Notifier;
 /// store without subscriptions opens no connection for this.
 pub(super) struct NotificationListener {
     /// `None` behind a pooler, where a session can't listen.
-    options: Option<PgConnectOptions>,
+    hosts: Option<Hosts>,
     channel: String,
     runtime: Handle,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -23,9 +22,9 @@ pub(super) struct NotificationListener {
 
 impl NotificationListener {
     /// Captures the caller's runtime, because `start` may be called outside a runtime.
-    pub(super) fn new(options: Option<PgConnectOptions>, channel: String) -> Self {
+    pub(super) fn new(hosts: Option<Hosts>, channel: String) -> Self {
         Self {
-            options,
+            hosts,
             channel,
             runtime: Handle::current(),
             task: Mutex::default(),
@@ -34,12 +33,12 @@ impl NotificationListener {
 
     /// Starts listening on the first call.
     pub(super) fn start(&self, notifier: &Arc<Notifier>) {
-        let Some(options) = &self.options else {
+        let Some(hosts) = &self.hosts else {
             return;
         };
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.get_or_insert_with(|| {
-            let listen = listen(options.clone(), self.channel.clone(), Arc::clone(notifier));
+            let listen = listen(hosts.clone(), self.channel.clone(), Arc::clone(notifier));
             self.runtime.spawn(listen)
         });
     }
@@ -59,10 +58,10 @@ impl Drop for NotificationListener {
 }
 
 /// Listens and reconnects until the task is aborted.
-async fn listen(options: PgConnectOptions, channel: String, notifier: Arc<Notifier>) {
+async fn listen(hosts: Hosts, channel: String, notifier: Arc<Notifier>) {
     const PAUSE: Duration = Duration::from_secs(1);
     loop {
-        if let Ok(mut listening) = ListeningSession::open(&options, &channel, None).await {
+        if let Ok(mut listening) = ListeningSession::open(&hosts, &channel, None).await {
             // Notifications sent before this connection listened are lost, so wake the readers once.
             notifier.notify();
             // An error means that the connection was lost or is silent.

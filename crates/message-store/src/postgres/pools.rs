@@ -2,41 +2,46 @@
 
 use std::time::Duration;
 
-use postgres_store::{Bound, Failure, Lease, Limits, Task, deadline_after, execute, failure, rows};
+use postgres_store::{
+    Bound, Failure, Lease, Limits, Process, Replicas, Server, Task, deadline_after, execute,
+    failure, rows,
+};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
 use tokio::time::{Instant, timeout_at};
 
 use super::config::Config;
 use super::error::error;
-use super::session;
+use super::{replica, session};
 use crate::Error;
 
-/// Connections to the primary and to its replica, if there is one.
+/// Connections to the primary and to its replicas.
 pub(super) struct Pools {
     pub(super) primary: Pool,
-    pub(super) replica: Option<Pool>,
+    pub(super) replicas: Replicas<Pool>,
 }
 
 impl Pools {
-    pub(super) fn new(config: &Config) -> Result<Self, Error> {
-        let replica = config.replica_url.as_deref();
-        let replica = replica.map(|url| Pool::new(config, (url, "replica_url")));
+    /// Connects to the replicas, and to the primary on first use.
+    pub(super) async fn new(config: &Config) -> Result<Self, Error> {
+        let primary = session::primary(config)?;
+        let replicas = session::replicas(config)?;
+        let of_replica = |replica: &Server| {
+            let pool = Pool::new(config, replica);
+            (replica.hosts().clone(), pool.pool.clone(), pool)
+        };
+        let replicas = replicas.iter().map(of_replica).collect();
+        let watching = replica::watching(config, primary.hosts().clone());
         Ok(Self {
-            primary: Pool::new(config, (&config.url, "url"))?,
-            replica: replica.transpose()?,
+            primary: Pool::new(config, &primary),
+            replicas: Replicas::watch(replicas, watching).await,
         })
-    }
-
-    /// The pool for reads of streams and categories.
-    pub(super) fn for_reads(&self) -> &Pool {
-        self.replica.as_ref().unwrap_or(&self.primary)
     }
 
     pub(super) async fn close(&self) {
         self.primary.close().await;
-        if let Some(replica) = &self.replica {
-            replica.close().await;
+        for replica in self.replicas.each() {
+            replica.readers().close().await;
         }
     }
 }
@@ -51,14 +56,14 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    fn new(config: &Config, url: (&str, &'static str)) -> Result<Self, Error> {
-        let session = session::server(config, url)?.reader(config.read_timeout);
+    fn new(config: &Config, server: &Server) -> Self {
+        let session = server.reader(config.read_timeout);
         let limits = Limits::new(config.read_connections, session.limit);
-        Ok(Self {
-            pool: postgres_store::Pool::new(session.options, limits),
+        Self {
+            pool: postgres_store::Pool::new(session.hosts, limits),
             begin: session.begin,
             timeout: session.limit,
-        })
+        }
     }
 
     /// Runs a statement and returns all rows. Retries once if the connection was dead or its session
@@ -119,7 +124,7 @@ impl Pool {
     }
 
     /// The server process behind a connection. A pooler gives each transaction another one.
-    fn process(&self, connection: &Lease) -> Option<i32> {
+    fn process(&self, connection: &Lease) -> Option<Process> {
         self.begin.is_none().then(|| connection.process())
     }
 

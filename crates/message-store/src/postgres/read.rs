@@ -24,7 +24,7 @@ impl PostgresStore {
                 .bind(number(read.position.get()))
                 .bind(read.batch_size.map(number))
         };
-        self.messages(self.pools()?.for_reads(), statement).await
+        self.on_reader(|pool| self.messages(pool, statement)).await
     }
 
     pub(super) async fn read_category(
@@ -53,14 +53,12 @@ impl PostgresStore {
             }
             statement
         };
-        let pools = self.pools()?;
         // After a page that is not full, the subscription of a group member skips to the head. The
         // head comes from the primary, so the page must too.
-        let pool = match group {
-            Some(_) => &pools.primary,
-            None => pools.for_reads(),
-        };
-        self.messages(pool, statement).await
+        match group {
+            Some(_) => self.messages(&self.pools()?.primary, statement).await,
+            None => self.on_reader(|pool| self.messages(pool, statement)).await,
+        }
     }
 
     async fn read_all(&self, read: &CategoryRead) -> Result<Vec<RecordedMessage>, Error> {
@@ -82,7 +80,7 @@ impl PostgresStore {
         stream: &StreamName,
         message_type: Option<&str>,
     ) -> Result<Option<RecordedMessage>, Error> {
-        let pools = self.pools()?;
+        self.pools()?; // fails if the store is closed
         // No type contains a NUL, and PostgreSQL would reject the parameter.
         if message_type.is_some_and(|message_type| message_type.contains('\0')) {
             return Ok(None);
@@ -94,7 +92,9 @@ impl PostgresStore {
                 .bind(stream.as_str())
                 .bind(message_type),
         };
-        let messages = self.messages(pools.for_reads(), statement).await?;
+        let messages = self
+            .on_reader(|pool| self.messages(pool, statement))
+            .await?;
         Ok(messages.into_iter().next())
     }
 
@@ -104,7 +104,7 @@ impl PostgresStore {
     ) -> Result<Option<Position>, Error> {
         let sql = &self.shared.statements.version;
         let statement = || sqlx::query(sql.clone()).bind(stream.as_str());
-        let rows = self.pools()?.for_reads().rows(statement).await?;
+        let rows = self.on_reader(|pool| pool.rows(statement)).await?;
         // Counts as a read that returned no messages.
         self.shared.counters.read(0);
         let version = rows.first().map(|row| row::number(row, 0)).transpose()?;

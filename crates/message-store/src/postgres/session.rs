@@ -8,20 +8,26 @@ use super::error::error;
 use crate::Error;
 use crate::text::{invalid, malformed};
 
-/// The server at a URL, given with the name of its configuration field.
-pub(super) fn server(config: &Config, (url, field): (&str, &'static str)) -> Result<Server, Error> {
-    Server::new(url, "message-store", config.transaction_pooling)
-        .map_err(|reason| invalid(field)(malformed(reason)))
-}
+const NAME: &str = "message-store";
 
 /// The server that takes the writes.
 pub(super) fn primary(config: &Config) -> Result<Server, Error> {
-    server(config, (&config.url, "url"))
+    Server::new(&config.url, NAME, config.transaction_pooling)
+        .map_err(|reason| invalid("url")(malformed(reason)))
+}
+
+/// The replicas for reads.
+pub(super) fn replicas(config: &Config) -> Result<Vec<Server>, Error> {
+    let Some(url) = &config.replica_url else {
+        return Ok(Vec::new());
+    };
+    Server::replicas(url, NAME, config.transaction_pooling)
+        .map_err(|reason| invalid("replica_url")(malformed(reason)))
 }
 
 /// Opens a session without a time limit, to install, verify and import. Its statements are not
 /// named, and run in transactions: behind a pooler, other clients use the server's session too.
 pub(super) async fn administrator(config: &Config) -> Result<PgConnection, Error> {
-    let connected = connect(primary(config)?.options()).await;
+    let connected = connect(primary(config)?.hosts()).await;
     connected.map_err(|failed| error(&failed))
 }

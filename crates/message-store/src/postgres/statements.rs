@@ -74,8 +74,9 @@ impl Statements {
                  WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
             head: sql("SELECT message_store.head()"),
             is_replayed: sql("SELECT EXISTS (SELECT FROM message_store.messages m \
-                 WHERE m.global_position = $1) OR pg_last_wal_replay_lsn() >= $2::pg_lsn"),
-            log_position: sql("SELECT pg_current_wal_lsn()::text"),
+                 WHERE m.global_position = $1) OR l.replayed >= $2, l.replayed \
+                 FROM (SELECT (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint AS replayed) l"),
+            log_position: sql("SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint"),
             streams: sql(STREAMS),
             categories: sql(CATEGORIES),
             info: sql(INFO),

@@ -70,7 +70,7 @@ impl PostgresStore {
         let config = config.normalized();
         let schema = schema(&config.schema)?;
         install(&config, &schema).await?;
-        let pools = Arc::new(Pools::new(&config)?);
+        let pools = Arc::new(Pools::new(&config).await?);
         let store = Self::with_pools(config, schema, pools, true)?;
         // Fail here rather than on the first write.
         store.shared.queue.committer().connect().await?;

@@ -9,8 +9,8 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::time::{sleep, timeout};
 
 use super::Shared;
-use super::open::Open;
-use crate::connect::connect;
+use super::open::{Open, Process};
+use crate::connect::to_host;
 use crate::sign_of_life::{EVERY, OPENING, SIGN_OF_LIFE};
 
 /// Pings an idle connection every few seconds until the pool is closed or dropped.
@@ -79,10 +79,11 @@ impl Shared {
 
     /// Whether the server says that a process which owes an answer has nothing to do. Asks over a
     /// connection that is opened for the question, because the others may be dead too.
-    pub(super) async fn is_idle_at_server(&self, process: i32) -> bool {
+    pub(super) async fn is_idle_at_server(&self, process: Process) -> bool {
         /// An answer may have been on its way while the server was asked.
         const ON_ITS_WAY: Duration = Duration::from_millis(200);
-        let asked = timeout(OPENING, ask_whether_idle(&self.options, process)).await;
+        let options = self.hosts.options_of(process.host);
+        let asked = timeout(OPENING, ask_whether_idle(options, process.id)).await;
         let is_idle = matches!(asked, Ok(Ok(true)));
         if is_idle {
             sleep(ON_ITS_WAY).await;
@@ -92,7 +93,7 @@ impl Shared {
 }
 
 async fn ask_whether_idle(options: &PgConnectOptions, process: i32) -> Result<bool, sqlx::Error> {
-    let mut connection = connect(options).await?;
+    let mut connection = to_host(options).await?;
     let is_idle = sqlx::query_scalar(
         "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')",
     );

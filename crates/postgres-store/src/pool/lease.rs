@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Shared;
-use super::open::Open;
+use super::open::{Open, Process};
 
 /// A connection that is lent to one borrower.
 ///
@@ -42,8 +42,8 @@ impl Lease {
         }
     }
 
-    /// The id of the server process behind the connection.
-    pub fn process(&self) -> i32 {
+    /// The server process behind the connection.
+    pub fn process(&self) -> Process {
         self.open.as_ref().expect(LENT).process
     }
 

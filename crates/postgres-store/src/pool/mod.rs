@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Error};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
@@ -22,18 +21,20 @@ use tokio::time::{timeout, timeout_at};
 pub use self::lease::Lease;
 pub use self::limits::Limits;
 use self::open::Open;
+pub use self::open::Process;
 use crate::connect::try_connect;
 use crate::failure::Failure;
+use crate::hosts::Hosts;
 use crate::statement::{Asking, in_time_unless};
 
-/// A pool of connections to one server. Cheap to clone; clones share the connections.
+/// A pool of connections to one server, which may move to another of its hosts. Cheap to clone; clones share the connections.
 #[derive(Clone)]
 pub struct Pool {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    options: PgConnectOptions,
+    hosts: Hosts,
     limits: Limits,
     /// One permit per connection that may be open. The semaphore serves waiting borrowers in order
     /// of arrival.
@@ -75,11 +76,11 @@ impl Idle {
 
 impl Pool {
     /// Creates a pool. It opens connections on demand.
-    pub fn new(options: PgConnectOptions, limits: Limits) -> Self {
+    pub fn new(hosts: impl Into<Hosts>, limits: Limits) -> Self {
         let permits = limits.connections.max(1) as usize;
         Self {
             shared: Arc::new(Shared {
-                options,
+                hosts: hosts.into(),
                 limits,
                 permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
                 idle: Mutex::default(),
@@ -180,7 +181,7 @@ impl Pool {
     pub async fn in_time<T>(
         &self,
         limit: Duration,
-        process: Option<i32>,
+        process: Option<Process>,
         answer: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let is_lost = || -> Asking {
@@ -229,7 +230,7 @@ impl Shared {
     fn start_keeper(self: &Arc<Self>) {
         let mut keeper = self.keeper.lock();
         let is_running = keeper.as_ref().is_some_and(|task| !task.is_finished());
-        if !is_running && self.options.get_socket().is_none() {
+        if !is_running && !self.hosts.are_sockets() {
             *keeper = Some(tokio::spawn(keeper::keep(Arc::downgrade(self))));
         }
     }
@@ -253,9 +254,9 @@ impl Shared {
             if let Some(open) = self.live_idle().await {
                 return Ok(open);
             }
-            if let Some(connection) = try_connect(&self.options).await? {
+            if let Some(found) = try_connect(&self.hosts).await? {
                 self.start_keeper();
-                return Open::new(connection, &self.size).await;
+                return Open::new(found, &self.size).await;
             }
             // The server may be full. Then a connection that comes back ends the pause early.
             let end = Instant::now() + pause;

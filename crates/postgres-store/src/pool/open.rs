@@ -5,6 +5,8 @@ use std::time::Instant;
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
 
+use crate::hosts::Found;
+
 /// An open connection of a pool, with the times that the pool needs to judge it.
 pub(super) struct Open {
     pub(super) connection: PgConnection,
@@ -13,23 +15,39 @@ pub(super) struct Open {
     pub(super) seen_alive: Instant,
     pub(super) idle_since: Instant,
     /// The server process. Behind a pooler, that of the first transaction.
-    pub(super) process: i32,
+    pub(super) process: Process,
     _counted: Counted,
 }
 
+/// A server process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub(super) id: i32,
+    /// The index of its host.
+    pub(super) host: usize,
+}
+
+impl Process {
+    /// Its id at its host.
+    pub fn id(self) -> i32 {
+        self.id
+    }
+}
+
 impl Open {
-    pub(super) async fn new(
-        mut connection: PgConnection,
-        size: &Arc<AtomicU32>,
-    ) -> Result<Self, sqlx::Error> {
+    pub(super) async fn new(found: Found, size: &Arc<AtomicU32>) -> Result<Self, sqlx::Error> {
+        let Found {
+            mut connection,
+            host,
+        } = found;
         let counted = Counted::new(size);
         // As one message, because a pooler may send two of them to different server processes.
         let process = sqlx::raw_sql("SELECT pg_backend_pid()");
-        let process = process.fetch_one(&mut connection).await?.try_get(0)?;
+        let id = process.fetch_one(&mut connection).await?.try_get(0)?;
         let now = Instant::now();
         Ok(Self {
             connection,
-            process,
+            process: Process { id, host },
             opened: now,
             seen_alive: now,
             idle_since: now,

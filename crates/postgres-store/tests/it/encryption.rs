@@ -46,7 +46,7 @@ impl Encrypted {
 /// Whether the session of a new connection is encrypted.
 async fn connected(url: &str) -> Result<bool, sqlx::Error> {
     let server = Server::new(url, "test", false).expect("a URL");
-    let mut connection = connect(server.options()).await?;
+    let mut connection = connect(server.hosts()).await?;
     let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
     let row = sqlx::query(sql).fetch_one(&mut connection).await?;
     row.try_get(0)

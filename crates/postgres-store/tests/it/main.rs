@@ -4,6 +4,7 @@ mod abandoned;
 mod borrowing;
 mod closing;
 mod encryption;
+mod hosts;
 mod lost;
 mod proxy;
 mod sessions;
@@ -13,7 +14,7 @@ mod task;
 use std::time::Duration;
 
 use local_postgres::{Database, Durability};
-use postgres_store::{Lease, Limits, Pool};
+use postgres_store::{Hosts, Lease, Limits, Pool};
 use sqlx::postgres::PgConnectOptions;
 
 /// Longer than any operation takes, so that only a failing test waits for it.
@@ -27,6 +28,10 @@ async fn database() -> Database {
 
 fn options(url: &str) -> PgConnectOptions {
     url.parse().expect("a URL")
+}
+
+fn hosts_of(url: &str) -> Hosts {
+    options(url).into()
 }
 
 /// A pool with this limit of connections.

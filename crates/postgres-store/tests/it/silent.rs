@@ -8,7 +8,7 @@ use postgres_store::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::{TEST_TIMEOUT, borrow, database, next_process, options, pool};
+use super::{TEST_TIMEOUT, borrow, database, hosts_of, next_process, options, pool};
 
 /// How long a dead connection may go unnoticed. The slack is for a busy machine.
 const NOTICED: Duration = Duration::from_secs(12);
@@ -83,7 +83,7 @@ async fn silent_server_is_given_up_in_seconds() {
     let database = database().await;
     let proxy = SessionProxy::start(database.url()).await;
     proxy.silence_new(true);
-    let lost = timeout(NOTICED, connect(&options(proxy.url()))).await;
+    let lost = timeout(NOTICED, connect(&hosts_of(proxy.url()))).await;
     let lost = lost.expect("it ends").expect_err("no answer");
     assert_eq!(failure(&lost), Failure::Lost);
     // A borrower tries again as long as it waits.
@@ -100,12 +100,12 @@ async fn silent_server_is_given_up_in_seconds() {
 async fn listener_notices_that_it_is_deaf() {
     let database = database().await;
     let proxy = SessionProxy::start(database.url()).await;
-    let listening = ListeningSession::open(&options(proxy.url()), "news", None).await;
+    let listening = ListeningSession::open(&hosts_of(proxy.url()), "news", None).await;
     let mut listening = listening.expect("a session");
     // Signs of life while nothing happens.
     let quiet = timeout(Duration::from_secs(5), listening.next()).await;
     assert!(quiet.is_err(), "{quiet:?}");
-    let mut other = connect(&options(database.url())).await.expect("a session");
+    let mut other = connect(&hosts_of(database.url())).await.expect("a session");
     let notified = sqlx::query("NOTIFY news").execute(&mut other).await;
     notified.expect("a notification");
     listening.next().await.expect("a notification");

@@ -37,6 +37,8 @@ pub(super) struct Statements {
     pub(super) insert_by_key: SqlStr,
     pub(super) commands: SqlStr,
     pub(super) head: SqlStr,
+    /// The head as a number, 0 if the log is empty.
+    pub(super) progress: SqlStr,
     pub(super) exists: SqlStr,
     pub(super) tracked: SqlStr,
     pub(super) by_id: SqlStr,
@@ -82,6 +84,7 @@ impl Statements {
             insert_by_key: sql(query!("insert_by_key.sql")),
             commands: sql(query!("commands.sql")),
             head: sql("SELECT max(position) FROM dcb.event"),
+            progress: sql("SELECT coalesce(max(position), 0) FROM dcb.event"),
             exists: sql(query!("exists.sql")),
             tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1"),
             by_id: sql(query!("events_by_id.sql")),

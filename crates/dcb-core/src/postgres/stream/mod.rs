@@ -20,7 +20,7 @@ mod reading;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use postgres_store::Task;
+use postgres_store::{Replica, Task};
 
 use self::chunks::channel;
 use self::pages::Pages;
@@ -28,6 +28,7 @@ use self::reading::Reading;
 use super::PostgresStore;
 use super::read::check_after;
 use super::readers::Readers;
+use super::replica::answer;
 use crate::{Error, EventStream, Events, Query, ReadOptions};
 
 impl PostgresStore {
@@ -36,17 +37,21 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        match self.stream_from(&self.shared.readers, query, options).await {
-            Err(Error::AfterBeyondHead { .. }) if self.shared.reads_a_replica() => {
-                self.stream_from(&self.shared.primary, query, options).await
+        let shared = &self.shared;
+        if let Some(replica) = shared.replicas.choose() {
+            let stream = self.stream_from(replica.readers(), Some(replica), query, options);
+            if let Some(stream) = answer(replica, stream).await {
+                return stream;
             }
-            stream => stream,
         }
+        let primary = &shared.primary;
+        self.stream_from(primary, None, query, options).await
     }
 
     async fn stream_from(
         &self,
         readers: &Readers,
+        replica: Option<&Arc<Replica<Readers>>>,
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
@@ -62,6 +67,7 @@ impl PostgresStore {
         let (consumer, mut chunks) = channel();
         let reading = Reading {
             readers: readers.clone(),
+            replica: replica.map(|replica| (Arc::clone(replica), self.shared.primary.clone())),
             statements: Arc::clone(&self.shared.statements),
             query: query.clone(),
             pages: Pages::new(options),

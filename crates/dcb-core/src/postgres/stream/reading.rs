@@ -1,10 +1,11 @@
 //! The task that reads the pages of a stream.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use postgres_store::failure;
+use postgres_store::{Failure, Process, Replica, failure};
 use sqlx::postgres::PgRow;
 
 use super::super::read::bind;
@@ -19,6 +20,8 @@ use crate::{Error, Query};
 /// The reading side of a stream.
 pub(super) struct Reading {
     pub(super) readers: Readers,
+    /// The replica that the readers read from, and the readers that take over if it goes.
+    pub(super) replica: Option<(Arc<Replica<Readers>>, Readers)>,
     pub(super) statements: Arc<Statements>,
     pub(super) query: Query,
     pub(super) pages: Pages,
@@ -94,12 +97,17 @@ impl Reading {
         // Behind a pooler a page is read as a whole. Its transaction would otherwise stay open
         // for as long as the consumer takes.
         if self.readers.are_pooled() {
-            let mut fetched = buffered(self.readers.try_rows(statement).await);
+            let fetched = in_time(self.replica.as_ref(), self.readers.try_rows(statement)).await;
+            let mut fetched = buffered(fetched);
             let rows = self.take_rows(&mut page, None, &mut fetched).await?;
             return Ok((page, rows));
         }
-        let acquired = self.readers.acquire().await;
-        let mut connection = acquired.map_err(|failed| self.readers.error(&failed))?;
+        let acquired = in_time(self.replica.as_ref(), self.readers.acquire()).await;
+        let mut connection = match acquired {
+            Ok(connection) => connection,
+            Err(failed) if self.leaves_replica(failure(&failed)) => return Ok((page, Rows::Lost)),
+            Err(failed) => return Err(self.readers.error(&failed)),
+        };
         let process = Some(connection.process());
         let mut arriving = statement.fetch(&mut *connection);
         let rows = self.take_rows(&mut page, process, &mut arriving).await?;
@@ -118,7 +126,7 @@ impl Reading {
     async fn take_rows(
         &mut self,
         page: &mut Page,
-        process: Option<i32>,
+        process: Option<Process>,
         rows: &mut BoxStream<'_, Result<PgRow, sqlx::Error>>,
     ) -> Result<Rows, Error> {
         loop {
@@ -127,7 +135,8 @@ impl Reading {
                 Some(row) => row,
                 None => {
                     self.offer(page);
-                    self.readers.in_time(process, rows.try_next()).await
+                    let next = self.readers.in_time(process, rows.try_next());
+                    in_time(self.replica.as_ref(), next).await
                 }
             };
             match row {
@@ -136,6 +145,9 @@ impl Reading {
                 Err(failed) => {
                     let failure = failure(&failed);
                     self.readers.learn(failure);
+                    if self.leaves_replica(failure) {
+                        return Ok(Rows::Lost);
+                    }
                     if !self.pages.may_retry(failure, page.seen) {
                         return Err(self.readers.error(&failed));
                     }
@@ -149,6 +161,18 @@ impl Reading {
             if self.consumer.is_full() && !self.consumer.takes_in_time(head).await {
                 return Ok(Rows::Left);
             }
+        }
+    }
+
+    /// Goes on at the primary if the replica is gone. Its events have the same positions there.
+    fn leaves_replica(&mut self, failure: Failure) -> bool {
+        match self.replica.take_if(|_| failure == Failure::Lost) {
+            Some((replica, primary)) => {
+                replica.give_up();
+                self.readers = primary;
+                true
+            }
+            None => false,
         }
     }
 
@@ -177,6 +201,20 @@ impl Reading {
     fn offer(&mut self, page: &Page) {
         if page.begun {
             self.consumer.offer(self.pages.head());
+        }
+    }
+}
+
+/// An answer of the replica, or an error once the replica is gone.
+async fn in_time<T>(
+    replica: Option<&(Arc<Replica<Readers>>, Readers)>,
+    answer: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    match replica {
+        None => answer.await,
+        Some((replica, _)) => {
+            let answer = replica.answer(answer).await;
+            answer.unwrap_or_else(|| Err(std::io::Error::from(ErrorKind::TimedOut).into()))
         }
     }
 }

@@ -4,6 +4,7 @@ mod append_statements;
 mod crash;
 mod encryption;
 mod held;
+mod hosts;
 mod plans;
 mod pooled;
 mod races;

@@ -65,10 +65,11 @@ impl Pair {
 async fn store_on(log: &Config) -> PostgresStore {
     let store = connect(log).await;
     let appended = store.append(tagged("first")).await.unwrap();
-    // The schema takes a while to reach the replica, and reads fail until then.
-    while store.wait_for(appended.last(), TIMEOUT).await.is_err() {
+    // The schema takes a while to reach the replica, and reads use the primary until then.
+    while store.replicas_in_use() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    store.wait_for(appended.last(), TIMEOUT).await.unwrap();
     store
 }
 

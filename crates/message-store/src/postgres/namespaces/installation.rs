@@ -80,7 +80,11 @@ impl PostgresNamespaces {
                 differences: vec![lacks],
             });
         }
-        let namespaces = Shared::without_connection(config)?;
+        let config = Config {
+            replica_url: None,
+            ..config
+        };
+        let namespaces = Shared::new(config).await?;
         let mut differences = Vec::new();
         for schema in namespaces.schemas().await? {
             match installation::check(&mut connection, &schema).await {

@@ -55,7 +55,7 @@ impl PostgresNamespaces {
     /// [`Error::Invalid`] with field `url` or `replica_url`; [`Error::Unavailable`] or
     /// [`Error::Database`] if the database fails.
     pub async fn connect(config: Config) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::without_connection(config)?);
+        let shared = Arc::new(Shared::new(config).await?);
         let preparing = Arc::clone(&shared);
         in_task(async move { preparing.prepare().await }).await?;
         Ok(Self { shared })
@@ -73,9 +73,9 @@ impl PostgresNamespaces {
 }
 
 impl Shared {
-    fn without_connection(config: Config) -> Result<Self, Error> {
+    async fn new(config: Config) -> Result<Self, Error> {
         let config = config.normalized();
-        let pools = Arc::new(Pools::new(&config)?);
+        let pools = Arc::new(Pools::new(&config).await?);
         Ok(Self {
             config,
             pools,

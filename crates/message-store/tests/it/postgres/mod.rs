@@ -5,6 +5,7 @@ mod clients;
 mod conformance;
 mod crash;
 mod encryption;
+mod hosts;
 mod installation;
 mod interface;
 mod namespaces;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use local_postgres::{Durability, LocalPostgres, Options};
-use message_store::postgres::Config;
+use message_store::postgres::{Config, PostgresStore};
 use message_store::{
     ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, SubscribeOptions,
 };
@@ -105,6 +105,13 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
+/// A store whose reads use the replica, which has caught up.
+async fn connect_to_replica(config: Config) -> PostgresStore {
+    let store = connect(config).await;
+    wait_until("the replica is used", async || store.replicas_in_use() == 1).await;
+    store
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn wait_for_position_makes_it_readable_on_replica() {
     let server = primary().await;
@@ -114,7 +121,7 @@ async fn wait_for_position_makes_it_readable_on_replica() {
     let replica = Replica::start(server.url()).await;
     let mut config = Config::new(server.url()).replica_url(&replica.url);
     config.read_timeout = Duration::from_millis(500);
-    let store = connect(config).await;
+    let store = connect_to_replica(config).await;
     let name = stream_name("a-1");
     let mut on_replica = Sql::connect(&replica.url).await;
     on_replica.run("SELECT pg_wal_replay_pause()").await;
@@ -166,7 +173,7 @@ async fn group_member_misses_no_message_of_lagging_replica() {
     let server = primary().await;
     connect(Config::new(server.url())).await.close().await;
     let replica = Replica::start(server.url()).await;
-    let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;
+    let store = connect_to_replica(Config::new(server.url()).replica_url(&replica.url)).await;
     let mut on_replica = Sql::connect(&replica.url).await;
     on_replica.run("SELECT pg_wal_replay_pause()").await;
     let written = store

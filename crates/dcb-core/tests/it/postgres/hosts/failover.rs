@@ -1,0 +1,88 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use dcb_core::postgres::PostgresStore;
+use dcb_core::{AppendCondition, EventStore as _, Position, Query, SubscribeOptions};
+use tokio::time::{Instant, sleep};
+
+use super::{SOON, TIMEOUT, cluster, url};
+use crate::support::events::{at, tag, tagged, whole_log};
+use crate::support::postgres::sql::Sql;
+use crate::support::postgres::{connect, log_on};
+
+/// Appends until the end, and returns the positions that were acknowledged.
+async fn append_until(store: PostgresStore, end: Instant) -> Vec<Position> {
+    let mut acknowledged = Vec::new();
+    while Instant::now() < end {
+        match store.append(tagged("a")).await {
+            Ok(appended) => acknowledged.push(appended.first()),
+            Err(_) => sleep(Duration::from_millis(10)).await,
+        }
+    }
+    acknowledged
+}
+
+/// The store moves to the promoted standby without a restart. Replication is synchronous, so no
+/// acknowledged event is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn store_moves_to_a_promoted_standby() {
+    let Some((primary, standbys)) = cluster(1).await else {
+        return;
+    };
+    let standby = &standbys[0];
+    let mut sql = Sql::connect(primary.url()).await;
+    sql.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        .await;
+    sql.run("SELECT pg_reload_conf()").await;
+    let store = connect(&log_on(&url(&[primary.url(), standby.url()]))).await;
+    store.append(tagged("first")).await.unwrap();
+    let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
+    let seen = tokio::spawn(async move {
+        let mut seen = Vec::new();
+        while let Some(event) = events.next().await {
+            let event = event.expect("the subscription goes on");
+            if event.tags().any(|tag| tag == "last") {
+                break;
+            }
+            seen.push(event.position());
+        }
+        seen
+    });
+    let end = Instant::now() + Duration::from_secs(3);
+    let callers: Vec<_> = (0..4)
+        .map(|_| tokio::spawn(append_until(store.clone(), end)))
+        .collect();
+    sleep(Duration::from_millis(500)).await;
+    primary.kill_hard().unwrap();
+    sleep(Duration::from_millis(500)).await;
+    Sql::connect(standby.url())
+        .await
+        .run("SELECT pg_promote()")
+        .await;
+    let promoted = Instant::now();
+    while store.append(tagged("a")).await.is_err() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert!(promoted.elapsed() < SOON, "{:?}", promoted.elapsed());
+    let mut acknowledged = HashSet::new();
+    for caller in callers {
+        for position in caller.await.unwrap() {
+            assert!(acknowledged.insert(position), "{position} twice");
+        }
+    }
+    // A decision on the new primary, which the log's past refuses.
+    let condition = AppendCondition::fail_if(tag("a")).after(Some(at(1)));
+    store.append_if(tagged("a"), condition).await.unwrap_err();
+    store.append(tagged("last")).await.unwrap();
+    let log: Vec<_> = whole_log(&store)
+        .await
+        .iter()
+        .map(|event| event.position())
+        .collect();
+    let expected: Vec<_> = (1..=log.len() as u64).map(at).collect();
+    assert_eq!(log, expected, "dense positions");
+    assert!(acknowledged.iter().all(|position| log.contains(position)));
+    let seen = tokio::time::timeout(TIMEOUT, seen).await;
+    assert_eq!(seen.expect("it ends").unwrap(), log[..log.len() - 1]);
+    store.close().await;
+}
