@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dcb_core::{
-    Append, AppendCondition, Appended, Error, Event, EventStore, EventStream, Health, Limits,
-    Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, EventStore, EventStream, Health,
+    Limits, Position, ProjectionLimit, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
 };
 use uuid::Uuid;
 
@@ -47,11 +47,28 @@ impl Log {
         Position::new(self.events.len() as u64)
     }
 
-    fn check_after(&self, after: Option<Position>) -> Result<(), Error> {
-        let head = self.head();
-        match after.filter(|after| Some(*after) > head) {
-            Some(after) => Err(Error::AfterBeyondHead { after, head }),
-            None => Ok(()),
+    fn check_within(&self, after: Bookmark) -> Result<(), Error> {
+        let (after, head) = (after.position, self.head());
+        match Some(after) > head {
+            true => Err(Error::AfterBeyondHead { after, head }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether another event than the bookmark's is at its position.
+    fn is_replaced(&self, after: Bookmark) -> bool {
+        let mut events = self.events.iter();
+        let there = events.find(|event| event.position() == after.position);
+        there.is_some_and(|event| after.event_id.is_some_and(|id| id != event.id()))
+    }
+
+    /// Refuses conditions on positions that the log does not have, or no longer has.
+    fn check_afters(&self, conditions: &[AppendCondition]) -> Result<(), Error> {
+        let afters = || conditions.iter().filter_map(|condition| condition.after);
+        let replaced = afters().filter(|after| self.is_replaced(*after));
+        match replaced.map(|after| after.position).min() {
+            Some(position) => Err(Error::PastReplaced { position }),
+            None => afters().try_for_each(|after| self.check_within(after)),
         }
     }
 
@@ -86,7 +103,7 @@ impl Log {
     /// Finds the first event of the log that makes a condition fail.
     fn check(&self, conditions: &[AppendCondition]) -> Result<(), Error> {
         let fails = |condition: &AppendCondition, event: &SequencedEvent| {
-            Some(event.position()) > condition.after
+            Some(event.position()) > Bookmark::position_of(condition.after)
                 && condition.fail_if_events_match.matches(event)
         };
         for event in &self.events {
@@ -108,9 +125,7 @@ impl Log {
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        for condition in &append.conditions {
-            self.check_after(condition.after)?;
-        }
+        self.check_afters(&append.conditions)?;
         if let Some(tracking) = &append.tracking {
             let origin = tracking.source().to_owned();
             match self.tracked.get(&origin) {
@@ -152,7 +167,7 @@ impl Log {
 }
 
 fn is_in_range(position: Position, options: ReadOptions) -> bool {
-    let (after, from) = (options.after, options.from);
+    let (after, from) = (Bookmark::position_of(options.after), options.from);
     if options.backwards {
         after.is_none_or(|after| position < after) && from.is_none_or(|from| position <= from)
     } else {
@@ -182,13 +197,22 @@ impl EventStore for ToyStore {
         let mut events = log.events.clone();
         if options.backwards {
             events.reverse();
-        } else {
-            log.check_after(options.after)?;
+        }
+        if let Some(after) = options.after {
+            // In a backward read, `after` is only an upper bound, so any plain position is valid.
+            if !options.backwards || after.event_id.is_some() {
+                log.check_within(after)?;
+            }
+            if log.is_replaced(after) {
+                let position = after.position;
+                return Err(Error::PastReplaced { position });
+            }
         }
         events.retain(|event| query.matches(event) && is_in_range(event.position(), options));
         events.truncate(options.limit.unwrap_or(u64::MAX) as usize);
         let stream = futures_util::stream::iter(events.into_iter().map(Ok));
-        Ok(EventStream::new(log.head(), stream))
+        let head = log.events.last().map(SequencedEvent::bookmark);
+        Ok(EventStream::new(head, stream))
     }
 
     async fn head(&self) -> Result<Option<Position>, Error> {

@@ -71,6 +71,7 @@ fn is_definite(error: &Error) -> bool {
         Error::Invalid { .. }
             | Error::DuplicateId { .. }
             | Error::AfterBeyondHead { .. }
+            | Error::PastReplaced { .. }
             | Error::AlreadyTracked { .. }
             | Error::Conflict { .. }
     )

@@ -1,6 +1,6 @@
 use std::fmt::Display;
 
-use crate::{Error, Position, Query};
+use crate::{Bookmark, Error, Query};
 
 /// A condition under which an append fails: the consistency boundary of a decision.
 ///
@@ -8,7 +8,8 @@ use crate::{Error, Position, Query};
 /// `fail_if_events_match`. Without `after`, any matching event makes it fail. `after` is usually
 /// the head that the decision's read returned. The head of a lagging replica is fine, because
 /// `after` may be any position up to the head of the log. The store refuses a position beyond the
-/// head with [`Error::AfterBeyondHead`].
+/// head with [`Error::AfterBeyondHead`], and a [`Bookmark`] of an event that the log has lost with
+/// [`Error::PastReplaced`]. A plain position is compared with the head alone.
 ///
 /// An append can have several conditions, each with its own query and `after`, and all must hold.
 /// See [`Append::conditions`](crate::Append::conditions).
@@ -22,7 +23,7 @@ pub struct AppendCondition {
     /// The events that the decision depends on.
     pub fail_if_events_match: Query,
     /// The last position that the decision has seen. Matches up to and including it are ignored.
-    pub after: Option<Position>,
+    pub after: Option<Bookmark>,
 }
 
 impl AppendCondition {
@@ -63,7 +64,7 @@ impl AppendCondition {
 
     /// The same condition, ignoring events up to and including `after`.
     #[must_use]
-    pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
+    pub fn after(mut self, after: impl Into<Option<Bookmark>>) -> Self {
         self.after = after.into();
         self
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::Position;
+use crate::{Bookmark, Position};
 
 /// Why a call to a store failed, and what the caller can do next.
 // Sources are in an `Arc`, so that each caller of a failed batch can get a copy of its error.
@@ -38,6 +38,18 @@ pub enum Error {
         /// The last position of the log, `None` when it is empty.
         head: Option<Position>,
     },
+    /// The event at the position is not the one that the caller's [`Bookmark`] names: the log was
+    /// restored from a backup, failed over to a replica that was behind, or was emptied. Nothing was
+    /// written. What the caller derived from the log may contain lost events. Derive it again from
+    /// the start, or go on from a position on purpose, given as a plain number; see the README.
+    #[error(
+        "the event at position {position} is not the one that was read: the log was restored, failed \
+         over or emptied since"
+    )]
+    PastReplaced {
+        /// The position.
+        position: Position,
+    },
     /// The id occurs twice in one append, belongs to a stored event with other content, or is
     /// stored while other events of the append are not. Nothing was written. Use new ids.
     #[error("event id {id} is already used")]
@@ -57,14 +69,14 @@ pub enum Error {
     /// The checkpoint differs from the runner's last one: another runner moved it, or the projection
     /// was reset. Nothing was written. Continue from the stored checkpoint.
     #[error("the checkpoint of {name} is {actual}, expected {expected}",
-        actual = Position::number_or_zero(*.actual), expected = Position::number_or_zero(*.expected))]
+        actual = or_zero(.actual), expected = or_zero(.expected))]
     CheckpointMoved {
         /// The projection.
         name: String,
         /// The checkpoint that the runner expected.
-        expected: Option<Position>,
+        expected: Option<Bookmark>,
         /// The stored checkpoint.
-        actual: Option<Position>,
+        actual: Option<Bookmark>,
     },
     /// The handler of a projection failed; its batch was rolled back. Fix the handler, then run the
     /// projection again. It continues from its checkpoint.
@@ -269,6 +281,10 @@ impl Error {
             _ => false,
         }
     }
+}
+
+fn or_zero(checkpoint: &Option<Bookmark>) -> String {
+    checkpoint.map_or("0".to_owned(), |checkpoint| checkpoint.to_string())
 }
 
 fn unknown_outcome(ids: &[Uuid]) -> &'static str {

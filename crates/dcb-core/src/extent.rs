@@ -1,6 +1,6 @@
 use std::ops::{Bound, RangeBounds};
 
-use crate::Position;
+use crate::{Bookmark, Position};
 
 /// The number of events that a query selects in a range of positions, the last of them, and the
 /// head.
@@ -8,10 +8,10 @@ use crate::Position;
 pub struct Extent {
     /// The number of matching events.
     pub count: u64,
-    /// The position of the last matching event, `None` without matches.
-    pub last: Option<Position>,
-    /// The last position of the log in the same snapshot, `None` if the log is empty.
-    pub head: Option<Position>,
+    /// The last matching event, `None` without matches.
+    pub last: Option<Bookmark>,
+    /// The last event of the log in the same snapshot, `None` if the log is empty.
+    pub head: Option<Bookmark>,
 }
 
 /// A range of positions, both ends inclusive. It is empty if `first` is greater than `last`.
@@ -49,15 +49,15 @@ impl Span {
 }
 
 impl Extent {
-    /// The extent of [`Query::all`](crate::Query::all), computed without a read because positions
-    /// are dense.
+    /// The extent of [`Query::all`](crate::Query::all), computed without a count because positions
+    /// are dense. `event` is the last event in the span.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn of_all(head: Option<Position>, span: Span) -> Self {
-        let last = Position::number_or_zero(head).min(span.last);
-        let count = last.saturating_sub(span.first - 1);
+    pub(crate) fn of_all(event: Option<Bookmark>, head: Option<Bookmark>, span: Span) -> Self {
+        let through = Position::number_or_zero(Bookmark::position_of(event));
+        let count = through.saturating_sub(span.first - 1);
         Self {
             count,
-            last: Position::new(last).filter(|_| count > 0),
+            last: event.filter(|_| count > 0),
             head,
         }
     }

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::{Append, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent};
+use crate::{
+    Append, Bookmark, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
+};
 
 /// Creates a fresh log with these events, for one decision.
 ///
@@ -113,7 +115,7 @@ impl Given {
         let readable = "reading from memory should not fail";
         let before: Option<Position> = self.store.head().await.expect(readable);
         let result = decision(&self.store).await;
-        let options = ReadOptions::new().after(before);
+        let options = ReadOptions::new().after(before.map(Bookmark::from));
         let appended = self.store.query(&Query::all(), options).await;
         Outcome {
             result,

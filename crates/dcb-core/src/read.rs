@@ -4,15 +4,20 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 
-use crate::{Error, Position, SequencedEvent};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use uuid::Uuid;
+
+use crate::{Bookmark, Error, Position, SequencedEvent};
 
 /// The part of the log that a read covers, its direction and its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Start after this position, exclusive, in the direction of the read. A forward read refuses a
-    /// position beyond the head with [`Error::AfterBeyondHead`].
-    pub after: Option<Position>,
+    /// position beyond the head with [`Error::AfterBeyondHead`]. Every read refuses the
+    /// [`Bookmark`] of an event that the log has lost, with the same error or with
+    /// [`Error::PastReplaced`].
+    pub after: Option<Bookmark>,
     /// Start at this position, inclusive, in the direction of the read. A forward read from beyond
     /// the head returns no events. If `after` is set too, both apply.
     pub from: Option<Position>,
@@ -30,7 +35,7 @@ impl ReadOptions {
 
     /// Starts after this position, exclusive.
     #[must_use]
-    pub fn after(mut self, after: impl Into<Option<Position>>) -> Self {
+    pub fn after(mut self, after: impl Into<Option<Bookmark>>) -> Self {
         self.after = after.into();
         self
     }
@@ -55,6 +60,33 @@ impl ReadOptions {
         self.backwards = true;
         self
     }
+
+    /// Refuses an `after` that is not in the log with this head. `found` is the id of the event at
+    /// its position. A backward read has no lower bound, so it may start at any plain position.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn check_after(
+        &self,
+        head: Option<Position>,
+        found: Option<Uuid>,
+    ) -> Result<(), Error> {
+        let Some(after) = self.after else {
+            return Ok(());
+        };
+        let position = after.position;
+        if head >= Some(position) {
+            let is_there = after.accepts(found);
+            return is_there
+                .then_some(())
+                .ok_or(Error::PastReplaced { position });
+        }
+        if self.backwards && after.event_id.is_none() {
+            return Ok(());
+        }
+        Err(Error::AfterBeyondHead {
+            after: position,
+            head,
+        })
+    }
 }
 
 /// The events of a read, and the head of the log in the same snapshot.
@@ -62,9 +94,9 @@ impl ReadOptions {
 pub struct Events {
     /// The events that matched, in the order of the read.
     pub events: Vec<SequencedEvent>,
-    /// The last position of the log in the snapshot, even if no event matched; `None` if the log is
+    /// The last event of the log in the snapshot, even if no event matched; `None` if the log is
     /// empty. Use it as the `after` of a condition that protects this read.
-    pub head: Option<Position>,
+    pub head: Option<Bookmark>,
 }
 
 /// Streams the events of a read, all from one snapshot, in constant memory.
@@ -73,16 +105,16 @@ pub struct Events {
 /// for any length of time. On PostgreSQL a page waits 100 ms for a slow consumer, then the connection
 /// serves other reads and the stream reads on later. An error ends the stream.
 pub struct EventStream {
-    head: Option<Position>,
+    head: Option<Bookmark>,
     /// `None` once the stream has ended.
     events: Option<BoxStream<'static, Result<SequencedEvent, Error>>>,
 }
 
 impl EventStream {
-    /// Creates a stream of the events of a snapshot whose last position is `head`. Only
+    /// Creates a stream of the events of a snapshot whose last event is `head`. Only
     /// implementations of stores need this.
     pub fn new(
-        head: Option<Position>,
+        head: Option<Bookmark>,
         events: impl Stream<Item = Result<SequencedEvent, Error>> + Send + 'static,
     ) -> Self {
         Self {
@@ -91,8 +123,8 @@ impl EventStream {
         }
     }
 
-    /// The last position of the log in the snapshot, `None` if the log is empty.
-    pub fn head(&self) -> Option<Position> {
+    /// The last event of the log in the snapshot, `None` if the log is empty.
+    pub fn head(&self) -> Option<Bookmark> {
         self.head
     }
 
@@ -100,8 +132,8 @@ impl EventStream {
     ///
     /// # Errors
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] if
-    /// reading a page fails; [`Error::AfterBeyondHead`] if the log was shortened since the stream
-    /// began.
+    /// reading a page fails; [`Error::AfterBeyondHead`] or [`Error::PastReplaced`] if the log was
+    /// shortened or replaced since the stream began.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         futures_util::StreamExt::next(self).await
     }

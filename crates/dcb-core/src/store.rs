@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::extent::Span;
 use crate::{
-    AppendCondition, Command, Error, Event, EventStream, Events, Extent, Health, Lanes,
+    AppendCondition, Bookmark, Command, Error, Event, EventStream, Events, Extent, Health, Lanes,
     Notifications, Position, Progress, Projected, Projection, ProjectionLimit, ProjectionStream,
     Query, ReadOptions, RecordedCommand, Stats, SubscribeOptions, Subscription, Tracking, wait,
 };
@@ -207,8 +207,9 @@ pub trait EventStore: Send + Sync {
     /// 2. [`Error::DuplicateId`] if ids are already in the log. If the log has only some of
     ///    the events, the error names the first that it has. If it has all of them, the error names
     ///    the first whose content differs.
-    /// 3. [`Error::AfterBeyondHead`] if `after` of a condition is greater than the head. The error
-    ///    has the `after` of the first such condition.
+    /// 3. [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] of a condition.
+    ///    The error has the smallest such position. Else [`Error::AfterBeyondHead`] if `after` of a
+    ///    condition is greater than the head. The error has the `after` of the first such condition.
     /// 4. [`Error::AlreadyTracked`] if the upstream position is not greater than the last one
     ///    tracked for its source.
     /// 5. [`Error::Conflict`] if a condition does not hold. If several do not hold, the error names
@@ -239,7 +240,8 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
+    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// the backend.
     fn query_stream(
         &self,
@@ -453,6 +455,9 @@ pub trait EventStore: Send + Sync {
     /// Subscribes to the events of `query` after `after`, exclusive: first those in the log, then new
     /// ones as they are appended. The subscription starts reading when the first event is requested.
     ///
+    /// `after` is `None` for the whole log, the [`Bookmark`] of an event or batch that was handled,
+    /// or a plain [`Position`], which accepts any log that is long enough.
+    ///
     /// ```
     /// # use dcb_core::{Error, Event, EventStore, MemoryStore, Query, SubscribeOptions};
     /// # #[tokio::main]
@@ -470,13 +475,15 @@ pub trait EventStore: Send + Sync {
     fn subscribe(
         &self,
         query: Query,
-        after: Option<Position>,
+        after: impl Into<Option<Bookmark>>,
         options: SubscribeOptions,
     ) -> Subscription
     where
         Self: Clone + Sized + 'static,
     {
-        Subscription::new(self.clone(), query, after, options, Progress::at(after))
+        let after = after.into();
+        let progress = Progress::at(Bookmark::position_of(after));
+        Subscription::new(self.clone(), query, after, options, progress)
     }
 
     /// Waits until reads see the event at `position`, and returns the head at that time.
@@ -583,7 +590,8 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
+    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// the backend.
     fn query(
         &self,
@@ -632,15 +640,16 @@ pub trait EventStore: Send + Sync {
             // `from` instead of `after`, because a range beyond the head is empty and not an error.
             let from = ReadOptions::new().from(Position::new(span.first));
             let mut events = self.query_stream(query, from).await?;
-            let (mut count, mut last, head) = (0, None, events.head());
+            let (mut count, mut last) = (0, None);
+            let head = events.head();
             while let Some(event) = events.next().await {
-                let position = event?.position();
+                let event = event?.bookmark();
                 // Positions only increase, so the rest of the stream is outside the span too.
-                if !span.contains(position) {
+                if !span.contains(event.position) {
                     break;
                 }
                 count += 1;
-                last = Some(position);
+                last = Some(event);
             }
             Ok(Extent { count, last, head })
         }
@@ -698,14 +707,15 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
     /// if the limit is reached; [`Error::AfterBeyondHead`] if `after` is greater than the head;
+    /// [`Error::PastReplaced`] if the log has another event at this [`Bookmark`];
     /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the
     /// backend.
     fn project_stream<'p, P: Projection>(
         &self,
         projection: &'p P,
-        after: Option<Position>,
+        after: impl Into<Option<Bookmark>>,
     ) -> impl Future<Output = Result<ProjectionStream<'p, P>, Error>> + Send {
-        ProjectionStream::open(self, projection, after)
+        ProjectionStream::open(self, projection, after.into())
     }
 }
 

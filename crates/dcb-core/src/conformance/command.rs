@@ -6,7 +6,7 @@ use super::CALLERS;
 use super::callers::at_once;
 use super::fixture::{assert_refused, at, head, log, many, tag, tagged};
 use crate::{
-    Append, AppendCondition, Command, CommandExecutor, Error, EventStore, EventType,
+    Append, AppendCondition, Bookmark, Command, CommandExecutor, Error, EventStore, EventType,
     RecordedCommand,
 };
 
@@ -146,7 +146,7 @@ pub(super) async fn executor_retries_after_conflict(store: &Arc<impl EventStore 
                 assert_eq!(command.command_type(), "Twice");
                 // The first condition sees every event and conflicts; the second sees none.
                 let after = if first { None } else { store.head().await? };
-                let unchanged = AppendCondition::fail_if(tag("a")).after(after);
+                let unchanged = AppendCondition::fail_if(tag("a")).after(after.map(Bookmark::from));
                 Ok::<_, Error>(Append::new(tagged(&["a"])).condition(unchanged))
             }
         })

@@ -1,7 +1,7 @@
 //! A condition refuses an append if any event after `after` matches the query.
 
 use super::fixture::{assert_refused, at, event, head, many, query, tag, tagged};
-use crate::{AppendCondition, Error, EventStore, Position, Query, QueryItem, Tag};
+use crate::{AppendCondition, Bookmark, Error, EventStore, Position, Query, QueryItem, Tag};
 
 /// Asserts that an append under this condition conflicts with the event at `position`.
 async fn assert_conflict(store: &impl EventStore, condition: AppendCondition, position: u64) {
@@ -51,7 +51,7 @@ pub(super) async fn after_up_to_the_head_is_accepted(store: &impl EventStore) {
     }
     assert_accepted(
         store,
-        AppendCondition::fail_if(tag("a")).after(store.head().await.unwrap()),
+        AppendCondition::fail_if(tag("a")).after(store.head().await.unwrap().map(Bookmark::from)),
     )
     .await;
 }
@@ -80,7 +80,8 @@ pub(super) async fn conflict_returns_first_match_past_after(store: &impl EventSt
         .unwrap();
     let either = tag("b").or(tag("a"));
     for after in 0..5 {
-        let condition = AppendCondition::fail_if(either.clone()).after(Position::new(after));
+        let condition = AppendCondition::fail_if(either.clone())
+            .after(Position::new(after).map(Bookmark::from));
         assert_conflict(store, condition, after + 1).await;
     }
     assert_conflict(store, AppendCondition::fail_if(tag("b")).after(at(2)), 4).await;
@@ -108,7 +109,7 @@ pub(super) async fn each_query_item_is_enforced(store: &impl EventStore) {
         let seen = index as u64;
         assert_eq!(Position::number_or_zero(after), seen);
         store.append(tagged(&[item])).await.unwrap();
-        let condition = AppendCondition::fail_if(boundary.clone()).after(after);
+        let condition = AppendCondition::fail_if(boundary.clone()).after(after.map(Bookmark::from));
         assert_conflict(store, condition, seen + 1).await;
     }
 }

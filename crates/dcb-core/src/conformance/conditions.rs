@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::fixture::{assert_refused, at, head, many, tag, tagged};
 use crate::{
-    Append, AppendCondition, DecisionModel, Error, EventStore, Limits, Problem, Projector, Query,
-    QueryItem, Tag, Tracking,
+    Append, AppendCondition, Bookmark, DecisionModel, Error, EventStore, Limits, Problem,
+    Projector, Query, QueryItem, Tag, Tracking,
 };
 
 fn unless(name: &str) -> AppendCondition {
@@ -114,7 +114,7 @@ pub(super) async fn every_item_of_every_condition_is_enforced(store: &impl Event
     let either = |one: &str, other: &str| AppendCondition::fail_if(tag(one).or(tag(other)));
     let conditions = || [either("a", "b"), either("c", "d"), unless("e")];
     for (index, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
-        let seen = store.head().await.unwrap();
+        let seen = store.head().await.unwrap().map(Bookmark::from);
         let conditions = || conditions().map(|condition| condition.after(seen));
         assert_accepted(store, conditions()).await;
         let appended = store.append(tagged(&[name])).await.unwrap();

@@ -16,6 +16,7 @@
 //! from several processes. [`effort`] sets the number of repetitions.
 
 mod append;
+mod bookmark;
 mod callers;
 pub mod checker;
 mod closing;
@@ -85,6 +86,15 @@ macro_rules! for_each_conformance_case {
                 missing_ids_are_generated_and_given_ids_kept
                 recorded_at_has_microsecond_precision
                 append_of_maximum_size_is_stored
+            }
+            bookmark {
+                reads_return_bookmarks_that_are_accepted
+                condition_on_another_event_is_refused
+                first_replaced_position_is_told
+                repeated_append_ignores_bookmarks
+                read_after_another_event_is_refused
+                subscription_after_another_event_ends_with_error
+                state_of_another_log_is_not_decided_on
             }
             condition {
                 condition_without_after_conflicts_with_any_match

@@ -10,8 +10,8 @@ use super::callers::at_once;
 use super::checker::{self, Workload};
 use super::fixture::{assert_refused, at, head, log, many, positions, read, tag, tagged};
 use crate::{
-    AppendCondition, Appended, DecisionModel, Error, Event, EventStore, Position, Projector, Query,
-    ReadOptions, SequencedEvent,
+    AppendCondition, Appended, Bookmark, DecisionModel, Error, Event, EventStore, Position,
+    Projector, Query, ReadOptions, SequencedEvent,
 };
 
 /// Asserts that exactly one append succeeded and the others conflict with it.
@@ -39,7 +39,7 @@ pub(super) async fn one_of_many_callers_wins_a_condition(store: &Arc<impl EventS
             let after = if round % 2 == 0 {
                 None
             } else {
-                store.head().await.unwrap()
+                store.head().await.unwrap().map(Bookmark::from)
             };
             let answers = at_once(store, callers, |store, _| {
                 let condition = AppendCondition::fail_if(tag(&name)).after(after);
@@ -87,7 +87,7 @@ pub(super) async fn condition_with_two_items_conflicts_on_either(
     for callers in CALLERS {
         for round in 0..6 {
             let names = ["left", "right"].map(|side| format!("{side} {round} of {callers}"));
-            let after = store.head().await.unwrap();
+            let after = store.head().await.unwrap().map(Bookmark::from);
             let answers = at_once(store, callers, |store, number| {
                 let both = tag(&names[0]).or(tag(&names[1]));
                 let event = tagged(&[&names[number % 2]]);
@@ -146,7 +146,7 @@ async fn book(store: &impl EventStore, rooms: &[String; 2], room: usize, seats: 
 /// Pages by position until `done` is set and no events are left. Returns all events read.
 async fn follow(store: &impl EventStore, query: &Query, done: &AtomicBool) -> Vec<SequencedEvent> {
     let mut seen = Vec::new();
-    let mut after: Option<Position> = None;
+    let mut after: Option<Bookmark> = None;
     loop {
         // Read before the page: if the writers are done now, this page contains all their events.
         let last = done.load(Ordering::SeqCst);
@@ -155,7 +155,7 @@ async fn follow(store: &impl EventStore, query: &Query, done: &AtomicBool) -> Ve
             .await
             .unwrap();
         assert!(
-            page.head >= after,
+            Bookmark::position_of(page.head) >= Bookmark::position_of(after),
             "the head moved back from {after:?} to {:?}",
             page.head
         );
@@ -231,7 +231,7 @@ pub(super) async fn disjoint_boundaries_never_conflict(store: &Arc<impl EventSto
             for _ in 0..10 {
                 let condition = AppendCondition::fail_if(tag(&name)).after(after);
                 let appended = store.append_if(tagged(&[&name, "shared"]), condition).await;
-                after = Some(appended.unwrap().last());
+                after = Some(appended.unwrap().last().into());
             }
         })
         .await;
@@ -256,7 +256,8 @@ pub(super) async fn concurrent_projection_reads_one_snapshot(
                     } else {
                         let counters = names.each_ref().map(|name| Projector::counter(tag(name)));
                         let projected = store.project(&Vec::from(counters)).await.unwrap();
-                        seen.push((projected.state, projected.condition.after));
+                        let after = Bookmark::position_of(projected.condition.after);
+                        seen.push((projected.state, after));
                     }
                 }
                 seen
@@ -312,7 +313,8 @@ pub(super) async fn concurrent_retries_of_one_append_store_it_once(
             let events: Vec<Event> = (0..3)
                 .map(|number| tagged(&["a"]).with_id(id(number)))
                 .collect();
-            let condition = AppendCondition::fail_if(tag("a")).after(Position::new(before));
+            let condition =
+                AppendCondition::fail_if(tag("a")).after(Position::new(before).map(Bookmark::from));
             let answers = at_once(store, callers, |store, _| {
                 let (events, condition) = (events.clone(), condition.clone());
                 async move { store.append_if(events, condition).await }

@@ -3,7 +3,7 @@
 use super::fixture::{
     assert_refused, at, event, head, log, many, positions, query, read, tag, tagged,
 };
-use crate::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Bookmark, Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 
 /// The events that a read of `log` must return: applies order, `after`, `from`, query and limit in
 /// turn.
@@ -12,7 +12,7 @@ fn expected(log: &[SequencedEvent], query: &Query, options: ReadOptions) -> Vec<
     if options.backwards {
         events.reverse();
     }
-    if let Some(after) = options.after {
+    if let Some(after) = Bookmark::position_of(options.after) {
         events.retain(|event| match options.backwards {
             true => event.position() < after,
             false => event.position() > after,
@@ -47,12 +47,16 @@ pub(super) async fn options_combine_in_every_way(store: &impl EventStore) {
     for query in &queries {
         for (&after, &from) in marks.iter().flat_map(|a| marks.iter().map(move |f| (a, f))) {
             for limit in [None, Some(0), Some(1), Some(3), Some(6), Some(7)] {
-                let forwards = ReadOptions::new().after(after).from(from).limit(limit);
+                let forwards = ReadOptions::new()
+                    .after(after.map(Bookmark::from))
+                    .from(from)
+                    .limit(limit);
                 for options in [forwards, forwards.backwards()] {
                     let read = store.query(query, options).await.unwrap();
                     let expected = expected(&log, query, options);
                     assert_eq!(read.events, expected, "{query:?} with {options:?}");
-                    assert_eq!(read.head, Some(at(6)), "{query:?} with {options:?}");
+                    let head = Bookmark::position_of(read.head);
+                    assert_eq!(head, Some(at(6)), "{query:?} with {options:?}");
                 }
             }
         }
@@ -92,7 +96,7 @@ pub(super) async fn dense_and_sparse_matches_read_alike(store: &impl EventStore)
     for query in [both, tag("wanted"), query(&["B"], &["wanted", "too"])] {
         for mark in [None, Some(1), Some(30), Some(111), Some(309), Some(450)] {
             for limit in [None, Some(1), Some(16), Some(60), Some(170)] {
-                let after = mark.and_then(Position::new);
+                let after = mark.and_then(Position::new).map(Bookmark::from);
                 let forwards = ReadOptions::new().after(after).limit(limit);
                 for options in [forwards, forwards.backwards()] {
                     let read = store.query(&query, options).await.unwrap();
@@ -107,7 +111,7 @@ pub(super) async fn dense_and_sparse_matches_read_alike(store: &impl EventStore)
         assert_eq!(extent.count, matching.len() as u64, "{query:?}");
         assert_eq!(
             extent.last,
-            matching.last().map(|event| event.position()),
+            matching.last().map(|event| event.bookmark()),
             "{query:?}"
         );
     }
@@ -122,7 +126,8 @@ pub(super) async fn read_without_match_returns_head(store: &impl EventStore) {
     store.append(many(3, "other")).await.unwrap();
     for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
         let nothing = store.query(&tag("absent"), options).await.unwrap();
-        assert_eq!((nothing.events.len(), nothing.head), (0, Some(at(3))));
+        let head = Bookmark::position_of(nothing.head);
+        assert_eq!((nothing.events.len(), head), (0, Some(at(3))));
     }
 }
 
@@ -130,7 +135,8 @@ pub(super) async fn limit_of_zero_returns_only_the_head(store: &impl EventStore)
     store.append(many(2, "a")).await.unwrap();
     for options in [ReadOptions::new(), ReadOptions::new().backwards()] {
         let read = store.query(&tag("a"), options.limit(0)).await.unwrap();
-        assert_eq!((read.events.len(), read.head), (0, Some(at(2))));
+        let head = Bookmark::position_of(read.head);
+        assert_eq!((read.events.len(), head), (0, Some(at(2))));
     }
 }
 
@@ -148,7 +154,7 @@ pub(super) async fn after_beyond_the_head_is_refused(store: &impl EventStore) {
                 );
             }
         }
-        let at_head = ReadOptions::new().after(Position::new(last));
+        let at_head = ReadOptions::new().after(Position::new(last).map(Bookmark::from));
         assert!(
             store
                 .query(&Query::all(), at_head)
@@ -168,7 +174,8 @@ pub(super) async fn from_beyond_the_head_returns_no_events(store: &impl EventSto
             .query(&tag("a"), ReadOptions::new().from(at(from)))
             .await
             .unwrap();
-        assert_eq!((read.events.len(), read.head), (0, Some(at(2))));
+        let head = Bookmark::position_of(read.head);
+        assert_eq!((read.events.len(), head), (0, Some(at(2))));
     }
 }
 
@@ -211,7 +218,7 @@ async fn pages(store: &impl EventStore, query: &Query, size: u64) -> Vec<Sequenc
     let mut events: Vec<SequencedEvent> = Vec::new();
     // Every page but the last has an event, so there is at most one page more than events.
     for _ in 0..=head(store).await {
-        let after = events.last().map(SequencedEvent::position);
+        let after = events.last().map(SequencedEvent::bookmark);
         let options = ReadOptions::new().after(after).limit(size);
         events.extend(store.query(query, options).await.unwrap().events);
     }

@@ -10,7 +10,8 @@ use super::CALLERS;
 use super::callers::at_once;
 use super::fixture::{assert_refused, at, head, log, many, positions, read, tag, tagged};
 use crate::{
-    Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions, Subscription,
+    Bookmark, Error, EventStore, Position, Query, ReadOptions, SequencedEvent, SubscribeOptions,
+    Subscription,
 };
 
 /// Longer than any step takes. Only a failing case waits this long.
@@ -54,14 +55,15 @@ pub(super) async fn subscription_starts_after_a_position(store: &Arc<impl EventS
     store.append(many(5, "a")).await.unwrap();
     for after in 0..5 {
         let after = Position::new(after);
-        let mut events = store.subscribe(Query::all(), after, small_batches());
+        let bookmark = after.map(Bookmark::from);
+        let mut events = store.subscribe(Query::all(), bookmark, small_batches());
         let expected: Vec<u64> = (Position::number_or_zero(after) + 1..=5).collect();
         assert_eq!(
             positions(&take(&mut events, expected.len()).await),
             expected
         );
     }
-    let mut events = store.subscribe(Query::all(), Some(at(5)), small_batches());
+    let mut events = store.subscribe(Query::all(), at(5), small_batches());
     store.append(tagged(&["a"])).await.unwrap();
     assert_eq!(positions(&take(&mut events, 1).await), [6]);
 }
@@ -70,7 +72,7 @@ pub(super) async fn subscription_after_beyond_head_ends_with_error(
     store: &Arc<impl EventStore + 'static>,
 ) {
     store.append(many(2, "a")).await.unwrap();
-    let mut events = store.subscribe(tag("a"), Some(at(3)), SubscribeOptions::new());
+    let mut events = store.subscribe(tag("a"), at(3), SubscribeOptions::new());
     assert_refused!(
         events.next().await.expect("the subscription returns its error"),
         Error::AfterBeyondHead { after, head } if (*after, *head) == (at(3), Some(at(2)))
@@ -87,8 +89,8 @@ pub(super) async fn batches_report_progress(store: &Arc<impl EventStore + 'stati
     while progress.position() != Some(at(12)) {
         let batch = timeout(TIMEOUT, events.next_batch()).await.unwrap();
         let batch = batch.expect("the subscription goes on").unwrap();
-        batches.push((positions(&batch.events), batch.through.get()));
-        assert_eq!(progress.position(), Some(batch.through));
+        batches.push((positions(&batch.events), batch.through.position.get()));
+        assert_eq!(progress.position(), Some(batch.through.position));
     }
     assert_eq!(
         batches,
@@ -111,7 +113,7 @@ pub(super) async fn next_batch_returns_rest_of_started_batch(
         .expect("the subscription goes on")
         .unwrap();
     assert_eq!(
-        (positions(&rest.events), rest.through),
+        (positions(&rest.events), rest.through.position),
         (vec![2, 3, 4], at(4))
     );
     assert_eq!(progress.lag(), 0);
@@ -164,7 +166,7 @@ pub(super) async fn subscribers_under_load_get_each_event_once(
 ) {
     const APPENDS: usize = 5;
     for callers in CALLERS {
-        let before = Position::new(head(store).await);
+        let before = Position::new(head(store).await).map(Bookmark::from);
         let appends = callers * APPENDS;
         let queries = [(Query::all(), 2 * appends), (tag("a"), appends)];
         let subscribers = queries.clone().map(|(query, _)| {

@@ -6,7 +6,7 @@ use super::own::read_in_crowd;
 use crate::attempts::Attempts;
 use crate::lane::{Decider, Decision, Folded, Lanes, Next, Seat, Start, TurnLost, Unfolded, drive};
 use crate::projection::{ProjectionPermit, Reads, events};
-use crate::{Decided, Error, EventStore, EventStream, Position, Projection, SequencedEvent};
+use crate::{Bookmark, Decided, Error, EventStore, EventStream, Projection, SequencedEvent};
 
 /// A member of a lane before its turn.
 pub(super) struct Member<'d, P: Projection, S> {
@@ -67,12 +67,13 @@ impl<'d, P: Projection, S: EventStore> Member<'d, P, S> {
 
     /// Reads the events after `after` for the lane. Returns false if there are too many to keep.
     /// Then they are folded.
-    async fn read(&mut self, turn: &Decider<'_>, after: Option<Position>) -> Result<bool, Error> {
+    async fn read(&mut self, turn: &Decider<'_>, after: Option<Bookmark>) -> Result<bool, Error> {
         let _permit = self.permit().await;
         let begun = Instant::now();
         let mut events = match events(self.store, self.reads, after).await {
-            Err(Error::AfterBeyondHead { .. }) => {
-                // The log was replaced. The member reads it from the start.
+            Err(Error::AfterBeyondHead { .. } | Error::PastReplaced { .. }) => {
+                // The log was replaced. Nothing was decided since, and the member reads it from the
+                // start.
                 turn.forget();
                 return Ok(true);
             }

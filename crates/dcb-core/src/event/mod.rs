@@ -11,7 +11,7 @@ use uuid::Uuid;
 use body::Body;
 pub use builder::EventBuilder;
 
-use crate::{Error, Position};
+use crate::{Bookmark, Error, Position};
 
 /// An event to append.
 ///
@@ -242,6 +242,11 @@ impl SequencedEvent {
     /// The position in the log.
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// The position and the id: where a reader that has handled this event goes on.
+    pub fn bookmark(&self) -> Bookmark {
+        Bookmark::new(self.position, self.id)
     }
 
     /// The same event at another position.

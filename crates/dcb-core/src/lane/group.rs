@@ -5,7 +5,7 @@ use std::mem;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::{Append, AppendCondition, Appended, Error, Event, Position, Query};
+use crate::{Append, AppendCondition, Appended, Bookmark, Error, Event, Position, Query};
 
 /// A decision to append these events.
 pub(crate) struct Decision {
@@ -120,7 +120,7 @@ impl Group {
 
     /// The append of all decisions. Without events, only its condition is to be checked. Call it
     /// once.
-    pub(super) fn append(&mut self, query: &Query, after: Option<Position>) -> Append {
+    pub(super) fn append(&mut self, query: &Query, after: Option<Bookmark>) -> Append {
         let boundary = AppendCondition::fail_if(query.clone()).after(after);
         Append::new(mem::take(&mut self.events))
             .condition(boundary)
@@ -134,6 +134,14 @@ impl Group {
         matching
             .filter_map(|&index| positions.get(index).copied())
             .collect()
+    }
+
+    /// The last of these events, which are those of the group.
+    pub(super) fn last(&self, appended: &Appended) -> Bookmark {
+        Bookmark {
+            position: appended.last(),
+            event_id: self.ids.last().copied(),
+        }
     }
 
     /// Tells each member what became of its decision.

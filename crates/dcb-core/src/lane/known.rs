@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use super::Lanes;
-use crate::{Event, Position, SequencedEvent};
+use crate::{Bookmark, Event, Position, SequencedEvent};
 
 /// The events that match the query of a lane: first those in the log, then those that members have
 /// decided and that are not committed yet.
@@ -15,8 +15,8 @@ pub(super) struct Known {
     /// How many of `events` are in the log.
     committed: usize,
     bytes: usize,
-    /// No event of another writer matches up to this position, beside those that were read.
-    read_to: Option<Position>,
+    /// No event of another writer matches up to this one, beside those that were read.
+    read_to: Option<Bookmark>,
     /// When the read or the commit that proved this began.
     proven_at: Option<Instant>,
     /// Whether members can decide on `events`. False before the first read, and when other writers
@@ -59,7 +59,7 @@ impl Known {
     }
 
     /// The `after` of the next condition.
-    pub(super) fn read_to(&self) -> Option<Position> {
+    pub(super) fn read_to(&self) -> Option<Bookmark> {
         self.read_to
     }
 
@@ -96,8 +96,8 @@ impl Known {
         }
     }
 
-    /// Prepares for a read. Returns the position after which to read; `None` for the whole boundary.
-    pub(super) fn before_read(&mut self) -> Option<Position> {
+    /// Prepares for a read. Returns the event after which to read; `None` for the whole boundary.
+    pub(super) fn before_read(&mut self) -> Option<Bookmark> {
         if self.is_too_large() || self.has_gap {
             self.discard_all();
         }
@@ -109,7 +109,7 @@ impl Known {
         &mut self,
         begun: Instant,
         events: Vec<SequencedEvent>,
-        head: Option<Position>,
+        head: Option<Bookmark>,
     ) {
         self.proven_at = Some(begun);
         self.bytes += events.iter().map(SequencedEvent::size_bytes).sum::<usize>();
@@ -120,7 +120,7 @@ impl Known {
     }
 
     /// Keeps none of the events up to `head`, which a read found that began at `begun`.
-    pub(super) fn give_up(&mut self, begun: Instant, head: Option<Position>) {
+    pub(super) fn give_up(&mut self, begun: Instant, head: Option<Bookmark>) {
         self.discard_all();
         self.proven_at = Some(begun);
         self.has_gap = true;
@@ -133,7 +133,8 @@ impl Known {
             return;
         }
         let decided = self.events.len() - self.committed;
-        let position = Position::number_or_zero(self.read_to) + decided as u64 + 1;
+        let position =
+            Position::number_or_zero(Bookmark::position_of(self.read_to)) + decided as u64 + 1;
         let position = Position::new(position).unwrap_or(Position::FIRST);
         let event = event.clone();
         let id = event.id_or_new();
@@ -144,7 +145,7 @@ impl Known {
 
     /// Notes that a commit that began at `begun` stored the first of the decided events at these
     /// positions, and that no event of another writer matches up to `last`.
-    pub(super) fn commit(&mut self, begun: Instant, positions: &[Position], last: Position) {
+    pub(super) fn commit(&mut self, begun: Instant, positions: &[Position], last: Bookmark) {
         self.proven_at = Some(begun);
         for (event, &position) in self.events[self.committed..].iter_mut().zip(positions) {
             Arc::make_mut(event).move_to(position);

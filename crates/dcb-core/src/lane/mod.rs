@@ -58,7 +58,7 @@ pub(crate) use pause::pause;
 pub(crate) use state::{Next, Start};
 use state::{Purpose, Settled, State};
 
-use crate::{Append, Appended, Error, Position, Query, Reads, SequencedEvent};
+use crate::{Append, Appended, Bookmark, Error, Query, Reads, SequencedEvent};
 
 /// The lanes of a store: one for each boundary on which a decision is under way.
 ///
@@ -348,16 +348,16 @@ impl<'s> Decider<'s> {
     pub(crate) fn add_read(
         &self,
         begun: Instant,
-        after: Option<Position>,
+        after: Option<Bookmark>,
         events: Vec<SequencedEvent>,
-        head: Option<Position>,
+        head: Option<Bookmark>,
     ) {
         let mut state = self.seat.lane.state();
         state.add_read(begun, after, events, head);
     }
 
     /// The member has folded the events of its read, and the lane does not keep them.
-    pub(crate) fn read_alone(&self, begun: Instant, head: Option<Position>) {
+    pub(crate) fn read_alone(&self, begun: Instant, head: Option<Bookmark>) {
         let mut state = self.seat.lane.state();
         state.read_alone(begun, self.number, head);
     }

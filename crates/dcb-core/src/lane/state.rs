@@ -10,7 +10,7 @@ use super::group::{Answer, Decision, Group, Verdict};
 use super::known::{Folded, Known, Unfolded};
 use super::line::{Line, Ticket, TurnLost};
 use super::pause::pause;
-use crate::{Append, Appended, Error, Event, Position, Query, SequencedEvent};
+use crate::{Append, Appended, Bookmark, Error, Event, Query, SequencedEvent};
 
 /// What a member needs its turn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,9 +43,9 @@ struct InFlight {
 
 /// What a member does before it decides.
 pub(crate) enum Start {
-    /// Pause, read the events after this position, and begin again.
+    /// Pause, read the events after this one, and begin again.
     Read {
-        after: Option<Position>,
+        after: Option<Bookmark>,
         pause: Duration,
         /// No other member needs the events, so they are not to be kept.
         is_alone: bool,
@@ -165,9 +165,9 @@ impl State {
     pub(super) fn add_read(
         &mut self,
         begun: Instant,
-        after: Option<Position>,
+        after: Option<Bookmark>,
         events: Vec<SequencedEvent>,
-        head: Option<Position>,
+        head: Option<Bookmark>,
     ) {
         let is_needed = !self.known.is_current() && self.known.read_to() == after;
         if is_needed && self.nothing_is_pending() {
@@ -177,7 +177,7 @@ impl State {
 
     /// This member has folded all events up to `head`, and the lane keeps none: they are too many, or
     /// no other member waits. So the next member reads for itself, after this one's commit.
-    pub(super) fn read_alone(&mut self, begun: Instant, number: u64, head: Option<Position>) {
+    pub(super) fn read_alone(&mut self, begun: Instant, number: u64, head: Option<Bookmark>) {
         if self.line.holds_turn(number) {
             self.known.give_up(begun, head);
         }
@@ -294,14 +294,17 @@ impl State {
                 (Verdict::Committed(None), true)
             }
             // Its events were stored before, so what the members after it saw is not the log.
-            Ok(Some(appended)) if Some(appended.first()) <= self.known.read_to() => {
+            Ok(Some(appended))
+                if Some(appended.first()) <= Bookmark::position_of(self.known.read_to()) =>
+            {
                 self.known.discard_all();
                 (Verdict::Committed(Some(appended)), false)
             }
             Ok(Some(appended)) => {
                 self.conflicts = 0;
                 let positions = group.matching_positions(&appended);
-                self.known.commit(begun, &positions, appended.last());
+                let last = group.last(&appended);
+                self.known.commit(begun, &positions, last);
                 (Verdict::Committed(Some(appended)), true)
             }
             Err(Error::Conflict { position, .. }) => {

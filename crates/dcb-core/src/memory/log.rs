@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::matcher::{is_in_range, matches};
 use crate::{
-    Append, AppendCondition, Appended, Error, Event, Position, Query, ReadOptions, RecordedCommand,
-    SequencedEvent, Stats, Tracking,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, Position, Query, ReadOptions,
+    RecordedCommand, SequencedEvent, Stats, Tracking,
 };
 
 #[derive(Debug, Default)]
@@ -22,6 +22,11 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn head(&self) -> Option<Position> {
         Position::new(self.events.len() as u64)
+    }
+
+    /// The last event.
+    pub(super) fn last(&self) -> Option<Bookmark> {
+        self.events.last().map(SequencedEvent::bookmark)
     }
 
     pub(super) fn clear(&mut self) {
@@ -50,9 +55,20 @@ impl Log {
         if let Some(appended) = self.appended_before(&append.events)? {
             return Ok(appended);
         }
-        for condition in &append.conditions {
-            self.check_after(condition.after)?;
+        let afters = || {
+            append
+                .conditions
+                .iter()
+                .filter_map(|condition| condition.after)
+        };
+        // The smallest position first, because a batch of another backend finds it first.
+        if let Some(replaced) = afters()
+            .filter(|after| self.is_replaced(*after))
+            .min_by_key(|after| after.position)
+        {
+            return Err(past_replaced(replaced));
         }
+        afters().try_for_each(|after| self.check_within(after))?;
         self.check_tracking(append.tracking.as_ref())?;
         let allowed = self.check_conditions(&append.conditions);
         self.stats.conflicts += u64::from(allowed.is_err());
@@ -88,14 +104,23 @@ impl Log {
         self.events.iter().find(|event| event.id() == id)
     }
 
-    fn check_after(&self, after: Option<Position>) -> Result<(), Error> {
-        match after {
-            Some(after) if self.head() < Some(after) => Err(Error::AfterBeyondHead {
-                after,
-                head: self.head(),
+    /// Refuses a position beyond the head.
+    fn check_within(&self, after: Bookmark) -> Result<(), Error> {
+        let head = self.head();
+        match head < Some(after.position) {
+            true => Err(Error::AfterBeyondHead {
+                after: after.position,
+                head,
             }),
-            _ => Ok(()),
+            false => Ok(()),
         }
+    }
+
+    /// Whether another event than the bookmark's is at its position.
+    fn is_replaced(&self, after: Bookmark) -> bool {
+        let mut events = self.events.iter();
+        let there = events.find(|event| event.position() == after.position);
+        there.is_some_and(|event| after.event_id.is_some_and(|id| id != event.id()))
     }
 
     fn check_tracking(&self, tracking: Option<&Tracking>) -> Result<(), Error> {
@@ -116,7 +141,8 @@ impl Log {
             let position = event.position();
             let condition = conditions.iter().position(|condition| {
                 // `None` is less than every `Some`, so without `after` all events count.
-                Some(position) > condition.after && matches(&condition.fail_if_events_match, event)
+                Some(position) > Bookmark::position_of(condition.after)
+                    && matches(&condition.fail_if_events_match, event)
             })?;
             Some(Error::Conflict {
                 position,
@@ -170,9 +196,14 @@ impl Log {
         query: &Query,
         options: ReadOptions,
     ) -> Result<Vec<SequencedEvent>, Error> {
-        // In a backward read, `after` is only an upper bound, so any position is valid.
-        if !options.backwards {
-            self.check_after(options.after)?;
+        if let Some(after) = options.after {
+            // In a backward read, `after` is only an upper bound, so any plain position is valid.
+            if !options.backwards || after.event_id.is_some() {
+                self.check_within(after)?;
+            }
+            if self.is_replaced(after) {
+                return Err(past_replaced(after));
+            }
         }
         let selected = self
             .matching(query)
@@ -186,6 +217,12 @@ impl Log {
             events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
         Ok(events)
+    }
+}
+
+fn past_replaced(after: Bookmark) -> Error {
+    Error::PastReplaced {
+        position: after.position,
     }
 }
 

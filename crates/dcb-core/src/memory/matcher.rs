@@ -16,7 +16,7 @@ pub(super) fn is_in_range(options: ReadOptions, position: Position) -> bool {
             position > start
         }
     };
-    options.after.is_none_or(is_past)
+    options.after.is_none_or(|after| is_past(after.position))
         && options
             .from
             .is_none_or(|from| from == position || is_past(from))

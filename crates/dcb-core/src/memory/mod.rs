@@ -97,7 +97,7 @@ impl EventStore for MemoryStore {
         log.stats.reads += 1;
         let events = log.read(query, options)?;
         let events = futures_util::stream::iter(events.into_iter().map(Ok));
-        Ok(EventStream::new(log.head(), events))
+        Ok(EventStream::new(log.last(), events))
     }
 
     async fn head(&self) -> Result<Option<Position>, Error> {

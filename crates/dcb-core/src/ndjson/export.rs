@@ -2,7 +2,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::event_record::EventRecord;
-use crate::{Error, EventStore, Position, Query, ReadOptions};
+use crate::{Bookmark, Error, EventStore, Position, Query, ReadOptions};
 
 /// The number of events between two reports.
 const REPORT_EVERY: u64 = 1000;
@@ -39,7 +39,7 @@ pub async fn export<S: EventStore>(
     let mut exported = Exported {
         events: 0,
         through: None,
-        head: stream.head(),
+        head: Bookmark::position_of(stream.head()),
     };
     while let Some(event) = stream.next().await {
         let event = event?;

@@ -1,11 +1,12 @@
 //! The rows of a read, as events.
 
 use sqlx::postgres::PgRow;
+use uuid::Uuid;
 
 use super::readers::Readers;
-use super::row;
+use super::row::{self, Heading};
 use super::selection::Bounds;
-use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Bookmark, Error, Events, Query, ReadOptions, SequencedEvent};
 
 /// The limit as a parameter.
 pub(super) fn limit(options: ReadOptions) -> Option<i64> {
@@ -26,8 +27,8 @@ pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// The rows of a read so far.
 pub(super) struct Answer {
-    /// `None` before the first row, which has the head; `Some(None)` if the log is empty.
-    pub(super) head: Option<Option<Position>>,
+    /// `None` before the first row.
+    heading: Option<Heading>,
     pub(super) events: Vec<SequencedEvent>,
     pub(super) size_bytes: usize,
     limit: usize,
@@ -36,19 +37,24 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(limit: Option<u64>) -> Self {
         Self {
-            head: None,
+            heading: None,
             events: Vec::new(),
             size_bytes: 0,
             limit: max_events(limit),
         }
     }
 
+    /// Takes the first row, which the read with this index shares with others.
+    pub(super) fn begin(&mut self, row: &PgRow, index: usize) -> Result<(), Error> {
+        self.heading = Some(row::heading(row, index)?);
+        Ok(())
+    }
+
     /// Adds a row of [`Statements::read`]. The first has the head, each further one an event.
     /// `filter` is the query if the rows are not exactly its events.
     pub(super) fn take(&mut self, filter: Option<&Query>, row: &PgRow) -> Result<(), Error> {
-        if self.head.is_none() {
-            self.head = Some(row::head(row)?);
-            return Ok(());
+        if self.heading.is_none() {
+            return self.begin(row, 0);
         }
         let event = row::event(row)?;
         let is_wanted = |query: &Query| self.events.len() < self.limit && query.matches(&event);
@@ -60,10 +66,36 @@ impl Answer {
     }
 
     /// The answer of a short read. `None` if its range turned out to be long.
-    pub(super) fn of_short_read(self, readers: &Readers, options: ReadOptions) -> Option<Events> {
-        let (events, head) = (self.events, self.head.flatten());
+    pub(super) fn of_short_read(self, readers: &Readers, options: ReadOptions) -> Option<Found> {
+        let found = self.found()?;
+        let head = Bookmark::position_of(found.events.head);
         readers.observe_head(head);
-        let is_short = Bounds::new(options).are_short(head);
-        is_short.then_some(Events { events, head })
+        Bounds::new(options).are_short(head).then_some(found)
+    }
+
+    /// The answer; `None` without a row.
+    pub(super) fn found(self) -> Option<Found> {
+        let Heading { head, id_at_start } = self.heading?;
+        let events = self.events;
+        Some(Found {
+            events: Events { events, head },
+            id_at_start,
+        })
+    }
+}
+
+/// The answer to a read, before its `after` is checked.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) events: Events,
+    id_at_start: Option<Uuid>,
+}
+
+impl Found {
+    /// The events, if the log has what the reader has seen before.
+    pub(super) fn checked(self, options: ReadOptions) -> Result<Events, Error> {
+        let head = Bookmark::position_of(self.events.head);
+        options.check_after(head, self.id_at_start)?;
+        Ok(self.events)
     }
 }

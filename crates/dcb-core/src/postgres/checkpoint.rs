@@ -11,9 +11,11 @@ use super::schema::schema;
 use super::session;
 use super::store::in_task;
 use crate::text::{check, invalid};
-use crate::{Error, Position};
+use crate::{Bookmark, Error, Position};
 
 const TABLE: &str = include_str!("../../schema/postgres/tables/checkpoint.sql");
+/// For a table of an older version.
+const UPGRADE: &str = "ALTER TABLE dcb.checkpoint ADD COLUMN IF NOT EXISTS bookmark text;";
 
 /// The checkpoint row of one projection.
 #[derive(Clone)]
@@ -52,8 +54,11 @@ impl Checkpoint {
     async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
         let mut connection = connect(&self.hosts).await?;
         let mut transaction = connection.begin().await?;
-        // Usually the table exists, and the connection need not wait for the installers' lock.
-        let known = self.sql("SELECT to_regclass('dcb.checkpoint') IS NOT NULL");
+        // Usually the table is up to date, and the connection need not wait for the installers' lock.
+        let known = self.sql(
+            "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute \
+              WHERE attrelid = to_regclass('dcb.checkpoint') AND attname = 'bookmark')",
+        );
         let known: bool = sqlx::query_scalar(known)
             .persistent(false)
             .fetch_one(&mut *transaction)
@@ -72,11 +77,12 @@ impl Checkpoint {
         Ok(connection)
     }
 
-    /// Creates the table. A lock serializes concurrent callers.
+    /// Creates the table, or adds the column that older versions did not have. A lock serializes
+    /// concurrent callers.
     async fn install(&self, transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
         self.schema.lock(transaction).await?;
         let sql = format!(
-            "CREATE SCHEMA IF NOT EXISTS {};{TABLE}",
+            "CREATE SCHEMA IF NOT EXISTS {};{TABLE}{UPGRADE}",
             self.schema.quoted()
         );
         sqlx::raw_sql(self.sql(&sql)).execute(transaction).await?;
@@ -87,7 +93,7 @@ impl Checkpoint {
     pub(super) async fn read(
         &self,
         connection: &mut PgConnection,
-    ) -> Result<Option<Position>, Error> {
+    ) -> Result<Option<Bookmark>, Error> {
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
         let stored = self.stored(&mut transaction).await?;
         transaction
@@ -97,15 +103,18 @@ impl Checkpoint {
         Ok(stored)
     }
 
-    async fn stored(&self, connection: &mut PgConnection) -> Result<Option<Position>, Error> {
-        let sql = self.sql("SELECT position FROM dcb.checkpoint WHERE name = $1");
-        let stored: Option<i64> = sqlx::query_scalar(sql)
+    async fn stored(&self, connection: &mut PgConnection) -> Result<Option<Bookmark>, Error> {
+        let sql = self.sql("SELECT position, bookmark FROM dcb.checkpoint WHERE name = $1");
+        let stored: Option<(i64, Option<String>)> = sqlx::query_as(sql)
             .persistent(self.named)
             .bind(&self.name)
             .fetch_optional(connection)
             .await
             .map_err(|failed| error(&failed))?;
-        Ok(stored.map(i64::unsigned_abs).and_then(Position::new))
+        Ok(stored.and_then(|(position, bookmark)| {
+            let position = Position::new(position.unsigned_abs())?;
+            Some(Bookmark::stored(position, bookmark.as_deref()))
+        }))
     }
 
     /// Moves the checkpoint in the caller's transaction. The row lock makes another runner of the
@@ -117,15 +126,19 @@ impl Checkpoint {
     pub(super) async fn advance(
         &self,
         transaction: &mut PgConnection,
-        from: Option<Position>,
-        to: Position,
+        from: Option<Bookmark>,
+        to: Bookmark,
     ) -> Result<(), Error> {
-        let sql = "UPDATE dcb.checkpoint SET position = $3 WHERE name = $1 AND position = $2";
+        let sql = "UPDATE dcb.checkpoint SET position = $3, bookmark = $4 \
+                    WHERE name = $1 AND position = $2 AND ($5::text IS NULL OR bookmark = $5)";
+        let with_id = from.filter(|from| from.event_id.is_some());
         let moved = sqlx::query(self.sql(sql))
             .persistent(self.named)
             .bind(&self.name)
             .bind(number(from))
             .bind(number(Some(to)))
+            .bind(to.to_string())
+            .bind(with_id.map(|from| from.to_string()))
             .execute(&mut *transaction)
             .await
             .map_err(|failed| error(&failed))?;
@@ -141,13 +154,15 @@ impl Checkpoint {
 
     /// Moves the checkpoint back to the beginning, in the caller's transaction.
     pub(super) async fn reset(&self, transaction: &mut PgConnection) -> Result<(), Error> {
-        sqlx::query(self.sql("UPDATE dcb.checkpoint SET position = 0 WHERE name = $1"))
-            .persistent(self.named)
-            .bind(&self.name)
-            .execute(transaction)
-            .await
-            .map(|_| ())
-            .map_err(|failed| error(&failed))
+        sqlx::query(
+            self.sql("UPDATE dcb.checkpoint SET position = 0, bookmark = NULL WHERE name = $1"),
+        )
+        .persistent(self.named)
+        .bind(&self.name)
+        .execute(transaction)
+        .await
+        .map(|_| ())
+        .map_err(|failed| error(&failed))
     }
 
     fn sql(&self, text: &str) -> AssertSqlSafe<String> {
@@ -156,6 +171,7 @@ impl Checkpoint {
     }
 }
 
-fn number(position: Option<Position>) -> i64 {
+fn number(bookmark: Option<Bookmark>) -> i64 {
+    let position = Bookmark::position_of(bookmark);
     i64::try_from(Position::number_or_zero(position)).unwrap_or(i64::MAX)
 }

@@ -10,7 +10,7 @@ use super::selection::for_each_probe;
 use super::statements::Statements;
 use super::tag_key;
 use super::text_form::{write_array, write_metadata};
-use crate::{AppendCondition, Command, Event, Position, Tracking};
+use crate::{AppendCondition, Bookmark, Command, Event, Position, Tracking};
 use postgres_store::Element::{Bytea, Int4, Int8, Text, Uuid};
 use postgres_store::{Bound, Column};
 
@@ -255,7 +255,10 @@ impl Parameters {
         recent: &mut RecentTags,
     ) {
         let columns = &mut self.columns;
-        let after = Position::number_or_zero(condition.after);
+        let after = Position::number_or_zero(Bookmark::position_of(condition.after));
+        // The first probe checks the id for all of the condition's.
+        let mut id = condition.after.and_then(|after| after.event_id);
+        let mut is_id_known = condition.after.is_none_or(|after| recent.knows(after));
         for_each_probe(
             &condition.fail_if_events_match,
             |event_type, tags, tags_before| {
@@ -269,8 +272,19 @@ impl Parameters {
                     .probe_after
                     .push_int8(i64::try_from(after).unwrap_or(i64::MAX));
                 columns.probe_key.push_optional_int8(probe.key);
-                if !probe.is_settled {
+                if columns.recent_id.count() == 0 {
+                    // The place of the last event's id.
+                    columns.recent_id.push_null();
+                }
+                match id.take() {
+                    Some(id) => columns.recent_id.push(id.as_bytes()),
+                    None => columns.recent_id.push_null(),
+                }
+                let is_id_open = !std::mem::replace(&mut is_id_known, true);
+                if is_id_open || !probe.is_settled {
                     columns.recent_open.push_int4(columns.probe_after.count());
+                }
+                if !probe.is_settled {
                     // With a single tag there is nothing to choose, so its lookups don't matter.
                     if tags.len() > 1 {
                         self.opens_several_keys = true;

@@ -19,7 +19,7 @@ use sqlx::{Postgres, Row as _, SqlStr};
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::answer::{Answer, MAX_BYTES, limit};
+use super::answer::{Answer, Found, MAX_BYTES, limit};
 use super::error::error;
 use super::readers::Readers;
 use super::row;
@@ -27,7 +27,7 @@ use super::selection::{Bounds, Selection, Wanted, probes};
 use super::shared_read::read_together;
 use super::statements::Statements;
 use crate::extent::Span;
-use crate::{Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Bookmark, Error, Events, Extent, Position, Query, ReadOptions, SequencedEvent};
 
 /// Binds the parameters of [`super::statements::Statements::read`].
 pub(super) fn bind(
@@ -55,14 +55,16 @@ pub(super) fn bind(
     }
 }
 
-/// Refuses a forward read that starts beyond the head.
-pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Result<(), Error> {
-    match options.after {
-        Some(after) if !options.backwards && head < Some(after) => {
-            Err(Error::AfterBeyondHead { after, head })
-        }
-        _ => Ok(()),
-    }
+/// A read of nothing that checks `after`, if the read itself does not look there because its `from`
+/// is further.
+pub(super) fn hidden_after(options: ReadOptions) -> Option<ReadOptions> {
+    options.after?.event_id?;
+    let only = ReadOptions {
+        from: None,
+        limit: Some(0),
+        ..options
+    };
+    (Bounds::new(only) != Bounds::new(options)).then_some(only)
 }
 
 /// Whether the range is short, judging by the head seen last. Without one the length of an open
@@ -79,7 +81,7 @@ async fn read_once(
     connection: Lease,
     query: &Query,
     options: ReadOptions,
-) -> Option<Events> {
+) -> Option<Found> {
     let (selection, bounds) = (Selection::new(query), Bounds::new(options));
     let shape = selection.shape(bounds, readers.last_head());
     let sql = statements.read(shape, options.backwards);
@@ -113,12 +115,24 @@ async fn count_once(
             Some(())
         })
         .await??;
-    readers.observe_head(extent.head);
-    bounds.are_short(extent.head).then_some(extent)
+    let head = Bookmark::position_of(extent.head);
+    readers.observe_head(head);
+    bounds.are_short(head).then_some(extent)
 }
 
 impl PostgresStore {
     pub(super) async fn read(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
+        if let Some(check) = hidden_after(options) {
+            self.read_anywhere(query, check).await?;
+        }
+        self.read_anywhere(query, options).await
+    }
+
+    pub(super) async fn read_anywhere(
+        &self,
+        query: &Query,
+        options: ReadOptions,
+    ) -> Result<Events, Error> {
         self.on_reader(|readers| self.read_from(readers, query, options))
             .await
     }
@@ -146,18 +160,16 @@ impl PostgresStore {
                     move |answer: &mut Answer, row| answer.take(filter.as_deref(), &row),
                 )
                 .await?;
-            head = answer.head.flatten();
+            let found = answer.found().ok_or(sqlx::Error::RowNotFound);
+            let found = found.map_err(|failed| error(&failed))?;
+            head = Bookmark::position_of(found.events.head);
             readers.observe_head(head);
             if !shape.fits(bounds, head) {
                 // The log has grown, and the range is long now. With the new head `shape` chooses
                 // an index, which fits any range, so this repeats at most once.
                 continue;
             }
-            check_after(options, head)?;
-            return Ok(Events {
-                events: answer.events,
-                head,
-            });
+            return found.checked(options);
         }
     }
 
@@ -192,10 +204,7 @@ impl PostgresStore {
                 },
             )
             .await?;
-        if let Some(found) = &found {
-            check_after(options, found.head)?;
-        }
-        Ok(found)
+        found.map(|found| found.checked(options)).transpose()
     }
 
     pub(super) async fn last_position(&self) -> Result<Option<Position>, Error> {
@@ -213,7 +222,7 @@ impl PostgresStore {
 
     pub(super) async fn extent_of(&self, query: &Query, span: Span) -> Result<Extent, Error> {
         if query.is_all() {
-            return Ok(Extent::of_all(self.last_position().await?, span));
+            return self.extent_of_all(span).await;
         }
         self.on_reader(|readers| self.extent_from(readers, query, span))
             .await
@@ -252,12 +261,32 @@ impl PostgresStore {
                 .await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound);
             let extent = row::extent(row.map_err(|failed| error(&failed))?)?;
-            head = extent.head;
+            head = Bookmark::position_of(extent.head);
             readers.observe_head(head);
             if shape.fits(bounds, head) {
                 return Ok(extent);
             }
         }
+    }
+
+    async fn extent_of_all(&self, span: Span) -> Result<Extent, Error> {
+        self.on_reader(|readers| self.extent_of_all_from(readers, span))
+            .await
+    }
+
+    async fn extent_of_all_from(&self, readers: &Readers, span: Span) -> Result<Extent, Error> {
+        let through = i64::try_from(span.last).unwrap_or(i64::MAX);
+        let sql = &self.shared.statements.last;
+        let rows = readers
+            .rows(|| sqlx::query(sql.clone()).bind(through))
+            .await?;
+        // No row if the log is empty.
+        let Some(row) = rows.first() else {
+            return Ok(Extent::of_all(None, None, span));
+        };
+        let (last, head) = (row::bookmark(row, 0)?, row::bookmark(row, 2)?);
+        readers.observe_head(Bookmark::position_of(head));
+        Ok(Extent::of_all(last, head, span))
     }
 
     pub(super) async fn has_any(&self, query: &Query) -> Result<bool, Error> {

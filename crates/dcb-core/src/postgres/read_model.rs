@@ -13,7 +13,7 @@ use sqlx::postgres::PgConnection;
 use super::checkpoint::Checkpoint;
 use super::config::Config;
 use super::error::error;
-use crate::{Error, EventBatch, HandlerError, Position, ReadModel, SequencedEvent};
+use crate::{Bookmark, Error, EventBatch, HandlerError, ReadModel, SequencedEvent};
 
 /// Applies events to the tables of a [`PostgresReadModel`].
 ///
@@ -90,7 +90,7 @@ impl<H: Handler> PostgresReadModel<H> {
         &mut self,
         connection: &mut PgConnection,
         batch: &EventBatch,
-        checkpoint: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
         let mut transaction = connection.begin().await.map_err(|failed| error(&failed))?;
         // Move the checkpoint before the handler runs. The row lock makes a second runner wait.
@@ -128,7 +128,7 @@ fn handler_error(name: &str, failed: HandlerError) -> Error {
 }
 
 impl<H: Handler> ReadModel for PostgresReadModel<H> {
-    async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
+    async fn checkpoint(&mut self) -> Result<Option<Bookmark>, Error> {
         let mut connection = self.connected().await?;
         let stored = self.checkpoint.read(&mut connection).await?;
         // Kept only after success. After an error it is dropped, and the next call connects again.
@@ -139,7 +139,7 @@ impl<H: Handler> ReadModel for PostgresReadModel<H> {
     async fn apply(
         &mut self,
         batch: Arc<EventBatch>,
-        checkpoint: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
         let mut connection = self.connected().await?;
         self.apply_on(&mut connection, &batch, checkpoint).await?;

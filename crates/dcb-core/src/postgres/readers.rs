@@ -19,12 +19,13 @@ use sqlx::{Connection as _, SqlStr};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
+use super::answer::Found;
 use super::coalesce::{Run, Waiting};
 use super::config::Config;
 use super::counters::Counters;
 use super::error::error;
 use crate::extent::Span;
-use crate::{Error, Events, Extent, Position, Query, ReadOptions};
+use crate::{Error, Extent, Position, Query, ReadOptions};
 
 /// The maximum number of reads that share a statement. More gain little, and each read waits for the rows of
 /// the others.
@@ -44,9 +45,9 @@ pub(super) struct Readers {
     /// The maximum number of connections.
     connections: u32,
     /// Short reads that wait for a connection.
-    pub(super) short_reads: Arc<Waiting<(Query, ReadOptions), Events>>,
+    pub(super) short_reads: Arc<Waiting<(Query, ReadOptions), Found>>,
     /// Short backward reads that wait for a connection. Only identical ones share a statement.
-    pub(super) short_backward_reads: Arc<Waiting<(Query, ReadOptions), Events>>,
+    pub(super) short_backward_reads: Arc<Waiting<(Query, ReadOptions), Found>>,
     /// Short counts that wait for a connection. Only identical ones share a statement.
     pub(super) short_counts: Arc<Waiting<(Query, Span), Extent>>,
 }

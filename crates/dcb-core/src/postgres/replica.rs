@@ -95,9 +95,11 @@ pub(super) async fn answer<T>(
             replica.give_up();
             None
         }
-        // The replica is behind, or recovery stopped the statement. A statement that the primary
-        // refuses too fails there.
-        Err(Error::AfterBeyondHead { .. } | Error::Database { .. }) => None,
+        // The replica is behind or follows another server than the primary, or recovery stopped the
+        // statement. A statement that the primary refuses too fails there.
+        Err(
+            Error::AfterBeyondHead { .. } | Error::PastReplaced { .. } | Error::Database { .. },
+        ) => None,
         answer => Some(answer),
     }
 }

@@ -8,12 +8,36 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::event::StoredEvent;
-use crate::{Command, Error, Extent, Position, RecordedCommand, SequencedEvent};
+use crate::{Bookmark, Command, Error, Extent, Position, RecordedCommand, SequencedEvent};
 
 /// Seconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
 
-/// The head, from the first row of a read; `None` if the log is empty.
+/// What the first row of a read tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heading {
+    /// The last event of the log, `None` if the log is empty.
+    pub(super) head: Option<Bookmark>,
+    /// The id of the event at the bound where the read starts.
+    pub(super) id_at_start: Option<Uuid>,
+}
+
+/// The first row of a read, for the read with this index of those that share the statement.
+pub(super) fn heading(row: &PgRow, index: usize) -> Result<Heading, Error> {
+    let event_id = optional(row, 2)?.map(uuid).transpose()?;
+    let ids = optional(row, 6)?.unwrap_or_default();
+    let id_at_start = ids.chunks_exact(16).nth(index).map(uuid).transpose()?;
+    Ok(Heading {
+        head: head(row)?.map(|position| Bookmark { position, event_id }),
+        id_at_start,
+    })
+}
+
+fn uuid(bytes: &[u8]) -> Result<Uuid, Error> {
+    Uuid::from_slice(bytes).map_err(|_| malformed("id"))
+}
+
+/// The position of the head, from the first column; `None` if the log is empty.
 pub(super) fn head(row: &PgRow) -> Result<Option<Position>, Error> {
     optional(row, 0)?
         .map(int8)
@@ -31,7 +55,7 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
     let stored = StoredEvent {
         position,
         recorded_at: timestamp(required(row, 1)?)?,
-        id: Uuid::from_slice(required(row, 2)?).map_err(|_| malformed("id"))?,
+        id: uuid(required(row, 2)?)?,
         event_type: text(required(row, 3)?)?,
         tags: Texts::new(required(row, 4)?)?,
         metadata: metadata
@@ -42,17 +66,22 @@ pub(super) fn event(row: &PgRow) -> Result<SequencedEvent, Error> {
     stored.into_event()
 }
 
-/// An extent, from the columns: number of events, last of them, head.
+/// An extent, from the columns: number of events; position and id of the last of them, and of the
+/// head.
 pub(super) fn extent(row: &PgRow) -> Result<Extent, Error> {
-    let position = |column| {
-        let number = optional(row, column)?.map(int8).transpose()?;
-        Ok::<_, Error>(number.and_then(Position::new))
-    };
     Ok(Extent {
         count: int8(required(row, 0)?)?,
-        last: position(1)?,
-        head: position(2)?,
+        last: bookmark(row, 1)?,
+        head: bookmark(row, 3)?,
     })
+}
+
+/// The position in this column and the id in the next.
+pub(super) fn bookmark(row: &PgRow, column: usize) -> Result<Option<Bookmark>, Error> {
+    let position = optional(row, column)?.map(int8).transpose()?;
+    let event_id = optional(row, column + 1)?.map(uuid).transpose()?;
+    let position = position.and_then(Position::new);
+    Ok(position.map(|position| Bookmark { position, event_id }))
 }
 
 /// The index of the read that an event belongs to, from the column after the event's, which counts

@@ -28,10 +28,16 @@ static DESIGN: Design = Design {
             include_str!("../../schema/postgres/functions/rarest_tag.sql"),
             include_str!("../../schema/postgres/functions/first_match.sql"),
             include_str!("../../schema/postgres/versions/1/refusals.sql"),
-            include_str!("../../schema/postgres/functions/append.sql"),
+            include_str!("../../schema/postgres/versions/1/append.sql"),
             include_str!("../../schema/postgres/functions/keep_commands.sql"),
         ],
-        &[include_str!("../../schema/postgres/functions/refusals.sql")],
+        &[include_str!(
+            "../../schema/postgres/versions/2/refusals.sql"
+        )],
+        &[
+            include_str!("../../schema/postgres/functions/refusals.sql"),
+            include_str!("../../schema/postgres/functions/append.sql"),
+        ],
     ],
 };
 

@@ -4,7 +4,7 @@ use postgres_store::{Column, Element};
 
 use super::text_form::write_array;
 use crate::extent::Span;
-use crate::{EventType, Position, Query, ReadOptions};
+use crate::{Bookmark, EventType, Position, Query, ReadOptions};
 
 /// The way to answer a query. Each shape has its own statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +225,7 @@ impl Bounds {
     pub(super) fn new(options: ReadOptions) -> Self {
         let number = |position: Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
         // `after` is exclusive like the bounds; `from` is inclusive, hence the + 1 and - 1.
-        let after = options.after.map(number);
+        let after = Bookmark::position_of(options.after).map(number);
         let from = options.from.map(number);
         if options.backwards {
             let from = from.map_or(i64::MAX, |from| from.saturating_add(1));

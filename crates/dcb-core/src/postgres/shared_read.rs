@@ -13,13 +13,13 @@ use postgres_store::{Bound, Column, Lease};
 use sqlx::SqlStr;
 use sqlx::postgres::PgRow;
 
-use super::answer::{Answer, MAX_BYTES, limit};
+use super::answer::{Answer, Found, MAX_BYTES, limit};
 use super::readers::Readers;
 use super::row;
 use super::selection::{Bounds, Selection, Shape, Wanted, for_each_probe};
 use super::statements::Statements;
 use super::text_form::write_array;
-use crate::{Events, Query, ReadOptions};
+use crate::{Query, ReadOptions};
 
 type Read = Arc<(Query, ReadOptions)>;
 
@@ -31,7 +31,7 @@ pub(super) async fn read_together(
     statements: &Statements,
     connection: Lease,
     reads: &[Read],
-) -> Vec<Option<Events>> {
+) -> Vec<Option<Found>> {
     let (statement, filters) = bind(statements.read_together.clone(), reads);
     let start = reads.iter().map(|read| Answer::new(read.1.limit)).collect();
     let take = |answers: &mut Vec<Answer>, row| take(answers, &filters, &row);
@@ -49,7 +49,8 @@ fn take(answers: &mut [Answer], filters: &[Option<&Query>], row: &PgRow) -> Opti
         // All reads have the head of the same snapshot.
         return answers
             .iter_mut()
-            .try_for_each(|answer| answer.take(None, row).ok());
+            .enumerate()
+            .try_for_each(|(index, answer)| answer.begin(row, index).ok());
     };
     answers.get_mut(index)?.take(filters[index], row).ok()?;
     let size_bytes: usize = answers.iter().map(|answer| answer.size_bytes).sum();

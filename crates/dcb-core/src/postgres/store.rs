@@ -140,7 +140,8 @@ impl PostgresStore {
     /// The call waits for running appends and reads of all processes, and later ones wait for the
     /// call. A forward read with an `after` from before the call fails with
     /// [`Error::AfterBeyondHead`] while that position is beyond the new head. Once the log has
-    /// grown to that position, the read succeeds, but skips the new events up to `after`.
+    /// grown to that position, the read of a [`Bookmark`](crate::Bookmark) fails with [`Error::PastReplaced`]. That of
+    /// a plain position succeeds, but skips the new events up to `after`.
     ///
     /// The call does not touch checkpoints, because it does not empty the tables of the projections
     /// either. Reset every kept projection: its old checkpoint works like an old `after`.

@@ -1,20 +1,20 @@
 use std::collections::BTreeMap;
 
-use crate::{Events, Position, ReadOptions, SequencedEvent};
+use crate::{Bookmark, Events, Position, ReadOptions, SequencedEvent};
 
 /// The events that the backward reads of a projection find.
 ///
 /// All reads are of one snapshot, the one of the first read: the log up to its head never changes.
 pub(crate) struct LastEvents {
-    after: Option<Position>,
+    after: Option<Bookmark>,
     /// The head of the snapshot; `None` before the first read.
-    head: Option<Option<Position>>,
+    head: Option<Option<Bookmark>>,
     events: BTreeMap<Position, SequencedEvent>,
 }
 
 impl LastEvents {
     /// For reads of the positions after `after`, in the snapshot with this head.
-    pub(crate) fn new(after: Option<Position>, head: Option<Option<Position>>) -> Self {
+    pub(crate) fn new(after: Option<Bookmark>, head: Option<Option<Bookmark>>) -> Self {
         Self {
             after,
             head,
@@ -26,7 +26,7 @@ impl LastEvents {
     pub(crate) fn options(&self) -> ReadOptions {
         // `from` can't name the snapshot of an empty log.
         let limit = u64::from(self.head != Some(None));
-        let from = self.head.flatten();
+        let from = Bookmark::position_of(self.head());
         ReadOptions::new().backwards().from(from).limit(limit)
     }
 
@@ -34,18 +34,19 @@ impl LastEvents {
     pub(crate) fn add(&mut self, read: Events) {
         // A replica may be behind the server of the first read. Then the condition must cover the
         // events that it lacks.
-        let head = self.head.map_or(read.head, |head| head.min(read.head));
-        self.head = Some(head);
+        let heads = self.head.into_iter().chain([read.head]);
+        self.head = heads.min_by_key(|head| Bookmark::position_of(*head));
+        let after = Bookmark::position_of(self.after);
         let new = read
             .events
             .into_iter()
             .map(|event| (event.position(), event));
         self.events
-            .extend(new.filter(|(position, _)| Some(*position) > self.after));
+            .extend(new.filter(|(position, _)| Some(*position) > after));
     }
 
     /// The head of the snapshot.
-    pub(crate) fn head(&self) -> Option<Position> {
+    pub(crate) fn head(&self) -> Option<Bookmark> {
         self.head.flatten()
     }
 

@@ -1,4 +1,4 @@
-use crate::{Position, Query, ReadOptions};
+use crate::{Bookmark, Query, ReadOptions};
 
 /// The reads that return the events of a projection, all from one snapshot of the log.
 ///
@@ -59,7 +59,7 @@ impl Reads {
     /// The forward read of the events after `after`. Only a forward read refuses an `after` beyond
     /// the head. So if all reads are backward and there is an `after`, this returns a forward read
     /// of no events.
-    pub(crate) fn forward(&self, after: Option<Position>) -> Option<(&Query, ReadOptions)> {
+    pub(crate) fn forward(&self, after: Option<Bookmark>) -> Option<(&Query, ReadOptions)> {
         let options = ReadOptions::new().after(after);
         match (&self.every, after) {
             (Some(query), _) => Some((query, options)),

@@ -2,7 +2,7 @@ use async_stream::try_stream;
 use futures_util::stream;
 
 use super::{LastEvents, Projected, Projection, ProjectionPermit, Reads};
-use crate::{AppendCondition, Error, EventStore, EventStream, Position, Query, SequencedEvent};
+use crate::{AppendCondition, Bookmark, Error, EventStore, EventStream, Query, SequencedEvent};
 
 /// A running projection over the events of one snapshot.
 ///
@@ -24,7 +24,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
     pub(crate) async fn open<S: EventStore + ?Sized>(
         store: &S,
         projection: &'p P,
-        after: Option<Position>,
+        after: Option<Bookmark>,
     ) -> Result<Self, Error> {
         projection.check()?;
         // Take the permit before the reads, so that a refused projection costs the database nothing.
@@ -92,7 +92,7 @@ impl<'p, P: Projection> ProjectionStream<'p, P> {
 pub(crate) async fn events<S: EventStore + ?Sized>(
     store: &S,
     reads: &Reads,
-    after: Option<Position>,
+    after: Option<Bookmark>,
 ) -> Result<EventStream, Error> {
     let forward = match reads.forward(after) {
         Some((query, options)) => Some(store.query_stream(query, options).await?),

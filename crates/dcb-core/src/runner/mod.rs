@@ -16,8 +16,8 @@ pub use read_model::{HandlerError, ReadModel};
 
 use crate::subscription::Backoff;
 use crate::{
-    Error, EventBatch, EventStore, Position, Progress, Query, ReadOptions, SubscribeOptions,
-    Subscription,
+    Bookmark, Error, EventBatch, EventStore, Position, Progress, Query, ReadOptions,
+    SubscribeOptions, Subscription,
 };
 
 /// Keeps a [`ReadModel`] up to date with a log. It applies each event of the query exactly once and
@@ -78,40 +78,63 @@ where
     ///
     /// # Errors
     /// [`Error::Handler`] if the handler fails; [`Error::AfterBeyondHead`] if the log was shortened,
-    /// so the state may contain lost events and needs [`ProjectionRunner::rebuild`];
+    /// or [`Error::PastReplaced`] if it has grown again since, so the state may contain lost events
+    /// and needs [`ProjectionRunner::rebuild`] or [`ProjectionRunner::accept`];
     /// [`Error::Closed`]; or [`Error::Database`] from the log or the read model.
     pub async fn run(&mut self) -> Result<Infallible, Error> {
         loop {
             // Without a goal this never returns `Ok`. The loop only satisfies the return type.
-            self.apply_through(None).await?;
+            let stored = self.load_checkpoint().await?;
+            self.apply_through(stored, None).await?;
         }
     }
 
     /// Applies all events up to the current head, and returns the position of the state.
     ///
     /// # Errors
-    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
-    /// [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or
+    /// [`Error::Database`]; see [`ProjectionRunner::run`].
     pub async fn catch_up(&mut self) -> Result<Option<Position>, Error> {
-        let head = self.head().await?;
-        match head {
-            Some(head) => self.apply_through(Some(head)).await?,
-            // The log is empty. Load the checkpoint only to compare it with the head below.
-            None => drop(self.load_checkpoint().await?),
+        let stored = self.load_checkpoint().await?;
+        let head = self.head_after(stored).await?;
+        if head.is_some() {
+            self.apply_through(stored, head).await?;
         }
-        let position = self.progress.position();
-        if position > head {
-            self.check_within_log(position).await?;
-        }
-        Ok(position)
+        Ok(self.progress.position())
+    }
+
+    /// Keeps the state as it is, and goes on from the event that the log has at `position` now, after
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. For a state that can't be rebuilt, such
+    /// as mail that was sent. The state keeps what lost events have changed, and never sees events of
+    /// the log up to `position`. See the README.
+    ///
+    /// # Errors
+    /// [`Error::AfterBeyondHead`] if the log has no such position; [`Error::CheckpointMoved`] if
+    /// another runner is at work; an error of the log or the read model. The checkpoint has not moved
+    /// then.
+    pub async fn accept(&mut self, position: Position) -> Result<(), Error> {
+        let only = ReadOptions::new().from(position).limit(1);
+        let read = self.store.query(&Query::all(), only).await?;
+        let Some(event) = read.events.first() else {
+            return Err(Error::AfterBeyondHead {
+                after: position,
+                head: Bookmark::position_of(read.head),
+            });
+        };
+        let stored = self.load_checkpoint().await?;
+        let batch = EventBatch {
+            events: Vec::new(),
+            through: event.bookmark(),
+        };
+        self.apply(&Arc::new(batch), stored).await
     }
 
     /// Empties the state and applies the whole log again. If the process stops midway, the next run
     /// continues from the checkpoint.
     ///
     /// # Errors
-    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
-    /// [`ProjectionRunner::run`].
+    /// [`Error::Handler`], [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or
+    /// [`Error::Database`]; see [`ProjectionRunner::run`].
     pub async fn rebuild(&mut self) -> Result<Option<Position>, Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.reset().await {
@@ -121,16 +144,19 @@ where
     }
 
     /// Continues from the stored checkpoint up to `goal`, or without end for `None`.
-    async fn apply_through(&mut self, goal: Option<Position>) -> Result<(), Error> {
+    async fn apply_through(
+        &mut self,
+        mut stored: Option<Bookmark>,
+        goal: Option<Position>,
+    ) -> Result<(), Error> {
         loop {
-            let stored = self.load_checkpoint().await?;
-            if goal.is_some() && stored >= goal {
+            if goal.is_some() && Bookmark::position_of(stored) >= goal {
                 return Ok(());
             }
             match self.apply_from(stored, goal).await {
                 // Another runner was faster, or an earlier commit succeeded but its answer was
                 // lost. Load the checkpoint again.
-                Err(Error::CheckpointMoved { .. }) => {}
+                Err(Error::CheckpointMoved { .. }) => stored = self.load_checkpoint().await?,
                 done => return done,
             }
         }
@@ -138,18 +164,19 @@ where
 
     async fn apply_from(
         &mut self,
-        mut stored: Option<Position>,
+        mut stored: Option<Bookmark>,
         goal: Option<Position>,
     ) -> Result<(), Error> {
+        let progress = self.progress.for_reader_at(Bookmark::position_of(stored));
         let mut events = Subscription::new(
             self.store.clone(),
             self.query.clone(),
             stored,
             self.options,
-            self.progress.for_reader_at(stored),
+            progress,
         );
         let mut batch = next_batch(&mut events).await?;
-        while goal.is_none_or(|goal| batch.through < goal) {
+        while goal.is_none_or(|goal| batch.through.position < goal) {
             // Apply and read at the same time. One task can do both, because both mostly wait for a
             // server.
             let applying = self.apply_if_due(&batch, stored);
@@ -162,12 +189,13 @@ where
     async fn apply_if_due(
         &mut self,
         batch: &Arc<EventBatch>,
-        stored: Option<Position>,
-    ) -> Result<Option<Position>, Error> {
-        let passed = batch.through.get() - Position::number_or_zero(stored);
+        stored: Option<Bookmark>,
+    ) -> Result<Option<Bookmark>, Error> {
+        let through = batch.through.position;
+        let passed = through.get() - Position::number_or_zero(Bookmark::position_of(stored));
         // Skipping the transaction is safe: a restart only reads these positions again.
         if batch.events.is_empty() && passed < self.options.batch_size as u64 {
-            self.progress.set_position(Some(batch.through));
+            self.progress.set_position(Some(through));
             return Ok(stored);
         }
         self.apply(batch, stored).await?;
@@ -179,18 +207,18 @@ where
     async fn apply(
         &mut self,
         batch: &Arc<EventBatch>,
-        stored: Option<Position>,
+        stored: Option<Bookmark>,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::default();
         while let Err(error) = self.model.apply(Arc::clone(batch), stored).await {
             pause_if_transient(&self.progress, error, &mut backoff).await?;
         }
         self.progress.set_apply_outage(None);
-        self.progress.set_position(Some(batch.through));
+        self.progress.set_position(Some(batch.through.position));
         Ok(())
     }
 
-    async fn load_checkpoint(&mut self) -> Result<Option<Position>, Error> {
+    async fn load_checkpoint(&mut self) -> Result<Option<Bookmark>, Error> {
         let mut backoff = Backoff::default();
         let stored = loop {
             match self.model.checkpoint().await {
@@ -199,38 +227,28 @@ where
             }
         };
         self.progress.set_apply_outage(None);
-        self.progress.set_position(stored);
+        self.progress.set_position(Bookmark::position_of(stored));
         Ok(stored)
     }
 
-    async fn head(&self) -> Result<Option<Position>, Error> {
+    /// The head of the log. Refuses a state that is ahead of the log, or that contains events that the
+    /// log has lost.
+    async fn head_after(&self, stored: Option<Bookmark>) -> Result<Option<Position>, Error> {
+        // The limit of 0 makes the read check `after` without reading events.
+        let nothing = ReadOptions::new().after(stored).limit(0);
         let mut backoff = Backoff::default();
         loop {
-            match self.store.head().await {
-                Ok(head) => {
+            match self.store.query(&self.query, nothing).await {
+                Ok(read) => {
+                    let head = Bookmark::position_of(read.head);
                     self.progress.set_read_outage(None);
+                    self.progress.set_apply_outage(None);
                     self.progress.observe_head(head);
                     return Ok(head);
                 }
                 Err(error) => pause_if_transient(&self.progress, error, &mut backoff).await?,
             }
         }
-    }
-
-    /// Refuses a state that is ahead of the log.
-    ///
-    /// The head that the runner saw last may be too old to compare with, because another runner may
-    /// have applied newer events since. So ask the store for a read after `position`, which it
-    /// refuses if the position is beyond the head.
-    async fn check_within_log(&self, position: Option<Position>) -> Result<(), Error> {
-        // The limit of 0 makes the read check `after` without reading events.
-        let nothing = ReadOptions::new().after(position).limit(0);
-        let mut backoff = Backoff::default();
-        while let Err(error) = self.store.query(&self.query, nothing).await {
-            pause_if_transient(&self.progress, error, &mut backoff).await?;
-        }
-        self.progress.set_apply_outage(None);
-        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::{Error, EventBatch, Position};
+use crate::{Bookmark, Error, EventBatch};
 
 /// The error of an event handler, of any type.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
@@ -11,11 +11,13 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 /// `postgres::PostgresReadModel` and `sqlite::SqliteReadModel` implement it. Implement it yourself
 /// for another database, or to use your own connection pool.
 pub trait ReadModel: Send {
-    /// The checkpoint: the state contains all events up to this position. `None` at the beginning.
+    /// The checkpoint: the state contains all events up to this one. `None` at the beginning. Without
+    /// the id of the event, as an older version may have stored it, the runner can't notice that the
+    /// log was replaced, until [`ReadModel::apply`] stores one with an id.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] from the database.
-    fn checkpoint(&mut self) -> impl Future<Output = Result<Option<Position>, Error>> + Send;
+    fn checkpoint(&mut self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
     /// Applies the events of a batch and moves the checkpoint to its end, in one transaction. If the
     /// caller drops the future, either both happen or neither.
@@ -28,7 +30,7 @@ pub trait ReadModel: Send {
     fn apply(
         &mut self,
         batch: Arc<EventBatch>,
-        checkpoint: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Empties the state and resets the checkpoint to the beginning, in one transaction.

@@ -8,7 +8,7 @@ use super::request::{Request, Verdict};
 use super::row;
 use super::snapshot::Snapshot;
 use super::statements::{BY_ID, TRACKED};
-use crate::{AppendCondition, Appended, Error, Position, SequencedEvent, Tracking};
+use crate::{AppendCondition, Appended, Bookmark, Error, Position, SequencedEvent, Tracking};
 
 /// Returns the verdict on a request that must not be written, or `None` if it has to be written.
 pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Option<Verdict>> {
@@ -18,6 +18,9 @@ pub(super) fn verdict(snapshot: &Snapshot<'_>, request: &Request) -> Result<Opti
         return Ok(Some(verdict));
     }
     let conditions = &request.append.conditions;
+    if let Some(error) = replaced(snapshot, conditions)? {
+        return Ok(Some(Err(error)));
+    }
     if let Some(error) = beyond(conditions, snapshot.head) {
         return Ok(Some(Err(error)));
     }
@@ -68,9 +71,27 @@ fn by_id(connection: &Connection, id: Uuid) -> Result<Option<SequencedEvent>> {
         .optional()
 }
 
+/// The error of the first event that a condition was decided on and that the log has lost.
+fn replaced(snapshot: &Snapshot<'_>, conditions: &[AppendCondition]) -> Result<Option<Error>> {
+    let mut first: Option<Position> = None;
+    for after in conditions.iter().filter_map(|condition| condition.after) {
+        let Bookmark { position, event_id } = after;
+        if event_id.is_some()
+            && first.is_none_or(|first| position < first)
+            && let found @ Some(_) = snapshot.id_at(position)?
+            && !after.accepts(found)
+        {
+            first = Some(position);
+        }
+    }
+    Ok(first.map(|position| Error::PastReplaced { position }))
+}
+
 fn beyond(conditions: &[AppendCondition], head: i64) -> Option<Error> {
     let head = Position::new(head.unsigned_abs());
-    let mut afters = conditions.iter().filter_map(|condition| condition.after);
+    let mut afters = conditions
+        .iter()
+        .filter_map(|condition| Bookmark::position_of(condition.after));
     let after = afters.find(|after| head < Some(*after))?;
     Some(Error::AfterBeyondHead { after, head })
 }
@@ -98,7 +119,7 @@ pub(super) fn tracked(connection: &Connection, source: &str) -> Result<Option<u6
 fn conflict(snapshot: &Snapshot<'_>, conditions: &[AppendCondition]) -> Result<Option<Verdict>> {
     let mut first: Option<(i64, usize)> = None;
     for (index, condition) in conditions.iter().enumerate() {
-        let after = Position::number_or_zero(condition.after).cast_signed();
+        let after = Position::number_or_zero(Bookmark::position_of(condition.after)).cast_signed();
         let found = first_match(snapshot, &condition.fail_if_events_match, after)?;
         // If an event makes several conditions fail, the first of them counts.
         if let Some(position) = found

@@ -69,7 +69,7 @@ impl Bounds {
     pub(super) fn of(options: ReadOptions) -> Self {
         // Saturating is safe, because no log reaches such positions.
         let number = |position: crate::Position| i64::try_from(position.get()).unwrap_or(i64::MAX);
-        let after = options.after.map(number);
+        let after = crate::Bookmark::position_of(options.after).map(number);
         let from = options.from.map(number);
         let mut bounds = Self::forwards_after(0);
         bounds.backwards = options.backwards;

@@ -20,8 +20,8 @@ use super::{admission, read};
 use crate::extent::Span;
 use crate::projection::LastEvents;
 use crate::{
-    Append, AppendCondition, Appended, Error, Event, Events, Extent, Health, Position, Projected,
-    Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
+    Append, AppendCondition, Appended, Bookmark, Error, Event, Events, Extent, Health, Position,
+    Projected, Projection, Query, ReadOptions, RecordedCommand, SequencedEvent, Stats,
 };
 
 /// An event store in SQLite that needs no async runtime. Cheap to clone; clones share connections and
@@ -71,7 +71,8 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// The first of these, with nothing written: [`Error::Invalid`], [`Error::DuplicateId`],
-    /// [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`], [`Error::Conflict`].
+    /// [`Error::PastReplaced`], [`Error::AfterBeyondHead`], [`Error::AlreadyTracked`],
+    /// [`Error::Conflict`].
     ///
     /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
     /// the commit may have happened; [`Error::DiskFull`]; [`Error::FileMoved`];
@@ -120,7 +121,8 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
+    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// SQLite.
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     pub fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
@@ -132,7 +134,8 @@ impl BlockingSqliteStore {
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if a forward read starts after a position beyond the head;
-    /// [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
+    /// [`Error::PastReplaced`] if the log has another event at the [`Bookmark`] that the read starts
+    /// after; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from
     /// SQLite.
     #[instrument(level = "debug", name = "dcb.query_stream", skip_all)]
     pub fn query_stream(
@@ -235,13 +238,13 @@ impl BlockingSqliteStore {
     /// Like [`BlockingSqliteStore::project`], but only over the events after `after`, exclusive.
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`] if `after` is greater than the head; any error of
-    /// [`BlockingSqliteStore::project`].
+    /// [`Error::AfterBeyondHead`] if `after` is greater than the head; [`Error::PastReplaced`] if the
+    /// log has another event at this [`Bookmark`]; any error of [`BlockingSqliteStore::project`].
     #[instrument(level = "debug", name = "dcb.project", skip_all)]
     pub fn project_after<P: Projection>(
         &self,
         projection: &P,
-        after: impl Into<Option<Position>>,
+        after: impl Into<Option<Bookmark>>,
     ) -> Result<Projected<P::State>, Error> {
         projection.check()?;
         let _permit = self.log.projections.acquire()?;
@@ -299,7 +302,8 @@ impl BlockingSqliteStore {
     ///
     /// Every append of any process is committed either before or after the log is cleared. A read
     /// that has started may still return deleted events. A later call with an old `after` fails
-    /// with [`Error::AfterBeyondHead`] until the new log has grown to that position.
+    /// with [`Error::AfterBeyondHead`] until the new log has grown to that position, and with
+    /// [`Error::PastReplaced`] from then on if `after` is a [`Bookmark`] with an id.
     ///
     /// The tables and checkpoints of stored projections stay, so rebuild all projections. Until the
     /// log has grown to its checkpoint, a projection that is not rebuilt fails with the same error.
@@ -364,8 +368,8 @@ pub struct BlockingEventStream {
 }
 
 impl BlockingEventStream {
-    /// The last position of the log in the snapshot, `None` if the log is empty.
-    pub fn head(&self) -> Option<Position> {
+    /// The last event of the log in the snapshot, `None` if the log is empty.
+    pub fn head(&self) -> Option<Bookmark> {
         self.pages.head()
     }
 }

@@ -21,7 +21,7 @@ use super::statements::{
 use super::unindexed_keys::UnindexedKeys;
 use super::{Config, schema, session};
 use crate::projection::LastEvents;
-use crate::{Event, Position, Query, ReadOptions};
+use crate::{Bookmark, Event, Position, Query, ReadOptions};
 
 const EVENTS: i64 = 1_000_000;
 /// A tag of every tenth event. These events have all three types.
@@ -225,7 +225,7 @@ fn limited_read_stops_at_its_limit() {
     /// for each of the three types.
     const STEPS: i32 = 70 * LIMIT as i32 + 3 * 4 * 6;
     let million = million();
-    let middle = Position::new(EVENTS.unsigned_abs() / 2);
+    let middle = Position::new(EVENTS.unsigned_abs() / 2).map(Bookmark::from);
     let sides = [
         ReadOptions::new(),
         ReadOptions::new().after(middle),
@@ -248,7 +248,7 @@ fn last_event_is_found_from_the_end() {
     /// up a first chunk of positions, with 25 steps for each.
     const STEPS: i32 = 70 + 3 * 4 * 6 + 25 * FIRST_CHUNK as i32;
     let million = million();
-    let middle = Position::new(EVENTS.unsigned_abs() / 2);
+    let middle = Position::new(EVENTS.unsigned_abs() / 2).map(Bookmark::from);
     for (name, query) in queries() {
         for head in [None, Some(middle)] {
             let options = LastEvents::new(None, head).options();

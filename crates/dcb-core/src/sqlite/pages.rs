@@ -3,18 +3,19 @@
 //! The log up to a position never changes, so a position identifies a snapshot: every page ends at
 //! the head that the first page saw, and no transaction stays open between pages. The exception is
 //! `clear`, which empties the log; a later page then fails with [`Error::AfterBeyondHead`] if the
-//! log is still shorter than the snapshot. The conformance cases in `src/conformance/stream.rs` and
+//! log is still shorter than the snapshot, and with [`Error::PastReplaced`] if it has grown again. The conformance cases in `src/conformance/stream.rs` and
 //! `tests/it/backends/clearing.rs` fail without this.
 
 use std::ops::ControlFlow;
 
+use uuid::Uuid;
+
 use super::alternatives::Bounds;
 use super::log::Log;
-use super::read::{check_after, position};
 use super::row;
 use super::scan::scan;
 use super::snapshot::Snapshot;
-use crate::{Error, Events, Position, Query, ReadOptions, SequencedEvent};
+use crate::{Bookmark, Error, Events, Position, Query, ReadOptions, SequencedEvent};
 
 /// Page sizes grow, so that a caller who takes few events does not pay for many.
 const FIRST_PAGE_EVENTS: u64 = 256;
@@ -33,7 +34,9 @@ pub(super) struct Pages {
     remaining_events: u64,
     page_events: u64,
     /// The head of the snapshot; `None` before the first page.
-    snapshot_head: Option<Option<Position>>,
+    snapshot_head: Option<Option<Bookmark>>,
+    /// The event after which the next page begins.
+    last: Option<Bookmark>,
     ended: bool,
 }
 
@@ -46,7 +49,9 @@ struct PageSize {
 
 /// The events of a page, and the head of the log at that time.
 struct Page {
-    head: Option<Position>,
+    head: Option<Bookmark>,
+    /// The id of the event after which the page begins.
+    id_at_start: Option<Uuid>,
     events: Vec<SequencedEvent>,
     /// Whether a limit ended the page, so there may be more events.
     full: bool,
@@ -58,8 +63,9 @@ pub(super) fn whole(log: &Log, query: &Query, options: ReadOptions) -> Result<Ev
         events: options.limit.unwrap_or(u64::MAX),
         bytes: usize::MAX,
     };
-    let page = log.with_snapshot(|snapshot| page(snapshot, query, Bounds::of(options), size))?;
-    check_after(options, page.head)?;
+    let bounds = Bounds::of(options);
+    let page = log.with_snapshot(|snapshot| page(snapshot, query, options.after, bounds, size))?;
+    options.check_after(Bookmark::position_of(page.head), page.id_at_start)?;
     Ok(Events {
         events: page.events,
         head: page.head,
@@ -75,12 +81,13 @@ impl Pages {
             remaining_events: options.limit.unwrap_or(u64::MAX),
             page_events: FIRST_PAGE_EVENTS,
             snapshot_head: None,
+            last: options.after,
             ended: false,
         }
     }
 
     /// The head of the snapshot. Valid after the first page.
-    pub(super) fn head(&self) -> Option<Position> {
+    pub(super) fn head(&self) -> Option<Bookmark> {
         self.snapshot_head.flatten()
     }
 
@@ -99,31 +106,42 @@ impl Pages {
             events: self.remaining_events.min(self.page_events),
             bytes: PAGE_BYTES,
         };
-        let page =
-            log.with_snapshot(|snapshot| page(snapshot, &self.query, self.remaining, size))?;
-        self.check_head(page.head)?;
+        let page = log.with_snapshot(|snapshot| {
+            page(snapshot, &self.query, self.last, self.remaining, size)
+        })?;
+        self.check(&page)?;
         self.remaining_events -= page.events.len() as u64;
         self.page_events = (self.page_events * PAGE_GROWTH).min(LAST_PAGE_EVENTS);
         self.ended = !page.full || self.remaining_events == 0;
         if let Some(last) = page.events.last() {
             self.remaining = self.remaining.past(last.position().get().cast_signed());
+            self.last = Some(last.bookmark());
         }
         Ok(page.events)
     }
 
-    /// Checks the head that a page saw. The head of the first page is the head of the snapshot. If
-    /// a later page sees a smaller head, the log was emptied or replaced by an older copy.
-    fn check_head(&mut self, head: Option<Position>) -> Result<(), Error> {
+    /// Checks what a page saw of the log. The head of the first page is the head of the snapshot. If
+    /// a later page sees a smaller head, or another event in place of the last one, the log was emptied
+    /// or replaced by an older copy.
+    fn check(&mut self, page: &Page) -> Result<(), Error> {
+        let head = Bookmark::position_of(page.head);
         match self.snapshot_head {
             None => {
-                check_after(self.options, head)?;
-                self.snapshot_head = Some(head);
+                self.options.check_after(head, page.id_at_start)?;
+                self.snapshot_head = Some(page.head);
                 let end = Position::number_or_zero(head).cast_signed() + 1;
                 self.remaining.below = self.remaining.below.min(end);
                 Ok(())
             }
-            Some(Some(after)) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
-            Some(_) => Ok(()),
+            Some(Some(Bookmark {
+                position: after, ..
+            })) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
+            Some(_) => match self.last {
+                Some(last) if !last.accepts(page.id_at_start) => Err(Error::PastReplaced {
+                    position: last.position,
+                }),
+                _ => Ok(()),
+            },
         }
     }
 }
@@ -131,9 +149,15 @@ impl Pages {
 fn page(
     snapshot: &Snapshot<'_>,
     query: &Query,
+    start: Option<Bookmark>,
     bounds: Bounds,
     size: PageSize,
 ) -> rusqlite::Result<Page> {
+    let checked = start.filter(|start| start.event_id.is_some());
+    let id_at_start = match checked {
+        Some(start) => snapshot.id_at(start.position)?,
+        None => None,
+    };
     let (mut events, mut bytes) = (Vec::new(), 0);
     let is_full = |events: &[SequencedEvent], bytes: usize| {
         events.len() as u64 >= size.events || bytes >= size.bytes
@@ -155,7 +179,8 @@ fn page(
         })?;
     }
     Ok(Page {
-        head: position(snapshot.head),
+        head: snapshot.last,
+        id_at_start,
         full: is_full(&events, bytes),
         events,
     })

@@ -11,7 +11,7 @@ use super::scan::scan;
 use super::snapshot::Snapshot;
 use super::statements::{COMMANDS, HEAD};
 use crate::extent::Span;
-use crate::{Error, Extent, Position, Query, ReadOptions, RecordedCommand};
+use crate::{Extent, Position, Query, RecordedCommand};
 
 /// The number of the last position, 0 if the log is empty.
 pub(super) fn head(connection: &Connection) -> Result<i64> {
@@ -26,21 +26,13 @@ pub(super) fn position(head: i64) -> Option<Position> {
     Position::new(head.unsigned_abs())
 }
 
-/// Refuses a forward read after a position beyond the head.
-pub(super) fn check_after(options: ReadOptions, head: Option<Position>) -> Result<(), Error> {
-    match options.after {
-        Some(after) if !options.backwards && head < Some(after) => {
-            Err(Error::AfterBeyondHead { after, head })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Counts the matching events of the span and finds the last of them.
 pub(super) fn extent(snapshot: &Snapshot<'_>, query: &Query, span: Span) -> Result<Extent> {
-    let head = position(snapshot.head);
+    let (head, end) = (snapshot.last, position(snapshot.head));
     if query.is_all() {
-        return Ok(Extent::of_all(head, span));
+        let event = end.min(Position::new(span.last));
+        let event = event.map(|event| snapshot.bookmark_at(event)).transpose()?;
+        return Ok(Extent::of_all(event, head, span));
     }
     let (mut count, mut last) = (0, 0);
     scan(snapshot, query, Bounds::within(span), |row| {
@@ -53,6 +45,7 @@ pub(super) fn extent(snapshot: &Snapshot<'_>, query: &Query, span: Span) -> Resu
         Ok(ControlFlow::Continue(matches))
     })?;
     let last = position(last);
+    let last = last.map(|last| snapshot.bookmark_at(last)).transpose()?;
     Ok(Extent { count, last, head })
 }
 

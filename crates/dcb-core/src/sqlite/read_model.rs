@@ -14,7 +14,9 @@ use super::log::absolute;
 use super::opened_file::OpenedFile;
 use super::session;
 use crate::text::{check, invalid};
-use crate::{Error, EventBatch, HandlerError, Position, Problem, ReadModel, SequencedEvent};
+use crate::{
+    Bookmark, Error, EventBatch, HandlerError, Position, Problem, ReadModel, SequencedEvent,
+};
 
 const TABLE: &str = include_str!("../../schema/sqlite/tables/dcb_checkpoint.sql");
 
@@ -139,10 +141,23 @@ fn open(config: &Config) -> Result<(Connection, OpenedFile), Error> {
         return Err(invalid("location")(Problem::Empty));
     };
     let connection = session::plain(config).map_err(|failed| error(&failed))?;
-    let created = connection.execute_batch(TABLE);
-    created.map_err(|failed| error(&failed))?;
+    upgrade(&connection).map_err(|failed| error(&failed))?;
     let file = OpenedFile::at(path)?;
     Ok((connection, file))
+}
+
+/// Creates the table, or adds the column that older versions did not have.
+fn upgrade(connection: &Connection) -> rusqlite::Result<()> {
+    // Without a transaction, another process could add the column after the look.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    transaction.execute_batch(TABLE)?;
+    let columns =
+        "SELECT count(*) FROM pragma_table_info('dcb_checkpoint') WHERE name = 'bookmark'";
+    let found: i64 = transaction.query_row(columns, [], |row| row.get(0))?;
+    if found == 0 {
+        transaction.execute_batch("ALTER TABLE dcb_checkpoint ADD COLUMN bookmark TEXT")?;
+    }
+    transaction.commit()
 }
 
 /// A handler with the name of its checkpoint.
@@ -152,20 +167,23 @@ struct NamedHandler<'s, H> {
 }
 
 impl<H: Handler> NamedHandler<'_, H> {
-    fn checkpoint(&self, transaction: &Transaction<'_>) -> Result<Option<Position>, Error> {
-        let sql = "SELECT position FROM dcb_checkpoint WHERE name = ?1";
-        let stored: Option<i64> = transaction
-            .query_row(sql, [self.name], |row| row.get(0))
+    fn checkpoint(&self, transaction: &Transaction<'_>) -> Result<Option<Bookmark>, Error> {
+        let sql = "SELECT position, bookmark FROM dcb_checkpoint WHERE name = ?1";
+        let stored: Option<(i64, Option<String>)> = transaction
+            .query_row(sql, [self.name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
             .map_err(|failed| error(&failed))?;
-        Ok(stored.map(i64::unsigned_abs).and_then(Position::new))
+        Ok(stored.and_then(|(position, bookmark)| {
+            let position = Position::new(position.unsigned_abs())?;
+            Some(Bookmark::stored(position, bookmark.as_deref()))
+        }))
     }
 
     fn apply(
         &mut self,
         transaction: &Transaction<'_>,
         batch: &EventBatch,
-        checkpoint: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
         let stored = self.checkpoint(transaction)?;
         if stored != checkpoint {
@@ -192,12 +210,15 @@ impl<H: Handler> NamedHandler<'_, H> {
     fn set_checkpoint(
         &self,
         transaction: &Transaction<'_>,
-        position: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
-        let number = i64::try_from(Position::number_or_zero(position)).unwrap_or(i64::MAX);
-        let sql = "INSERT INTO dcb_checkpoint (name, position) VALUES (?1, ?2) \
-            ON CONFLICT (name) DO UPDATE SET position = excluded.position";
-        let set = transaction.execute(sql, (self.name, number));
+        let position = Position::number_or_zero(Bookmark::position_of(checkpoint));
+        let number = i64::try_from(position).unwrap_or(i64::MAX);
+        let bookmark = checkpoint.map(|checkpoint| checkpoint.to_string());
+        let sql = "INSERT INTO dcb_checkpoint (name, position, bookmark) VALUES (?1, ?2, ?3) \
+            ON CONFLICT (name) \
+            DO UPDATE SET position = excluded.position, bookmark = excluded.bookmark";
+        let set = transaction.execute(sql, (self.name, number, bookmark));
         set.map(|_| ()).map_err(|failed| error(&failed))
     }
 }
@@ -216,7 +237,7 @@ fn handler_error(name: &str, failed: HandlerError) -> Error {
 }
 
 impl<H: Handler> ReadModel for SqliteReadModel<H> {
-    async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
+    async fn checkpoint(&mut self) -> Result<Option<Bookmark>, Error> {
         self.call(|state| state.transact(|handler, transaction| handler.checkpoint(transaction)))
             .await
     }
@@ -224,7 +245,7 @@ impl<H: Handler> ReadModel for SqliteReadModel<H> {
     async fn apply(
         &mut self,
         batch: Arc<EventBatch>,
-        checkpoint: Option<Position>,
+        checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
         self.call(move |state| {
             state.transact(|handler, transaction| handler.apply(transaction, &batch, checkpoint))

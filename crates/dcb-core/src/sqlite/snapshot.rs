@@ -10,17 +10,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Result, Row};
+use rusqlite::{Connection, OptionalExtension as _, Result, Row};
+use uuid::Uuid;
 
 use super::alternatives::Bounds;
 use super::key_set::KeySet;
-use super::statements::{INDEX_END_AND_HEAD, ROLLBACK};
+use super::statements::{ID_AT, INDEX_END_AND_HEAD, ROLLBACK};
 use super::unindexed_keys::{Generation, IndexEnd, UnindexedKeys};
+use crate::{Bookmark, Position};
 
 pub(super) struct Snapshot<'c> {
     pub(super) connection: &'c Connection,
     /// The number of the last position, 0 if the log is empty.
     pub(super) head: i64,
+    /// The last committed event.
+    pub(super) last: Option<Bookmark>,
     pub(super) index_end: IndexEnd,
     pub(super) unindexed: Arc<Generation>,
     /// The keys of events that the current transaction has written. Other connections must not see
@@ -44,31 +48,40 @@ pub(super) fn with_snapshot<T>(
     let Some(row) = rows.next()? else {
         return Err(rusqlite::Error::QueryReturnedNoRows);
     };
-    let (index_end, head) = index_end_and_head(row)?;
-    let unindexed = unindexed_keys.through(connection, index_end, head)?;
+    let (index_end, last) = index_end_and_last(row)?;
+    let unindexed = unindexed_keys.through(connection, index_end, number(last))?;
     // `rows` must live until `work` returns, because dropping it ends the snapshot.
-    work(&Snapshot::new(connection, index_end, head, unindexed))
+    work(&Snapshot::new(connection, index_end, last, unindexed))
 }
 
-fn index_end_and_head(row: &Row<'_>) -> Result<(IndexEnd, i64)> {
+fn index_end_and_last(row: &Row<'_>) -> Result<(IndexEnd, Option<Bookmark>)> {
     let index_end = IndexEnd {
         through: row.get(0)?,
         clearings: row.get(1)?,
     };
     let head: Option<i64> = row.get(2)?;
-    Ok((index_end, head.unwrap_or(0)))
+    let position = head.map(i64::unsigned_abs).and_then(Position::new);
+    let event_id = row.get::<_, Option<[u8; 16]>>(3)?.map(Uuid::from_bytes);
+    let last = position.map(|position| Bookmark { position, event_id });
+    Ok((index_end, last))
+}
+
+/// The number of the position, 0 for `None`.
+fn number(last: Option<Bookmark>) -> i64 {
+    Position::number_or_zero(Bookmark::position_of(last)).cast_signed()
 }
 
 impl<'c> Snapshot<'c> {
     fn new(
         connection: &'c Connection,
         index_end: IndexEnd,
-        head: i64,
+        last: Option<Bookmark>,
         unindexed: Arc<Generation>,
     ) -> Self {
         Self {
             connection,
-            head,
+            head: number(last),
+            last,
             index_end,
             unindexed,
             uncommitted: KeySet::default(),
@@ -80,12 +93,30 @@ impl<'c> Snapshot<'c> {
         connection: &'c Connection,
         unindexed_keys: &UnindexedKeys,
     ) -> Result<Self> {
-        let (index_end, head) = connection
+        let (index_end, last) = connection
             .prepare_cached(INDEX_END_AND_HEAD)?
-            .query_row([], index_end_and_head)?;
+            .query_row([], index_end_and_last)?;
+        let head = number(last);
         unindexed_keys.discard_if_ahead(index_end, head);
         let unindexed = unindexed_keys.through(connection, index_end, head)?;
-        Ok(Self::new(connection, index_end, head, unindexed))
+        Ok(Self::new(connection, index_end, last, unindexed))
+    }
+
+    /// The bookmark of the event at this position.
+    pub(super) fn bookmark_at(&self, position: Position) -> Result<Bookmark> {
+        let event_id = self.id_at(position)?;
+        Ok(Bookmark { position, event_id })
+    }
+
+    /// The id of the event at this position.
+    pub(super) fn id_at(&self, position: Position) -> Result<Option<Uuid>> {
+        if let Some(last) = self.last.filter(|last| last.position == position) {
+            return Ok(last.event_id);
+        }
+        let mut statement = self.connection.prepare_cached(ID_AT)?;
+        let number = i64::try_from(position.get()).unwrap_or(i64::MAX);
+        let id = statement.query_row([number], |row| row.get::<_, [u8; 16]>(0));
+        Ok(id.optional()?.map(Uuid::from_bytes))
     }
 
     /// Adds the keys of one more event, and returns its position.

@@ -13,10 +13,12 @@ pub(super) const BACKUP: &str = "VACUUM INTO ?1";
 
 pub(super) const HEAD: &str = "SELECT max(position) FROM dcb_event";
 
-/// The end of the tag index, the number of clearings and the head. One statement reads all three,
-/// so they are from the same snapshot.
-pub(super) const INDEX_END_AND_HEAD: &str =
-    "SELECT through, clearings, (SELECT max(position) FROM dcb_event) FROM dcb_indexed";
+/// The end of the tag index, the number of clearings, and position and id of the last event. One
+/// statement reads them all, so they are from the same snapshot.
+pub(super) const INDEX_END_AND_HEAD: &str = "SELECT through, clearings, \
+    (SELECT max(position) FROM dcb_event), \
+    (SELECT id FROM dcb_event ORDER BY position DESC LIMIT 1) FROM dcb_indexed";
+pub(super) const ID_AT: &str = "SELECT id FROM dcb_event WHERE position = ?1";
 pub(super) const SET_INDEX_END: &str = "UPDATE dcb_indexed SET through = ?1";
 
 pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \

@@ -6,12 +6,13 @@ use async_stream::stream;
 use futures_core::Stream;
 
 use super::{Backoff, EventBatch, Notifications, Progress, SubscribeOptions};
-use crate::{Error, EventStore, Events, Position, Query, ReadOptions};
+use crate::{Bookmark, Error, EventStore, Events, Query, ReadOptions, SequencedEvent};
 
 /// Batches of the events after `after`, without end.
 ///
 /// An announcement is a hint, and correctness does not depend on it. The read position advances only
 /// when a read has succeeded, so a failed read is repeated and no event is skipped or read twice.
+/// The read position has the id of the event there, so each read notices if the log was replaced.
 /// The loop marks the signal as seen before it reads: an append that commits after the read's
 /// snapshot is either announced after [`Notifications::mark_seen`] or found by the next poll. So a lost or
 /// duplicate announcement costs time, never an event. The conformance cases in
@@ -20,7 +21,7 @@ use crate::{Error, EventStore, Events, Position, Query, ReadOptions};
 pub(super) fn follow<S>(
     store: S,
     query: Query,
-    after: Option<Position>,
+    after: Option<Bookmark>,
     options: SubscribeOptions,
     progress: Progress,
 ) -> impl Stream<Item = Result<EventBatch, Error>> + Send
@@ -50,11 +51,12 @@ where
             };
             progress.set_read_outage(None);
             backoff.reset();
-            progress.observe_head(page.head);
+            progress.observe_head(Bookmark::position_of(page.head));
             let is_full = page.events.len() == batch_size;
             let before = std::mem::replace(&mut read_to, covered_through(&page, is_full));
             // A page without matches still yields a batch, so that checkpoints advance.
-            if let Some(through) = read_to.filter(|_| read_to > before) {
+            let has_advanced = Bookmark::position_of(read_to) > Bookmark::position_of(before);
+            if let Some(through) = read_to.filter(|_| has_advanced) {
                 waiting.found();
                 yield Ok(EventBatch { events: page.events, through });
             }
@@ -66,12 +68,10 @@ where
     }
 }
 
-/// The position through which the page covers the log: a page that is not full reaches the head.
-fn covered_through(page: &Events, is_full: bool) -> Option<Position> {
-    match page.events.last() {
-        Some(event) if is_full => Some(event.position()),
-        _ => page.head,
-    }
+/// The event through which the page covers the log: a page that is not full reaches the head.
+fn covered_through(page: &Events, is_full: bool) -> Option<Bookmark> {
+    let last = page.events.last().filter(|_| is_full);
+    last.map(SequencedEvent::bookmark).or(page.head)
 }
 
 /// The wait for an announcement between two reads.

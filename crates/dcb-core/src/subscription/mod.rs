@@ -18,15 +18,17 @@ pub use options::SubscribeOptions;
 pub use progress::Progress;
 pub use signal::{Notifications, Notifier};
 
-use crate::{Error, EventStore, Position, Query, SequencedEvent};
+use crate::{Bookmark, Error, EventStore, Query, SequencedEvent};
 
 /// Yields the events that match a query and come after a position, each once and in order: first
 /// those in the log, then new ones as they are appended.
 ///
 /// A subscription does not end by itself. After the last event it waits for the next. It retries
 /// after a lost connection and while a server is down, which [`Progress::outage`] reports. Any error
-/// that it yields ends it. To continue in another process, subscribe there after the position of the
-/// last event that was handled.
+/// that it yields ends it. To continue in another process, subscribe there after the
+/// [bookmark](SequencedEvent::bookmark) of the last event that was handled. Each read checks that the
+/// log still has the event after which it begins, so a subscription notices a log that was restored
+/// or failed over, even if it has grown past the old position.
 ///
 /// It reads a batch when the previous one is used up, and returns the connection at once. So a slow
 /// consumer misses nothing and costs one batch of memory.
@@ -51,8 +53,8 @@ pub struct Subscription {
     batches: Pin<Box<dyn Stream<Item = Result<EventBatch, Error>> + Send>>,
     /// Events that were read but not yet handed out.
     rest: vec::IntoIter<SequencedEvent>,
-    /// The position through which the log was read to fill `rest`.
-    read_to: Option<Position>,
+    /// The event through which the log was read to fill `rest`.
+    read_to: Option<Bookmark>,
     progress: Progress,
 }
 
@@ -61,16 +63,16 @@ pub struct Subscription {
 pub struct EventBatch {
     /// The matching events, in order. A batch without events only reports progress.
     pub events: Vec<SequencedEvent>,
-    /// With this batch, all matching events up to this position, inclusive, have been handed out.
-    /// Store it as the checkpoint. It may be greater than the position of the last event.
-    pub through: Position,
+    /// With this batch, all matching events up to this one, inclusive, have been handed out. Store it
+    /// as the checkpoint. It may come after the last event of the batch.
+    pub through: Bookmark,
 }
 
 impl Subscription {
     pub(crate) fn new<S>(
         store: S,
         query: Query,
-        after: Option<Position>,
+        after: Option<Bookmark>,
         options: SubscribeOptions,
         progress: Progress,
     ) -> Self
@@ -90,7 +92,7 @@ impl Subscription {
     ///
     /// # Errors
     /// [`Error::AfterBeyondHead`] if the log was shortened and now ends before the last event that
-    /// was handed out; [`Error::Closed`]; or [`Error::Database`] if a retry can't help. Any error
+    /// was handed out; [`Error::PastReplaced`] if the log has grown again since; [`Error::Closed`]; or [`Error::Database`] if a retry can't help. Any error
     /// ends the subscription.
     pub async fn next(&mut self) -> Option<Result<SequencedEvent, Error>> {
         StreamExt::next(self).await
@@ -100,18 +102,18 @@ impl Subscription {
     /// after an error.
     ///
     /// # Errors
-    /// [`Error::AfterBeyondHead`], [`Error::Closed`] or [`Error::Database`]; see
+    /// [`Error::AfterBeyondHead`], [`Error::PastReplaced`], [`Error::Closed`] or [`Error::Database`]; see
     /// [`Subscription::next`].
     pub async fn next_batch(&mut self) -> Option<Result<EventBatch, Error>> {
         // A caller may switch from `next` to `next_batch` in the middle of a batch.
         if let (Some(through), true) = (self.read_to, self.rest.len() > 0) {
             let events = std::mem::take(&mut self.rest).collect();
-            self.progress.set_position(Some(through));
+            self.progress.set_position(Some(through.position));
             return Some(Ok(EventBatch { events, through }));
         }
         let batch = self.batches.next().await?;
         if let Ok(batch) = &batch {
-            self.progress.set_position(Some(batch.through));
+            self.progress.set_position(Some(batch.through.position));
         }
         Some(batch)
     }
@@ -128,7 +130,7 @@ impl Subscription {
         // out.
         let is_last = self.rest.len() == 0;
         let position = if is_last {
-            self.read_to
+            Bookmark::position_of(self.read_to)
         } else {
             Some(event.position())
         };
@@ -150,7 +152,7 @@ impl Stream for Subscription {
                 Some(Ok(batch)) => {
                     self.read_to = Some(batch.through);
                     if batch.events.is_empty() {
-                        self.progress.set_position(self.read_to);
+                        self.progress.set_position(Some(batch.through.position));
                     }
                     self.rest = batch.events.into_iter();
                 }

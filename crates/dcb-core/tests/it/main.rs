@@ -10,6 +10,7 @@ mod memory;
 mod ndjson;
 mod postgres;
 mod projection;
+mod restored;
 mod runner;
 mod sqlite;
 mod support;

@@ -87,7 +87,7 @@ async fn assert_every_read_upcasts(store: impl EventStore + Clone + 'static) {
     assert_eq!(streamed, all.events);
 
     assert_eq!(store.project(&worth()).await.unwrap().state, 600);
-    let after = Position::new(1);
+    let after = Position::FIRST;
     let projection = worth();
     let stream = store.project_stream(&projection, after).await.unwrap();
     assert_eq!(stream.finish().await.unwrap().state, 400);

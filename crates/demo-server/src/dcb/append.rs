@@ -6,10 +6,11 @@ use axum::extract::State;
 use axum::response::Response;
 use dcb_core::{Append, AppendCondition, Error, Event, EventStore as _};
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::event::OneOrMore;
 use super::json::{micros_since, response};
-use super::position::Mark;
+use super::position::Place;
 use super::query::QueryDto;
 use crate::error::ApiError;
 use crate::health::{Health, Store};
@@ -34,7 +35,9 @@ struct AppendRequest<'a> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ConditionDto {
     fail_if_events_match: Object<QueryDto>,
-    after: Option<Mark>,
+    after: Option<Place>,
+    /// The id of the event at `after`, as `/dcb/project` answers it.
+    after_event_id: Option<Uuid>,
 }
 
 impl AppendRequest<'_> {
@@ -62,7 +65,10 @@ impl AppendRequest<'_> {
 impl ConditionDto {
     fn into_condition(self) -> AppendCondition {
         let query = self.fail_if_events_match.0.into_query();
-        AppendCondition::fail_if(query).after(self.after.and_then(Mark::position))
+        let after = self
+            .after
+            .and_then(|after| after.bookmark(self.after_event_id));
+        AppendCondition::fail_if(query).after(after)
     }
 }
 

@@ -24,6 +24,10 @@ impl From<Error> for ApiError {
                 let details = json!({ "after": after.get(), "head": head });
                 conflict("AFTER_BEYOND_HEAD", message, details)
             }
+            Error::PastReplaced { position } => {
+                let details = json!({ "position": position.get() });
+                conflict("PAST_REPLACED", message, details)
+            }
             Error::DuplicateId { id } => {
                 conflict("DUPLICATE_EVENT_ID", message, json!({ "id": id }))
             }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dcb_core::{
-    Error, EventBatch, EventStore as _, Position, Query, SequencedEvent, SubscribeOptions,
+    Bookmark, Error, EventBatch, EventStore as _, Query, SequencedEvent, SubscribeOptions,
     Subscription,
 };
 
@@ -22,9 +22,9 @@ pub(super) struct Feed {
     query: Query,
     live: Subscription,
     batch_events: usize,
-    /// All events up to this position are sent, and the first `begun` bytes of the next event's
+    /// All events up to this one are sent, and the first `begun` bytes of the next event's
     /// frame.
-    sent: Option<Position>,
+    sent: Option<Bookmark>,
     begun: usize,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Part {
 }
 
 impl Feed {
-    pub(super) fn new(store: InTurns, query: Query, after: Option<Position>) -> Self {
+    pub(super) fn new(store: InTurns, query: Query, after: Option<Bookmark>) -> Self {
         Self {
             live: subscription(&store, &query, after, FIRST_EVENTS),
             store,
@@ -123,7 +123,7 @@ impl Feed {
     /// others are read again later, so they take no memory.
     fn pass(&mut self, batch: &EventBatch, events: usize, bytes: usize) {
         if events < batch.events.len() {
-            self.sent = Some(batch.events[events - 1].position());
+            self.sent = Some(batch.events[events - 1].bookmark());
             self.restart(events);
         } else {
             self.sent = Some(batch.through);
@@ -150,7 +150,7 @@ impl Feed {
 fn subscription(
     store: &InTurns,
     query: &Query,
-    after: Option<Position>,
+    after: Option<Bookmark>,
     events: usize,
 ) -> Subscription {
     let options = SubscribeOptions::new().batch_size(events);
@@ -159,7 +159,7 @@ fn subscription(
 
 /// Writes an event as a frame of an event stream.
 fn write_frame(event: &SequencedEvent, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("id: {}\nevent: event\ndata: ", event.position()).as_bytes());
+    out.extend_from_slice(format!("id: {}\nevent: event\ndata: ", event.bookmark()).as_bytes());
     write_event(event, out);
     out.extend_from_slice(b"\n\n");
 }

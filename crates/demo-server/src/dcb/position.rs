@@ -1,7 +1,9 @@
 use std::fmt;
 
-use dcb_core::Position;
+use dcb_core::{Bookmark, Position};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use uuid::Uuid;
 
 use crate::error::ApiError;
 use crate::input::whole;
@@ -38,6 +40,82 @@ fn digits(text: &str) -> Option<Mark> {
 impl<'de> Deserialize<'de> for Mark {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Digits)
+    }
+}
+
+/// The place of the last event that a client has seen: a [`Mark`], or a string of its digits with `@`
+/// and the id of the event there, which lets the server notice that the log was replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    mark: Mark,
+    event_id: Option<Uuid>,
+}
+
+impl Place {
+    const EXPECTED: &str =
+        "a whole number from 0, a string of 1 to 20 digits, or one with @ and a UUID";
+
+    /// Parses the text of a URL parameter or header.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
+        place(text).ok_or_else(|| {
+            let message = format!("{name} must be a position: {}", Self::EXPECTED);
+            ApiError::invalid_field(name, message)
+        })
+    }
+
+    /// The bookmark, with this id of the event if it has none itself. `None` for position 0.
+    pub(super) fn bookmark(self, event_id: Option<Uuid>) -> Option<Bookmark> {
+        let position = self.mark.position()?;
+        let event_id = self.event_id.or(event_id);
+        Some(Bookmark { position, event_id })
+    }
+}
+
+fn place(text: &str) -> Option<Place> {
+    let (number, id) = match text.split_once('@') {
+        Some((number, id)) => (number, Some(id)),
+        None => (text, None),
+    };
+    Some(Place {
+        mark: digits(number)?,
+        event_id: id.map(Uuid::parse_str).transpose().ok()?,
+    })
+}
+
+impl<'de> Deserialize<'de> for Place {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Places)
+    }
+}
+
+struct Places;
+
+impl Visitor<'_> for Places {
+    type Value = Place;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(Place::EXPECTED)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Place, E> {
+        Ok(Mark(number).into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Place, E> {
+        Digits.visit_f64(number).map(Place::from)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Place, E> {
+        place(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
+impl From<Mark> for Place {
+    fn from(mark: Mark) -> Self {
+        Self {
+            mark,
+            event_id: None,
+        }
     }
 }
 
@@ -85,6 +163,27 @@ mod tests {
         ] {
             let mark: Mark = serde_json::from_str(json).unwrap();
             assert_eq!(mark.0, number, "{json}");
+        }
+    }
+
+    #[test]
+    fn place_may_have_the_id_of_its_event() {
+        let id = Uuid::from_u128(7);
+        let with_id = Some(Bookmark::new(Position::FIRST, id));
+        let plain = Some(Position::FIRST.into());
+        for (json, bookmark) in [
+            (format!("\"1@{id}\""), with_id),
+            ("\"1\"".to_owned(), plain),
+            ("1".to_owned(), plain),
+            ("1.0".to_owned(), plain),
+            ("0".to_owned(), None),
+            (format!("\"0@{id}\""), None),
+        ] {
+            let place: Place = serde_json::from_str(&json).unwrap();
+            assert_eq!(place.bookmark(None), bookmark, "{json}");
+        }
+        for json in ["\"1@\"", "\"@\"", "\"1@7\"", "\"x\"", "-1", "[]"] {
+            assert!(serde_json::from_str::<Place>(json).is_err(), "{json}");
         }
     }
 

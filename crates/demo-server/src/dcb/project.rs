@@ -6,12 +6,12 @@ use std::time::Instant;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
-use dcb_core::{Error, EventStore as _, Position, Projector, Query};
+use dcb_core::{Bookmark, Error, EventStore as _, Projector, Query, ReadOptions};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::{micros_since, response, write_json};
-use super::position::Mark;
+use super::position::Place;
 use super::query::QueryDto;
 use crate::error::ApiError;
 use crate::input::{Object, parse};
@@ -25,7 +25,7 @@ const MAX_PROJECTORS: usize = 100;
 struct ProjectRequest<'a> {
     #[serde(borrow)]
     projectors: Vec<Object<ProjectorDto<'a>>>,
-    after: Option<Mark>,
+    after: Option<Place>,
 }
 
 /// A projector. The server only counts events; `transitionFunction` is ignored.
@@ -40,11 +40,11 @@ struct ProjectorDto<'a> {
     _transition_function: Option<String>,
 }
 
-/// The counts of all projectors, and the last position that they include.
+/// The counts of all projectors, and the last event that they include.
 struct Counted {
     counts: Vec<u64>,
     boundary: Query,
-    through: Option<Position>,
+    through: Option<Bookmark>,
 }
 
 /// `POST /dcb/project`.
@@ -55,7 +55,7 @@ pub(super) async fn project(
     let start = Instant::now();
     let mut request: ProjectRequest<'_> = parse(&body)?;
     let queries = queries(&mut request.projectors)?;
-    let after = request.after.and_then(Mark::position);
+    let after = request.after.and_then(|after| after.bookmark(None));
     let counted = count(&events, queries, after).await?;
     let micros = micros_since(start);
     Ok(response(answer(&request.projectors, &counted, micros)))
@@ -99,18 +99,19 @@ fn queries(projectors: &mut [Object<ProjectorDto<'_>>]) -> Result<Vec<Query>, Ap
 async fn count(
     events: &Events,
     mut queries: Vec<Query>,
-    after: Option<Position>,
+    after: Option<Bookmark>,
 ) -> Result<Counted, ApiError> {
     // For a single query, the store counts the events in its index and does not read them.
     if queries.len() == 1
         && let Some(query) = queries.pop()
     {
-        let past = after.map_or(Bound::Unbounded, Bound::Excluded);
+        check(events, after).await?;
+        let past = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.position));
         let extent = events.extent(&query, (past, Bound::Unbounded)).await?;
         return Ok(Counted {
             counts: vec![extent.count],
             boundary: query,
-            through: extent.head.max(after),
+            through: later(extent.head, after),
         });
     }
     let boundary = queries.iter().cloned().reduce(Query::or);
@@ -136,6 +137,27 @@ async fn count(
     })
 }
 
+/// Refuses a place whose event the log has lost. A count of positions would not notice it.
+async fn check(events: &Events, after: Option<Bookmark>) -> Result<(), Error> {
+    let nothing = ReadOptions::new().after(after).limit(0);
+    if after.is_none_or(|after| after.event_id.is_none()) {
+        return Ok(());
+    }
+    match events.query(&Query::all(), nothing).await {
+        // Nothing to count, see `count`.
+        Ok(_) | Err(Error::AfterBeyondHead { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The one at the greater position.
+fn later(head: Option<Bookmark>, after: Option<Bookmark>) -> Option<Bookmark> {
+    match Bookmark::position_of(head) >= Bookmark::position_of(after) {
+        true => head,
+        false => after,
+    }
+}
+
 fn answer(projectors: &[Object<ProjectorDto<'_>>], counted: &Counted, micros: u128) -> Vec<u8> {
     let mut out = format!(r#"{{"durationInMicroseconds":{micros},"states":{{"#).into_bytes();
     for (index, (Object(projector), &count)) in projectors.iter().zip(&counted.counts).enumerate() {
@@ -152,8 +174,11 @@ fn answer(projectors: &[Object<ProjectorDto<'_>>], counted: &Counted, micros: u1
     }
     out.extend_from_slice(br#"},"appendCondition":{"failIfEventsMatch":"#);
     write_json(&counted.boundary, &mut out);
-    if let Some(through) = counted.through {
-        write!(out, r#","after":"{through}""#).expect("writing to memory can't fail");
+    if let Some(Bookmark { position, event_id }) = counted.through {
+        write!(out, r#","after":"{position}""#).expect("writing to memory can't fail");
+        if let Some(id) = event_id {
+            write!(out, r#","afterEventId":"{id}""#).expect("writing to memory can't fail");
+        }
     }
     out.extend_from_slice(b"}}");
     out

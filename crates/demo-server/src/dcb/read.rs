@@ -42,7 +42,7 @@ impl OptionsDto {
     }
 }
 
-/// `POST /dcb/read`: the number of matching events and the position of the last one.
+/// `POST /dcb/read`: the number of matching events, and the position and bookmark of the last one.
 pub(super) async fn read(State(events): State<Events>, body: Bytes) -> Result<Response, ApiError> {
     let start = Instant::now();
     let request: ReadRequest = parse(&body)?;
@@ -50,7 +50,8 @@ pub(super) async fn read(State(events): State<Events>, body: Bytes) -> Result<Re
     let range = request.options.unwrap_or_default().0.range();
     let extent = events.extent(&query, range).await?;
     let checkpoint = extent.last.map_or(String::new(), |last| {
-        format!(r#","checkpointEventId":"{last}""#)
+        let position = last.position;
+        format!(r#","checkpointEventId":"{position}","checkpointBookmark":"{last}""#)
     });
     let (micros, count) = (micros_since(start), extent.count);
     Ok(response(format!(

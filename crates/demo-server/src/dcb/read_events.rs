@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use dcb_core::{Error, EventStore as _, Position, Query, ReadOptions};
+use dcb_core::{Bookmark, Error, EventStore as _, Position, Query, ReadOptions};
 use serde::Deserialize;
 
 use super::event::write_event;
@@ -120,7 +120,8 @@ impl Chunks for Read {
         if self.head.is_none() {
             out.push(b'[');
         }
-        let head = *self.head.get_or_insert(events.head());
+        let head = Bookmark::position_of(events.head());
+        let head = *self.head.get_or_insert(head);
         let mut seen = 0;
         self.ended = loop {
             if out.len() >= CHUNK_BYTES {
@@ -134,7 +135,7 @@ impl Chunks for Read {
                     }
                     write_event(&event, &mut out);
                     seen += 1;
-                    self.options = self.options.from(None::<Position>).after(event.position());
+                    self.options = self.options.from(None::<Position>).after(event.bookmark());
                 }
                 Some(_) => break true,
                 // The store returns full pages, so a short page is the last.

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use dcb_core::{Error, EventStore as _, Position};
+use dcb_core::{Bookmark, Error, EventStore as _, Query, ReadOptions};
 use futures_core::Stream;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::feed::{Feed, Part};
-use super::position::Mark;
+use super::position::Place;
 use super::query::QueryDto;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
@@ -50,7 +50,7 @@ pub(super) async fn subscribe(
     let after = after(&headers, &parameters.after)?;
     // The slot comes first: a refused subscription should not cost a read of the head.
     let slot = guard.subscribe()?;
-    check_within(&events, after).await?;
+    check(&events, after).await?;
     let mailbox = Mailbox::new(Arc::clone(&outbox));
     let store = InTurns {
         store: events,
@@ -68,7 +68,7 @@ pub(super) async fn subscribe(
 
 /// The last event that the client has seen. `Last-Event-ID`, which a browser sends when it
 /// reconnects, is newer than the `after` in the URL.
-fn after(headers: &HeaderMap, parameter: &str) -> Result<Option<Position>, ApiError> {
+fn after(headers: &HeaderMap, parameter: &str) -> Result<Option<Bookmark>, ApiError> {
     let id = headers.get("last-event-id");
     let (name, text) = match id.filter(|id| !id.is_empty()) {
         // "?" is not a position, so an unreadable header gets the same error as a malformed one.
@@ -78,17 +78,14 @@ fn after(headers: &HeaderMap, parameter: &str) -> Result<Option<Position>, ApiEr
     if text.is_empty() {
         return Ok(None);
     }
-    Mark::parse(name, text).map(Mark::position)
+    Place::parse(name, text).map(|place| place.bookmark(None))
 }
 
-/// Rejects a position beyond the head while the response can still have an error status.
-async fn check_within(events: &Events, after: Option<Position>) -> Result<(), ApiError> {
-    let Some(after) = after else {
-        return Ok(());
-    };
-    let head = events.head().await?;
-    if head < Some(after) {
-        return Err(Error::AfterBeyondHead { after, head }.into());
+/// Rejects a place that the log does not have while the response can still have an error status.
+async fn check(events: &Events, after: Option<Bookmark>) -> Result<(), ApiError> {
+    if after.is_some() {
+        let nothing = ReadOptions::new().after(after).limit(0);
+        events.query(&Query::all(), nothing).await?;
     }
     Ok(())
 }
@@ -146,7 +143,6 @@ fn error_frame(error: Error) -> Bytes {
 mod tests {
     use std::pin::pin;
 
-    use dcb_core::Query;
     use futures_util::StreamExt as _;
 
     use super::*;

@@ -8,7 +8,7 @@ use axum::extract::State;
 use course_enrollment::{
     CourseId, CourseOffered, EnrollmentCompleted, StudentId, StudentRegistered,
 };
-use dcb_core::{Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
+use dcb_core::{Bookmark, Error, Event, EventStore, Position, Query, ReadOptions, SequencedEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
@@ -223,7 +223,7 @@ impl Board {
             let mut events = store
                 .query_stream(&started.follow_up_query()?, options)
                 .await?;
-            let mut board = Self::of(started, events.head());
+            let mut board = Self::of(started, Bookmark::position_of(events.head()));
             let mut is_last = true;
             while let Some(event) = events.next().await {
                 let event = event?;

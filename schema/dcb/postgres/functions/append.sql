@@ -9,12 +9,15 @@
 --             the key of the tag that is the rarest as far as the caller knows (NULL: no tag).
 --             Without a type it is the first of the keys that the tag can have
 -- recent_*    position and id of the last event that the caller knows, and the probes that are open
---             if that event is the last of the log: no other probe can match then
+--             if that event is the last of the log: no other probe can match then. After that id,
+--             recent_id has for each probe the id of the event at its after (NULL: any, or another
+--             probe of the condition has it). The caller knows those of the other probes
 -- tracking_*  the upstream positions that must increase
 --
 -- Returns the head before the batch; the accepted events follow it in order. For each refused
--- request it returns the number, the reason (1 an id is stored, 2 after is beyond the head,
--- 3 tracked already, 3 + n conflict with probe n) and, from reason 3 on, a position.
+-- request it returns the number, the reason (1 an id is stored, 2 after is beyond the head or, with a
+-- position, another event is there, 3 tracked already, 3 + n conflict with probe n) and, from reason 3
+-- on, a position.
 --
 -- An array without elements is passed as NULL, because plpgsql expands every other array at entry.
 -- Tags are array literals, because an array of arrays can't be ragged. Their keys are a flat array,
@@ -26,7 +29,7 @@
 -- The lock is taken before the first statement, so that every statement sees all that was committed
 -- before the lock was granted. That requires READ COMMITTED. The call is an expression, because
 -- PERFORM costs ten times as much.
-CREATE FUNCTION dcb.append(
+CREATE OR REPLACE FUNCTION dcb.append(
     event_request int[], event_id uuid[], event_type text[], event_tags text[],
     event_metadata text[], event_data bytea[],
     tag_event int[], tag_key bigint[],
@@ -71,6 +74,9 @@ BEGIN
         unsettled := (
             SELECT array_agg(o.probe) FROM unnest(open_probes) o(probe)
              WHERE CASE
+                WHEN recent_id[1 + o.probe] IS NOT NULL
+                 AND recent_id[1 + o.probe] <> (SELECT e.id FROM dcb.event e
+                                                 WHERE e.position = probe_after[o.probe]) THEN true
                 WHEN probe_after[o.probe] >= head THEN probe_after[o.probe] > head
                 WHEN probe_key[o.probe] IS NULL THEN true
                 ELSE (SELECT t.position FROM dcb.event_tag t
@@ -83,7 +89,7 @@ BEGIN
         SELECT array_agg(r.request), array_agg(r.reason), array_agg(r.position)
           INTO refused, reasons, positions
           FROM dcb.refusals(head, known_request, known_id,
-                            probe_request, probe_type, probe_tags, probe_after, unsettled,
+                            probe_request, probe_type, probe_tags, probe_after, recent_id[2:], unsettled,
                             tracking_request, tracking_source, tracking_position) r;
         IF refused IS NOT NULL THEN
             ordinals := (

@@ -1,11 +1,13 @@
 -- Finds the requests of a batch that can't be appended, each with the first reason that applies;
 -- dcb.append lists the reasons. head is the last position of the log. unsettled has the probes that a
--- lookup of one key could not rule out. Only these are compared with events.
+-- lookup of one key could not rule out. Only these are compared with events. probe_id has the ids of
+-- the events at probe_after (NULL: any).
 -- If several events conflict with a request, the one with the lowest position counts, and for equal
 -- positions the first probe.
-CREATE OR REPLACE FUNCTION dcb.refusals(
+DROP FUNCTION dcb.refusals(bigint, int[], uuid[], int[], text[], text[], bigint[], int[], int[], text[], bigint[]);
+CREATE FUNCTION dcb.refusals(
     head bigint, known_request int[], known_id uuid[],
-    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[],
+    probe_request int[], probe_type text[], probe_tags text[], probe_after bigint[], probe_id uuid[],
     unsettled int[],
     tracking_request int[], tracking_source text[], tracking_position bigint[]
 ) RETURNS TABLE (request int, reason int, "position" bigint)
@@ -16,9 +18,10 @@ LANGUAGE sql STABLE AS $$
           FROM unnest(known_request, known_id) k(request, id)
          WHERE (SELECT e.position FROM dcb.event e WHERE e.id = k.id LIMIT 1) IS NOT NULL
         UNION ALL
-        SELECT p.request, 2, NULL
-          FROM unnest(probe_request, probe_after) p(request, after)
+        SELECT p.request, 2, CASE WHEN p.after <= head THEN p.after END
+          FROM unnest(probe_request, probe_after, probe_id) p(request, after, id)
          WHERE p.after > head
+            OR p.id <> (SELECT e.id FROM dcb.event e WHERE e.position = p.after)
         UNION ALL
         SELECT u.request, 3, t.position
           FROM unnest(tracking_request, tracking_source, tracking_position) u(request, source, position)

@@ -2,7 +2,7 @@
 -- believes to be the last of the log. Returns the number of inserted events, or 0 if it inserted
 -- nothing.
 --
--- $1, $2     position and id of that event
+-- $1, $2     position and id of that event, each the first of an array
 -- $3 to $7   the events: ids, types, tags, metadata, data
 -- $8, $9     the tags of the events: number of the event, key
 --

@@ -5,17 +5,24 @@
 -- $10        the open probes
 -- $11, $12   of every probe: after, and the key that is likely the rarest
 --
+-- $2 also has, after that id, for each probe the id of the event at its after (NULL: any).
+--
 -- A probe may match if its key occurs after its position. A key without type bits stands for every
--- key of its tag. A probe whose position is beyond the last event counts as a match too, so that
--- dcb.append refuses it.
+-- key of its tag. A probe whose position is beyond the last event, or has another event, counts as a
+-- match too, so that dcb.append refuses it.
 WITH last AS MATERIALIZED (
     SELECT CASE
         WHEN pg_try_advisory_xact_lock(1145262642, 'dcb.event'::regclass::oid::int)
          AND (SELECT e.id FROM dcb.event e WHERE e.position = ($1::bigint[])[1]) = ($2::uuid[])[1]
          AND (SELECT 1
-                FROM (SELECT ($11::bigint[])[o.probe] AS after, ($12::bigint[])[o.probe] AS key
+                FROM (SELECT ($11::bigint[])[o.probe] AS after, ($12::bigint[])[o.probe] AS key,
+                             ($2::uuid[])[1 + o.probe] AS after_id
                         FROM unnest($10::int[]) o(probe)) p
-               WHERE CASE WHEN p.after > ($1::bigint[])[1] THEN 1 ELSE
+               WHERE CASE
+                    WHEN p.after > ($1::bigint[])[1] THEN 1
+                    WHEN p.after_id IS NOT NULL
+                     AND p.after_id <> (SELECT e.id FROM dcb.event e WHERE e.position = p.after) THEN 1
+                    ELSE
                     (SELECT t.position FROM dcb.event_tag t
                       WHERE (t.key, t.position) > (p.key, p.after)
                         AND t.key <= p.key | CASE p.key & 16777215 WHEN 0 THEN 16777215 ELSE 0 END

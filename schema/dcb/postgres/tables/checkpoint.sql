@@ -3,5 +3,6 @@
 CREATE TABLE IF NOT EXISTS dcb.checkpoint (
     name     text   NOT NULL,
     position bigint NOT NULL, -- 0: nothing yet
+    bookmark text,            -- position@id of the event there; without meaning if position differs
     CONSTRAINT checkpoint_pkey PRIMARY KEY (name)
 );

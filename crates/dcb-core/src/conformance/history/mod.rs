@@ -93,7 +93,7 @@ async fn call(store: &impl EventStore, step: &Step) -> Answer {
         Step::Submit(append) => other(&store.submit(append.clone()).await),
         Step::Read(query, options) => match store.query(query, *options).await {
             Ok(read) => Answer::Events {
-                head: read.head.map(|head| head.get()),
+                head: read.head.map(|head| head.position.get()),
                 events: read.events.iter().map(Content::from).collect(),
             },
             Err(error) => other::<()>(&Err(error)),

@@ -1,9 +1,11 @@
 //! The random calls of a history.
 
+use uuid::Uuid;
+
 use crate::conformance::random::Random;
 use crate::{
-    Append, AppendCondition, Event, EventType, Position, Query, QueryItem, ReadOptions, Tag,
-    Tracking,
+    Append, AppendCondition, Bookmark, Event, EventType, Position, Query, QueryItem, ReadOptions,
+    Tag, Tracking,
 };
 
 // The lists are short, so that queries often match events and sources often repeat.
@@ -141,13 +143,16 @@ impl Steps {
     }
 
     /// Often the head, as after a read, and sometimes a position beyond the head.
-    fn after(&mut self, head: Option<Position>) -> Option<Position> {
-        match self.random.below(12) {
+    fn after(&mut self, head: Option<Position>) -> Option<Bookmark> {
+        let position = match self.random.below(13) {
             0..=2 => None,
             3..=7 => head,
             8..=10 => self.position(head),
-            _ => Position::new(Position::number_or_zero(head) + 1 + self.random.below(3)),
-        }
+            11 => Position::new(Position::number_or_zero(head) + 1 + self.random.below(3)),
+            // No event has this id.
+            _ => return Some(Bookmark::new(self.position(head)?, Uuid::max())),
+        };
+        position.map(Bookmark::from)
     }
 
     /// Any position up to the head.

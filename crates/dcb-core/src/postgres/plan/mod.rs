@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::request::{Request, Verdict};
 use super::tag_key::{self, Keyed};
-use crate::{Appended, Error, Position, Query, QueryItem};
+use crate::{Appended, Bookmark, Error, Position, Query, QueryItem};
 
 /// The verdicts on the requests that the server refused, by index in the batch.
 pub(super) type Refusals = HashMap<usize, Verdict>;
@@ -138,10 +138,11 @@ pub(super) fn refusal(reason: Reason, request: &Request, head: u64) -> Verdict {
     let append = &request.append;
     let error = match code {
         1 => return Verdict::Stored,
+        2 if let Some(position) = Position::new(position) => Error::PastReplaced { position },
         2 => Error::AfterBeyondHead {
             after: request
                 .conditions()
-                .filter_map(|(condition, _)| condition.after)
+                .filter_map(|(condition, _)| Bookmark::position_of(condition.after))
                 .find(|after| after.get() > head)
                 .expect("only an after can be beyond the head"),
             head: Position::new(head),

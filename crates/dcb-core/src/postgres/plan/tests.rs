@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Append, AppendCondition, Event, EventStore as _, MemoryStore, Query, Tracking};
+use crate::{
+    Append, AppendCondition, Bookmark, Event, EventStore as _, MemoryStore, Query, Tracking,
+};
 
 fn event(tag: &str) -> Event {
     let event = Event::builder("Happened").tag(tag).build();
@@ -244,7 +246,7 @@ fn appends() -> impl Strategy<Value = Vec<Append>> {
             .map(|tag| unless(tag).fail_if_events_match)
             .reduce(Query::or);
         AppendCondition::fail_if(queries.unwrap_or_else(Query::all))
-            .after(after.and_then(Position::new))
+            .after(after.and_then(Position::new).map(Bookmark::from))
     });
     let append = (
         prop::collection::vec(tag(), 1..4),

@@ -14,15 +14,20 @@
 //! appended since, the server looks up every condition. Tested by `recent_tags.rs` and
 //! `optimistic.rs`.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::request::{Request, Verdict};
 use super::tag_key::{self, Keyed};
+use crate::Bookmark;
 
 /// Tags per generation: about 4,000 events with two tags.
 const TAGS_PER_GENERATION: usize = 8192;
+
+/// The number of last events whose ids are known.
+const MAX_IDS: usize = 8192;
 
 /// Keys with a lookup count. At this number all counts start again from 0, to bound the memory.
 const MAX_COUNTED_KEYS: usize = 8192;
@@ -43,6 +48,8 @@ pub(super) struct RecentTags {
     older: Generation,
     newer: Generation,
     last: Option<EventRef>,
+    /// The ids of the last events, up to `last`.
+    ids: VecDeque<Uuid>,
     /// Batches without contention since the last contended one.
     uncontended: u32,
     /// Batches since a lookup of one key was last inconclusive.
@@ -56,6 +63,8 @@ pub(super) struct RecentTags {
 #[derive(Debug, Default)]
 struct UndoLog {
     last: Option<EventRef>,
+    /// The number of events of the batch.
+    events: usize,
     /// Each key that the batch changed, with the position it had before.
     keys: Vec<(i64, Option<u64>)>,
 }
@@ -153,6 +162,7 @@ impl RecentTags {
             self.newer.clear(head);
         }
         self.undo_log.last = self.last;
+        self.undo_log.events = 0;
         self.undo_log.keys.clear();
     }
 
@@ -165,12 +175,30 @@ impl RecentTags {
             }
         }
         self.newer.tags += keys.len();
+        self.undo_log.events += 1;
         self.last = Some(event);
+        if self.ids.len() == MAX_IDS {
+            self.ids.pop_front();
+        }
+        self.ids.push_back(event.id);
+    }
+
+    /// Whether the bookmark's event is in the log, provided that the last event noted is.
+    pub(super) fn knows(&self, bookmark: Bookmark) -> bool {
+        let is_of_last = |last: EventRef| {
+            let back = last.position.checked_sub(bookmark.position.get())?;
+            let index = self
+                .ids
+                .len()
+                .checked_sub(usize::try_from(back).ok()? + 1)?;
+            self.ids.get(index).copied()
+        };
+        bookmark.accepts(self.last.and_then(is_of_last))
     }
 
     /// Removes the batch that was noted last, because it was not appended after all.
     pub(super) fn undo(&mut self) {
-        let UndoLog { last, keys } = std::mem::take(&mut self.undo_log);
+        let UndoLog { last, events, keys } = std::mem::take(&mut self.undo_log);
         // Each tag has two entries: under its type and under any type.
         self.newer.tags -= keys.len() / 2;
         // Newest first, so that a key changed twice ends with its oldest position.
@@ -180,6 +208,7 @@ impl RecentTags {
                 None => self.newer.last.remove(&key),
             };
         }
+        self.ids.truncate(self.ids.len().saturating_sub(events));
         self.last = last;
         self.uncontended = self.uncontended.saturating_sub(1);
         self.conclusive = self.conclusive.saturating_sub(1);

@@ -39,6 +39,8 @@ pub(super) struct Statements {
     pub(super) head: SqlStr,
     /// The head as a number, 0 if the log is empty.
     pub(super) progress: SqlStr,
+    /// Position and id of the last event up to `$1`, and of the last event of the log.
+    pub(super) last: SqlStr,
     pub(super) exists: SqlStr,
     pub(super) tracked: SqlStr,
     pub(super) by_id: SqlStr,
@@ -48,7 +50,8 @@ pub(super) struct Statements {
     /// two bounds of the position, both exclusive; the limit, NULL for none; the types as an array
     /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
     /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
-    /// 1. A read whose range is not short gets no events.
+    /// 1. A read whose range is not short gets no events. The `data` of the first row has 16 bytes for
+    /// each read: the id of the event at its lower bound, zeros for none.
     pub(super) read_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
@@ -85,6 +88,10 @@ impl Statements {
             commands: sql(query!("commands.sql")),
             head: sql("SELECT max(position) FROM dcb.event"),
             progress: sql("SELECT coalesce(max(position), 0) FROM dcb.event"),
+            last: sql(&format!(
+                "{WITH_HEAD} SELECT e.position, e.id, h.head, h.id FROM h \
+                   LEFT JOIN dcb.event e ON e.position = least(h.head, $1)"
+            )),
             exists: sql(query!("exists.sql")),
             tracked: sql("SELECT position FROM dcb.tracking WHERE source = $1"),
             by_id: sql(query!("events_by_id.sql")),
@@ -98,14 +105,15 @@ impl Statements {
     }
 
     /// Reads events, one per row. `$1` and `$2` bound the position, both exclusive; `$3` is the
-    /// limit, NULL for none; `$4` and `$5` depend on the shape. The first row has only a position:
-    /// the head of the same snapshot, NULL if the log is empty.
+    /// limit, NULL for none; `$4` and `$5` depend on the shape. The first row has the position and id
+    /// of the last event of the same snapshot, NULL if the log is empty. Its `data` is the id of the
+    /// event at the bound where the read starts, NULL for none.
     pub(super) fn read(&self, shape: Shape, backwards: bool) -> SqlStr {
         self.read[shape as usize][usize::from(backwards)].clone()
     }
 
-    /// Counts events. The row also has the last of them and the head of the same snapshot. The
-    /// parameters are those of [`Statements::read`].
+    /// Counts events. The row also has position and id of the last of them, and of the last event of
+    /// the same snapshot. The parameters are those of [`Statements::read`].
     pub(super) fn extent(&self, shape: Shape) -> SqlStr {
         self.extent[shape as usize].clone()
     }
@@ -122,22 +130,41 @@ fn statement(text: &str, schema: &str) -> SqlStr {
     AssertSqlSafe(text).into_sql_str()
 }
 
-/// NULLs in place of the event's columns, for the row that has the head.
-const NO_EVENT: &str = "NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], \
-                            NULL::json, NULL::bytea";
+/// The row that has the head: `data` is an expression. A row even if the log is empty.
+fn head_row(data: &str, more: &str) -> String {
+    format!(
+        "SELECT h.head, NULL::timestamptz, h.id, NULL::text, NULL::text[], NULL::json, {data}{more} \
+           FROM (SELECT) one LEFT JOIN h ON true"
+    )
+}
 
 /// Head and events come from one statement, hence from one snapshot. The sessions allow no parallel
 /// workers, so the row with the head comes first.
 fn read(shape: Shape, backwards: bool) -> String {
-    let order = if backwards { "DESC" } else { "ASC" };
+    let (order, start) = if backwards {
+        ("DESC", "$2")
+    } else {
+        ("ASC", "$1")
+    };
     let events = events(shape, EVENT, order);
-    format!("{WITH_HEAD} SELECT h.head, {NO_EVENT} FROM h UNION ALL ({events})")
+    // A reader that has caught up starts at the head.
+    let id_at_start = format!(
+        "uuid_send(CASE h.head WHEN {start} THEN h.id \
+            ELSE (SELECT e.id FROM dcb.event e WHERE e.position = {start}) END)"
+    );
+    let head = head_row(&id_at_start, "");
+    format!("{WITH_HEAD} {head} UNION ALL ({events})")
 }
 
 fn read_together() -> String {
+    let ids_at_starts = "(SELECT string_agg(uuid_send(coalesce( \
+            (SELECT e.id FROM dcb.event e WHERE e.position = a.above), \
+            '00000000-0000-0000-0000-000000000000')), ''::bytea ORDER BY a.number) \
+           FROM unnest($1::bigint[]) WITH ORDINALITY a(above, number))";
+    let head = head_row(ids_at_starts, ", NULL::bigint");
     // OFFSET 0 makes the server parse the types once per read instead of once per event.
     format!(
-        "{WITH_HEAD} SELECT h.head, {NO_EVENT}, NULL::bigint FROM h UNION ALL ( \
+        "{WITH_HEAD} {head} UNION ALL ( \
          SELECT {EVENT}, r.number \
            FROM (SELECT u.above, u.below, u.most, u.types::text[] AS types, u.tag, u.number \
                    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) \
@@ -155,11 +182,15 @@ fn read_together() -> String {
 fn extent(shape: Shape) -> String {
     let events = events(shape, "e.position", "ASC");
     format!(
-        "{WITH_HEAD} SELECT count(*), max(e.position), (SELECT h.head FROM h) FROM ({events}) e"
+        "{WITH_HEAD} SELECT n.count, n.last, \
+                (SELECT e.id FROM dcb.event e WHERE e.position = n.last), h.head, h.id \
+           FROM (SELECT count(*) AS count, max(e.position) AS last FROM ({events}) e) n \
+           LEFT JOIN h ON true"
     )
 }
 
-const WITH_HEAD: &str = "WITH h AS MATERIALIZED (SELECT max(position) AS head FROM dcb.event)";
+const WITH_HEAD: &str = "WITH h AS MATERIALIZED ( \
+    SELECT position AS head, id FROM dcb.event ORDER BY position DESC LIMIT 1)";
 
 const WITHIN: &str = "e.position > $1 AND e.position < $2";
 

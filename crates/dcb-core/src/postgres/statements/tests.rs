@@ -42,6 +42,7 @@ fn all_statements(statements: &Statements) -> Vec<(String, SqlStr)> {
         ("insert_by_key", &statements.insert_by_key),
         ("commands", &statements.commands),
         ("head", &statements.head),
+        ("last", &statements.last),
         ("exists", &statements.exists),
         ("tracked", &statements.tracked),
         ("by_id", &statements.by_id),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use crate::{Error, Position, SequencedEvent};
+use crate::{Bookmark, Error, SequencedEvent};
 
 /// A chunk ends with the event that makes it reach this size, or when no row has arrived yet. A
 /// stream holds at most three chunks.
@@ -40,7 +40,7 @@ pub(super) fn channel() -> (Consumer, Chunks) {
 /// Events that were read together.
 pub(super) struct Chunk {
     /// The head of the snapshot.
-    pub(super) head: Option<Position>,
+    pub(super) head: Option<Bookmark>,
     pub(super) events: Vec<SequencedEvent>,
     is_last: bool,
 }
@@ -101,13 +101,13 @@ impl Consumer {
     }
 
     /// Ends the stream.
-    pub(super) async fn end(mut self, head: Result<Option<Position>, Error>) {
+    pub(super) async fn end(mut self, head: Result<Option<Bookmark>, Error>) {
         let last = head.map(|head| self.chunk(head, true));
         // An error means that the stream was dropped.
         let _ = self.sender.send(last).await;
     }
 
-    fn chunk(&mut self, head: Option<Position>, is_last: bool) -> Chunk {
+    fn chunk(&mut self, head: Option<Bookmark>, is_last: bool) -> Chunk {
         self.size_bytes = 0;
         self.sent += 1;
         self.knows_head = true;
@@ -119,7 +119,7 @@ impl Consumer {
     }
 
     /// Passes on the events so far, if the consumer has taken the previous chunk.
-    pub(super) fn offer(&mut self, head: Option<Position>) {
+    pub(super) fn offer(&mut self, head: Option<Bookmark>) {
         let has_news = !self.events.is_empty() || !self.knows_head;
         if has_news && let Ok(place) = self.sender.clone().try_reserve_owned() {
             place.send(Ok(self.chunk(head, false)));
@@ -127,12 +127,12 @@ impl Consumer {
     }
 
     /// Passes on the chunk. False if the consumer does not take the previous one in time.
-    pub(super) async fn takes_in_time(&mut self, head: Option<Position>) -> bool {
+    pub(super) async fn takes_in_time(&mut self, head: Option<Bookmark>) -> bool {
         timeout(PATIENCE, self.pass_on(head)).await.is_ok()
     }
 
     /// Passes on the chunk, once the consumer has taken the previous one.
-    async fn pass_on(&mut self, head: Option<Position>) {
+    async fn pass_on(&mut self, head: Option<Bookmark>) {
         // An error means that the stream was dropped, which ends the task.
         if let Ok(place) = self.sender.clone().reserve_owned().await {
             place.send(Ok(self.chunk(head, false)));
@@ -141,7 +141,7 @@ impl Consumer {
 
     /// Passes on the events so far, and waits until the consumer asks for more. So if a stream is
     /// dropped early, no further page was read. Returns false if it was dropped.
-    pub(super) async fn pass_on_rest(&mut self, head: Option<Position>) -> bool {
+    pub(super) async fn pass_on_rest(&mut self, head: Option<Bookmark>) -> bool {
         if !self.events.is_empty() {
             self.pass_on(head).await;
         }

@@ -4,8 +4,9 @@
 //!
 //! - All pages of a stream show the same snapshot. No transaction has to stay open between pages,
 //!   because the events up to a position never change. The first page sees the head of the log, and
-//!   no page reads beyond that position. Only `clear` changes earlier events: a stream whose next
-//!   page finds a lower head ends with [`Error::AfterBeyondHead`]. Tested by the conformance suite
+//!   no page reads beyond that position. Only `clear` and a restored log change earlier events: a
+//!   stream whose next page finds a lower head ends with [`Error::AfterBeyondHead`], and one that finds
+//!   another event in place of its last with [`Error::PastReplaced`]. Tested by the conformance suite
 //!   (`suite.rs`), `reads.rs` and `clearing.rs`.
 //! - A stream that is not polled keeps no connection: its page waits for 100 ms, then the connection
 //!   goes to other reads. The next page begins after the last event that was passed on. Tested by
@@ -26,7 +27,7 @@ use self::chunks::channel;
 use self::pages::Pages;
 use self::reading::Reading;
 use super::PostgresStore;
-use super::read::check_after;
+use super::read::hidden_after;
 use super::readers::Readers;
 use super::replica::answer;
 use crate::{Error, EventStream, Events, Query, ReadOptions};
@@ -37,6 +38,9 @@ impl PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
+        if let Some(check) = hidden_after(options) {
+            self.read_anywhere(query, check).await?;
+        }
         let shared = &self.shared;
         if let Some(replica) = shared.replicas.choose() {
             let stream = self.stream_from(replica.readers(), Some(replica), query, options);
@@ -76,7 +80,6 @@ impl PostgresStore {
         // Dropped with the stream, which ends it.
         let task = Task::start(reading.run());
         let first = chunks.next().await?;
-        check_after(options, first.head)?;
         let head = first.head;
         let rest = stream::poll_fn(move |cx| {
             let _task = &task;

@@ -2,8 +2,9 @@
 
 use postgres_store::Failure;
 
+use super::super::row::Heading;
 use super::super::selection::Bounds;
-use crate::{Error, Position, ReadOptions};
+use crate::{Bookmark, Error, Position, ReadOptions};
 
 // Pages grow, so that a consumer of a few events does not make the server read thousands.
 const FIRST_PAGE_ROWS: i64 = 256;
@@ -12,12 +13,15 @@ const PAGE_GROWTH: i64 = 8;
 
 /// The progress of a stream.
 pub(super) struct Pages {
+    options: ReadOptions,
     pub(super) backwards: bool,
     pub(super) bounds: Bounds,
     pub(super) remaining: Option<i64>,
     page_rows: i64,
     /// The head of the snapshot: `None` before the first page, `Some(None)` if the log is empty.
-    snapshot: Option<Option<Position>>,
+    snapshot: Option<Option<Bookmark>>,
+    /// The event that was passed on last.
+    last: Option<Bookmark>,
     /// Whether a dead connection has used up its one retry.
     retried: bool,
 }
@@ -32,6 +36,8 @@ impl Pages {
                 .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)),
             page_rows: FIRST_PAGE_ROWS,
             snapshot: None,
+            last: None,
+            options,
             retried: false,
         }
     }
@@ -42,16 +48,18 @@ impl Pages {
     }
 
     /// The head of the snapshot. Valid after the first page has begun.
-    pub(super) fn head(&self) -> Option<Position> {
+    pub(super) fn head(&self) -> Option<Bookmark> {
         self.snapshot.flatten()
     }
 
-    /// Handles the head that a page saw. The first page defines the snapshot. A later head below
-    /// the snapshot's means that the log was cleared.
-    pub(super) fn begin(&mut self, head: Option<Position>) -> Result<(), Error> {
+    /// Handles the first row of a page. The first page defines the snapshot. A later head below the
+    /// snapshot's means that the log was cleared, and so does another event in place of the last one.
+    pub(super) fn begin(&mut self, heading: Heading) -> Result<(), Error> {
+        let head = Bookmark::position_of(heading.head);
         match self.snapshot {
             None => {
-                self.snapshot = Some(head);
+                self.options.check_after(head, heading.id_at_start)?;
+                self.snapshot = Some(heading.head);
                 let end = Position::number_or_zero(head).saturating_add(1);
                 self.bounds.below = self
                     .bounds
@@ -59,13 +67,21 @@ impl Pages {
                     .min(i64::try_from(end).unwrap_or(i64::MAX));
                 Ok(())
             }
-            Some(Some(after)) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
-            Some(_) => Ok(()),
+            Some(Some(Bookmark {
+                position: after, ..
+            })) if head < Some(after) => Err(Error::AfterBeyondHead { after, head }),
+            Some(_) => match self.last {
+                Some(last) if !last.accepts(heading.id_at_start) => Err(Error::PastReplaced {
+                    position: last.position,
+                }),
+                _ => Ok(()),
+            },
         }
     }
 
-    pub(super) fn passed(&mut self, position: Position) {
-        let position = i64::try_from(position.get()).unwrap_or(i64::MAX);
+    pub(super) fn passed(&mut self, event: Bookmark) {
+        let position = i64::try_from(event.position.get()).unwrap_or(i64::MAX);
+        self.last = Some(event);
         if self.backwards {
             self.bounds.below = position;
         } else {

@@ -15,7 +15,7 @@ use super::super::selection::{Bounds, Selection, Shape};
 use super::super::statements::Statements;
 use super::chunks::Consumer;
 use super::pages::Pages;
-use crate::{Error, Query};
+use crate::{Bookmark, Error, Query};
 
 /// The reading side of a stream.
 pub(super) struct Reading {
@@ -83,7 +83,7 @@ impl Reading {
 
     async fn page(&mut self, selection: &Selection<'_>) -> Result<(Page, Rows), Error> {
         let bounds = self.pages.bounds;
-        let head = self.pages.head().or_else(|| self.readers.last_head());
+        let head = Bookmark::position_of(self.pages.head()).or_else(|| self.readers.last_head());
         let mut page = Page {
             shape: selection.shape(bounds, head),
             bounds,
@@ -179,10 +179,11 @@ impl Reading {
     /// Handles a row: the head, or an event.
     fn take(&mut self, page: &mut Page, row: &PgRow) -> Result<(), Error> {
         if !std::mem::replace(&mut page.begun, true) {
-            let head = row::head(row)?;
+            let heading = row::heading(row, 0)?;
+            let head = Bookmark::position_of(heading.head);
             self.readers.observe_head(head);
             page.fits = page.shape.fits(page.bounds, head);
-            return self.pages.begin(head);
+            return self.pages.begin(heading);
         }
         let event = row::event(row)?;
         // An inexact page has no LIMIT. Read its unwanted rows too, so that the connection can be
@@ -191,7 +192,7 @@ impl Reading {
             page.shape.is_exact() || self.pages.remaining != Some(0) && self.query.matches(&event);
         if is_wanted {
             page.seen += 1;
-            self.pages.passed(event.position());
+            self.pages.passed(event.bookmark());
             self.consumer.push(event);
         }
         Ok(())

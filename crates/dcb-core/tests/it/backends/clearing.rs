@@ -55,7 +55,7 @@ async fn after_from_before_clear_is_refused<S: SharedStore>() {
     let read = ReadOptions::new().after(at(3));
     let refused = store.query(&Query::all(), read).await;
     assert!(matches!(refused, Err(Error::AfterBeyondHead { .. })));
-    let mut events = store.subscribe(Query::all(), Some(at(3)), SubscribeOptions::new());
+    let mut events = store.subscribe(Query::all(), at(3), SubscribeOptions::new());
     let refused = events.next().await;
     assert!(matches!(refused, Some(Err(Error::AfterBeyondHead { .. }))));
     store.close().await;

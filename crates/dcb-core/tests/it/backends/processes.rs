@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dcb_core::conformance::{CALLERS, checker, effort};
-use dcb_core::{Position, Query, ReadOptions, SequencedEvent};
+use dcb_core::{Bookmark, Query, ReadOptions, SequencedEvent};
 use tokio::sync::watch;
 
 use super::on_each_backend;
@@ -123,14 +123,15 @@ async fn follow<S: SharedStore>(
     done: watch::Receiver<bool>,
 ) -> Vec<SequencedEvent> {
     let mut seen: Vec<SequencedEvent> = Vec::new();
-    let mut after: Option<Position> = None;
+    let mut after: Option<Bookmark> = None;
     loop {
         let last = *done.borrow();
         let page = store.query(&query, options.after(after)).await.unwrap();
-        assert!(page.head >= after, "the head moved back to {:?}", page.head);
+        let [head, before] = [page.head, after].map(Bookmark::position_of);
+        assert!(head >= before, "the head moved back to {head:?}");
         let full = options.limit == Some(page.events.len() as u64);
         after = match page.events.last() {
-            Some(event) if full => Some(event.position()),
+            Some(event) if full => Some(event.bookmark()),
             _ => page.head,
         };
         seen.extend(page.events);

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dcb_core::{
-    Append, Appended, Error, Event, EventStore, EventStream, Events, MemoryStore, Position, Query,
-    ReadOptions,
+    Append, Appended, Bookmark, Error, Event, EventStore, EventStream, Events, MemoryStore,
+    Position, Query, ReadOptions,
 };
 use futures_util::FutureExt as _;
 
@@ -111,9 +111,10 @@ impl Faulty {
             read.events.truncate(limit);
         }
         while let Some(head) = read.head
-            && uncommitted.contains(&head)
+            && uncommitted.contains(&head.position)
         {
-            read.head = Position::new(head.get() - 1);
+            let before = Position::new(head.position.get() - 1);
+            read.head = before.map(Bookmark::from);
         }
         Ok(read)
     }
@@ -141,7 +142,8 @@ impl Faulty {
             Fault::AcceptsAfterBeyondTheHead => {
                 let head = self.store.head().await.ok().flatten();
                 for condition in &mut append.conditions {
-                    condition.after = condition.after.min(head);
+                    let after = Bookmark::position_of(condition.after);
+                    condition.after = after.min(head).map(Bookmark::from);
                 }
             }
             Fault::ForgetsIds | Fault::ReformatsJson | Fault::SplitsTagsAtCommas => {
@@ -258,7 +260,7 @@ impl EventStore for Faulty {
         let mut read = self.read_committed(query, options)?;
         if self.fault == Fault::ReadsTheHeadLater {
             tokio::time::sleep(Duration::from_micros(50)).await;
-            read.head = self.store.head().await?;
+            read.head = self.store.head().await?.map(Bookmark::from);
         }
         read.events.retain(|event| event.event_type() != WASTED);
         let events = futures_util::stream::iter(read.events.into_iter().map(Ok));
@@ -267,7 +269,7 @@ impl EventStore for Faulty {
 
     async fn head(&self) -> Result<Option<Position>, Error> {
         let read = self.read_committed(&Query::all(), ReadOptions::new().limit(0))?;
-        Ok(read.head)
+        Ok(Bookmark::position_of(read.head))
     }
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }

@@ -3,7 +3,7 @@
 use dcb_core::ndjson::{Exported, ImportOptions, Imported, export, import};
 use dcb_core::sqlite::{self, SqliteStore};
 use dcb_core::{
-    Error, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
+    Bookmark, Error, Event, EventStore, MemoryStore, Position, Query, ReadOptions, SequencedEvent,
 };
 use uuid::Uuid;
 
@@ -134,7 +134,7 @@ async fn export_reports_progress_and_can_be_resumed() {
     }
     let (mut lines, mut reports) = (Vec::new(), Vec::new());
     let tag = Query::builder().tag("a").build().unwrap();
-    let options = ReadOptions::new().after(Position::new(500));
+    let options = ReadOptions::new().after(Position::new(500).map(Bookmark::from));
     let report = |so_far: Exported| reports.push(so_far);
     export(&store, &tag, options, &mut lines, report)
         .await

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use dcb_core::conformance::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
-    Append, AppendCondition, Appended, Command, Error, Event, EventStore as _, EventType,
+    Append, AppendCondition, Appended, Bookmark, Command, Error, Event, EventStore as _, EventType,
     MemoryStore, Position, Query, QueryItem, RecordedCommand, SequencedEvent, Tag, Tracking,
 };
 use futures_util::future::join_all;
@@ -132,7 +132,14 @@ impl RandomAppends {
             10..=14 => head,
             _ => head + 1 + self.below(3),
         };
-        AppendCondition::fail_if(query).after(Position::new(after))
+        let mut after = Position::new(after).map(Bookmark::from);
+        if let Some(after) = &mut after
+            && self.once_in(12)
+        {
+            // No event has this id.
+            after.event_id = Some(Uuid::max());
+        }
+        AppendCondition::fail_if(query).after(after)
     }
 
     fn item(&mut self) -> QueryItem {
@@ -275,7 +282,8 @@ async fn compare(seed: u64, sent: &mut HashMap<(Sent, usize), usize>) {
             // gets another verdict than the same appends one after the other.
             for append in &mut batch {
                 for condition in &mut append.conditions {
-                    condition.after = condition.after.min(Position::new(head));
+                    let after = Bookmark::position_of(condition.after);
+                    condition.after = after.min(Position::new(head)).map(Bookmark::from);
                 }
             }
         }

@@ -5,4 +5,4 @@ mod kept;
 pub(crate) mod killed;
 mod outage;
 pub(crate) mod sqlite;
-mod tally;
+pub(crate) mod tally;

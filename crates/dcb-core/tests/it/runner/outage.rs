@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dcb_core::{
-    Error, EventBatch, EventStore, EventStream, Events, MemoryStore, Position, ProjectionRunner,
+    Bookmark, Error, EventBatch, EventStore, EventStream, Events, MemoryStore, ProjectionRunner,
     Query, ReadModel, ReadOptions, SubscribeOptions,
 };
 use tokio::time::sleep;
@@ -16,7 +16,7 @@ use crate::support::wait::wait_until;
 /// A read model without content: it has only a checkpoint. It refuses writes while it is down.
 #[derive(Default)]
 struct Checkpoint {
-    position: Option<Position>,
+    position: Option<Bookmark>,
     down: Arc<AtomicBool>,
     /// The number of writes that still fail.
     refusals: usize,
@@ -71,14 +71,14 @@ fn unplugged() -> Error {
 }
 
 impl ReadModel for Checkpoint {
-    async fn checkpoint(&mut self) -> Result<Option<Position>, Error> {
+    async fn checkpoint(&mut self) -> Result<Option<Bookmark>, Error> {
         Ok(self.position)
     }
 
     async fn apply(
         &mut self,
         batch: Arc<EventBatch>,
-        _checkpoint: Option<Position>,
+        _checkpoint: Option<Bookmark>,
     ) -> Result<(), Error> {
         self.refuse()?;
         self.position = Some(batch.through);
@@ -137,7 +137,7 @@ async fn outage_delays_a_rebuild() {
     let store = MemoryStore::new();
     store.append(tagged("a")).await.unwrap();
     let model = Checkpoint {
-        position: Some(at(1)),
+        position: Some(at(1).into()),
         refusals: 1,
         ..Checkpoint::default()
     };

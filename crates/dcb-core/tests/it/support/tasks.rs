@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dcb_core::conformance::checker::{self, Ledger, Workload};
 use dcb_core::{
-    AppendCondition, Appended, DecisionModel, Error, Event, Position, Projector, Query,
+    AppendCondition, Appended, Bookmark, DecisionModel, Error, Event, Position, Projector, Query,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
@@ -199,7 +199,7 @@ async fn decide_until_killed(store: &impl SharedStore, seed: u64, number: u64) {
 
 async fn keep(store: &impl SharedStore, rounds: usize, number: u64) -> Vec<Answer> {
     let own_tag = format!("caller {number}");
-    let mut after: Option<Position> = None;
+    let mut after: Option<Bookmark> = None;
     let mut answers = Vec::new();
     for _ in 0..rounds {
         let event = Event::builder("Happened").tags([own_tag.as_str(), SHARED]);
@@ -207,7 +207,7 @@ async fn keep(store: &impl SharedStore, rounds: usize, number: u64) -> Vec<Answe
         let result = store
             .append_if(event.build().expect("the event is valid"), condition)
             .await;
-        after = result.as_ref().ok().map(Appended::last);
+        after = result.as_ref().ok().map(|appended| appended.last().into());
         answers.push(answer(result));
     }
     answers
@@ -224,6 +224,6 @@ async fn pair(store: &impl SharedStore, number: u64) -> Answer {
     let projected = store.project(&(one, two)).await.expect("a projection");
     Answer::Counted {
         counts: projected.state.into(),
-        after: Position::number_or_zero(projected.condition.after),
+        after: Position::number_or_zero(Bookmark::position_of(projected.condition.after)),
     }
 }

@@ -1,6 +1,6 @@
 //! Conversions of value types from and to text, numbers and JSON.
 
-use dcb_core::{AppendCondition, Error, EventType, Position, Query, Tag};
+use dcb_core::{AppendCondition, Bookmark, Error, EventType, Position, Query, Tag};
 use serde_json::{Value, from_value, json, to_value};
 
 #[test]
@@ -42,7 +42,7 @@ fn conditions_round_trip_through_json() {
         .tag("x")
         .build()
         .unwrap();
-    let condition = AppendCondition::fail_if(query).after(Position::new(7));
+    let condition = AppendCondition::fail_if(query).after(Position::new(7).map(Bookmark::from));
     let expected = json!({
         "failIfEventsMatch": {"items": [
             {"types": ["A", "B"], "tags": ["y"]},

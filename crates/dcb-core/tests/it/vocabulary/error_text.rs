@@ -58,6 +58,7 @@ fn error_messages_match_the_golden_file() {
             after: at(12),
             head: None,
         },
+        Error::PastReplaced { position: at(12) },
         Error::DuplicateId { id },
         Error::AlreadyTracked {
             origin: "upstream".to_owned(),
@@ -66,7 +67,7 @@ fn error_messages_match_the_golden_file() {
         Error::CheckpointMoved {
             name: "seats".to_owned(),
             expected: None,
-            actual: Some(at(12)),
+            actual: Some(at(12).into()),
         },
         Error::Handler {
             name: "seats".to_owned(),

@@ -97,6 +97,6 @@ fn condition_builders_produce_the_same_query() {
     assert_eq!(condition, AppendCondition::fail_if(query));
     assert_eq!(condition.after, None);
     let after = condition.after(Position::FIRST);
-    assert_eq!(after.after, Some(Position::FIRST));
+    assert_eq!(after.after, Some(Position::FIRST.into()));
     assert!(AppendCondition::fail_if_exists("k", "\0").is_err());
 }

@@ -260,6 +260,46 @@ async fn every_item_of_a_condition_is_checked() {
 }
 
 #[tokio::test]
+async fn after_of_a_lost_event_is_refused() {
+    let client = Client::start().await;
+    append_many(&client, 3).await;
+    let read = json!({ "query": {} });
+    let read = client.post("/dcb/read", &read).await.ok();
+    assert_eq!(read["checkpointEventId"], "3");
+    let bookmark = read["checkpointBookmark"].clone();
+    let seats = json!({ "id": "seats", "query": query(&["Counted"], &[]) });
+    let projectors = json!({ "projectors": [seats] });
+    let projected = client.post("/dcb/project", &projectors).await.ok();
+    let condition = projected["appendCondition"].clone();
+    assert_eq!(condition["after"], "3");
+    let id = condition["afterEventId"].as_str().expect("an id");
+    assert_eq!(bookmark, format!("3@{id}"));
+    let absent =
+        |after: &Value| json!({ "failIfEventsMatch": query(&["Absent"], &[]), "after": after });
+    let attempt = async |condition: Value| {
+        let body = json!({ "events": event("Tried", &[], 0), "condition": condition });
+        client.post("/dcb/append", &body).await
+    };
+    assert_eq!(attempt(absent(&bookmark)).await.ok()["lastPosition"], 4);
+    client.post("/dcb/cleanup", &Value::Null).await.ok();
+    append_many(&client, 4).await;
+    for condition in [condition, absent(&bookmark)] {
+        let refused = attempt(condition).await;
+        assert_eq!(refused.status, StatusCode::CONFLICT);
+        assert_eq!(refused.json()["code"], "PAST_REPLACED");
+        assert_eq!(refused.json()["details"], json!({ "position": 3 }));
+    }
+    for seats in [json!([seats]), json!([seats, { "id": "all", "query": {} }])] {
+        let body = json!({ "projectors": seats, "after": bookmark });
+        let refused = client.post("/dcb/project", &body).await;
+        assert_eq!(refused.json()["code"], "PAST_REPLACED");
+    }
+    assert_eq!(positions(&client, &json!({}), &json!({})).await.len(), 4);
+    assert_eq!(attempt(absent(&json!(3))).await.ok()["lastPosition"], 5);
+    client.stop().await;
+}
+
+#[tokio::test]
 async fn after_beyond_the_head_is_a_conflict() {
     let client = Client::start().await;
     append_many(&client, 3).await;

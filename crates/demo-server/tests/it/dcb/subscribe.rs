@@ -55,7 +55,8 @@ impl Stream {
         };
         let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
         assert_eq!(*name, "event: event");
-        assert_eq!(*id, format!("id: {}", data["position"]));
+        let bookmark = format!("id: {}@{}", data["position"], data["id"].as_str().unwrap());
+        assert_eq!(*id, bookmark);
         data
     }
 
@@ -135,6 +136,57 @@ async fn invalid_subscription_gets_an_error_status() {
     let request = client.request(Method::GET, "/dcb/subscribe");
     let request = request.header("Last-Event-ID", "-1");
     assert_invalid(&client.send(request, "").await, "Last-Event-ID");
+    client.stop().await;
+}
+
+/// A browser reconnects with the id of the last event that it has got.
+#[tokio::test]
+async fn subscription_does_not_resume_after_a_lost_event() {
+    let client = Client::start().await;
+    append_many(&client, 5).await;
+    let mut stream = Stream::open(&client, "/dcb/subscribe", None).await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        let event = stream.event().await;
+        ids.push(format!(
+            "{}@{}",
+            event["position"],
+            event["id"].as_str().unwrap()
+        ));
+    }
+    let mut resumed = Stream::open(&client, "/dcb/subscribe", Some(&ids[2])).await;
+    assert_eq!(resumed.positions().await, [4, 5]);
+    client.post("/dcb/cleanup", &Value::Null).await.ok();
+    append_many(&client, 7).await;
+    let request = client.request(Method::GET, "/dcb/subscribe");
+    let request = request.header("Last-Event-ID", &ids[4]);
+    let by_header = client.send(request, "").await;
+    let by_parameter = client
+        .get(&format!("/dcb/subscribe?after={}", ids[4]))
+        .await;
+    for answer in [by_header, by_parameter] {
+        assert_eq!(answer.status, StatusCode::CONFLICT);
+        assert_eq!(answer.json()["code"], "PAST_REPLACED");
+        assert_eq!(answer.json()["details"], json!({ "position": 5 }));
+    }
+    let mut plain = Stream::open(&client, "/dcb/subscribe?after=5", None).await;
+    assert_eq!(plain.positions().await, [6, 7]);
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn subscription_ends_if_the_log_is_replaced() {
+    let client = Client::start().await;
+    append_many(&client, 2).await;
+    let mut stream = Stream::open(&client, "/dcb/subscribe?query=%7B%7D", None).await;
+    assert_eq!(stream.positions().await, [1, 2]);
+    client.post("/dcb/cleanup", &Value::Null).await.ok();
+    append_many(&client, 3).await;
+    let frame = stream.next().await.expect("an error event");
+    assert_eq!(frame[0], "event: error");
+    // The subscription may look while the log is still short.
+    let is_told = ["PAST_REPLACED", "AFTER_BEYOND_HEAD"].map(|code| frame[1].contains(code));
+    assert!(is_told.contains(&true), "{frame:?}");
     client.stop().await;
 }
 

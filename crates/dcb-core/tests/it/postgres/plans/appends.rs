@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use dcb_core::{Append, AppendCondition, Error, EventStore as _, Position, Query, QueryItem};
+use dcb_core::{
+    Append, AppendCondition, Bookmark, Error, EventStore as _, Position, Query, QueryItem,
+};
 
 use super::large_log::{COLD, COLD_AND_HOT, Cost, HOT, LargeLog, TYPE, event_count};
 use crate::support::events::{at, tagged};
@@ -206,7 +208,8 @@ async fn cost(log: &LargeLog, condition: Option<AppendCondition>, conflicts: boo
 
 /// The cost that the condition adds to the appends.
 async fn cost_of_case(log: &LargeLog, case: &Case, alone: Cost) -> Cost {
-    let condition = AppendCondition::fail_if(case.query.clone()).after(case.after.position());
+    let condition = AppendCondition::fail_if(case.query.clone())
+        .after(case.after.position().map(Bookmark::from));
     let whole = cost(log, Some(condition), case.conflicts).await;
     // A refused append writes nothing, so all its cost belongs to the condition.
     if case.conflicts { whole } else { whole - alone }
@@ -258,7 +261,7 @@ async fn lone_append_reads_few_rows() {
     let log = LargeLog::get().await;
     let after_all_events = |tag: &str| {
         let query = Query::builder().event_type(TYPE).tag(tag).build();
-        AppendCondition::fail_if(query.unwrap()).after(After::Loaded.position())
+        AppendCondition::fail_if(query.unwrap()).after(After::Loaded.position().map(Bookmark::from))
     };
     let unknown = Query::builder().tag("username:new").build().unwrap();
     let conditions = [

@@ -1,7 +1,7 @@
 //! The cost of reads that return few events.
 
 use dcb_core::postgres::PostgresStore;
-use dcb_core::{EventStore as _, Position, Projector, Query, ReadOptions};
+use dcb_core::{Bookmark, EventStore as _, Position, Projector, Query, ReadOptions};
 
 use super::large_log::{COLD, COLD_AND_HOT, HOT, LargeLog, TYPE, event_count};
 use crate::support::events::at;
@@ -159,7 +159,9 @@ async fn paging_reads_each_event_once() {
         let cost = log.cost(async |store| {
             let mut after = None;
             for _ in 0..PAGES {
-                let options = ReadOptions::new().limit(PAGE).after(after);
+                let options = ReadOptions::new()
+                    .limit(PAGE)
+                    .after(after.map(Bookmark::from));
                 after = read(store, &query, options).await;
             }
         });

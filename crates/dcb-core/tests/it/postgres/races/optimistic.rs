@@ -8,7 +8,7 @@ use std::time::Duration;
 use dcb_core::conformance::effort;
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{
-    Append, AppendCondition, Error, Event, EventStore as _, Position, Query, ReadOptions,
+    Append, AppendCondition, Bookmark, Error, Event, EventStore as _, Position, Query, ReadOptions,
 };
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::sleep;
@@ -35,7 +35,11 @@ async fn was_optimistic(log: &Config, sql: &mut Sql) -> bool {
 
 /// Appends unless an event after the position has the tag. Returns the position of a conflict.
 async fn conflict(store: &PostgresStore, tag: &str, after: u64) -> Option<u64> {
-    refused(store, unless(tag).after(Position::new(after))).await
+    refused(
+        store,
+        unless(tag).after(Position::new(after).map(Bookmark::from)),
+    )
+    .await
 }
 
 async fn refused(store: &PostgresStore, condition: AppendCondition) -> Option<u64> {
@@ -217,7 +221,8 @@ async fn condition_on_two_tags_finds_the_event_with_both() {
         make_uncontended(&store).await;
         let query = Query::builder().event_types(types.iter().copied());
         let query = query.tags(tags.iter().copied()).build().unwrap();
-        let condition = AppendCondition::fail_if(query).after(Position::new(after));
+        let condition =
+            AppendCondition::fail_if(query).after(Position::new(after).map(Bookmark::from));
         assert_eq!(
             refused(&store, condition).await,
             expected,
@@ -342,7 +347,10 @@ async fn links(
         let known = Position::number_or_zero(last);
         let link = Event::builder("Link").tag("chain");
         let link = link.data(known.to_string()).build().unwrap();
-        match store.append_if(link, unless("chain").after(last)).await {
+        match store
+            .append_if(link, unless("chain").after(last.map(Bookmark::from)))
+            .await
+        {
             Ok(appended_link) => {
                 last = Some(appended_link.last());
                 appended += 1;

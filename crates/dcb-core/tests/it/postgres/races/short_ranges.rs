@@ -37,7 +37,7 @@ pub(crate) fn queries() -> [Query; 6] {
 }
 
 pub(crate) fn expected(query: &Query, log: &[SequencedEvent], options: ReadOptions) -> Vec<u64> {
-    let after = options.after.map_or(0, |after| after.get());
+    let after = options.after.map_or(0, |after| after.position.get());
     let limit = options.limit.unwrap_or(u64::MAX) as usize;
     let matching = log.iter().filter(|event| query.matches(event));
     let positions = matching.map(|event| event.position().get());
@@ -110,7 +110,7 @@ async fn extent_counts_a_range_that_grew_long() {
         let expected = expected(query, all, ReadOptions::new());
         let extent = store.extent(query, ..).await.unwrap();
         assert_eq!(extent.count, expected.len() as u64, "{query:?}");
-        let last = extent.last.map(|last| last.get());
+        let last = extent.last.map(|last| last.position.get());
         assert_eq!(last, expected.last().copied(), "{query:?}");
     })
     .await;

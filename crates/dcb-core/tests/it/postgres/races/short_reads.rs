@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use dcb_core::postgres::{Config, PostgresStore};
-use dcb_core::{Error, Event, EventStore as _, Query, ReadOptions};
+use dcb_core::{Bookmark, Error, Event, EventStore as _, Query, ReadOptions};
 use futures_util::future::{join, join_all, join3};
 use tokio::time::{sleep, timeout};
 
@@ -188,7 +188,7 @@ async fn identical_waiting_extents_run_once() {
     let mut locker = locked(&log).await;
     let before = store.stats().reads;
     let extents = counts.iter().map(|(query, options)| {
-        let after = options.after.expect("each range has `after`");
+        let after = options.after.expect("each range has `after`").position;
         store.extent(query, (Bound::Excluded(after), Bound::Unbounded))
     });
     let (extents, ()) = join(join_all(extents), locker.run("COMMIT")).await;
@@ -196,9 +196,9 @@ async fn identical_waiting_extents_run_once() {
         let expected = expected(query, &all, *options);
         let extent = extent.unwrap();
         assert_eq!(extent.count, expected.len() as u64, "{query:?} {options:?}");
-        let last = extent.last.map(|last| last.get());
+        let last = extent.last.map(|last| last.position.get());
         assert_eq!(last, expected.last().copied(), "{query:?} {options:?}");
-        assert_eq!(extent.head, Some(at(MANY as u64)));
+        assert_eq!(Bookmark::position_of(extent.head), Some(at(MANY as u64)));
     }
     let statements = store.stats().reads - before;
     assert_eq!(statements as usize, 1 + counts.len() / 2);

@@ -5,8 +5,8 @@ use std::thread;
 use dcb_core::conformance::{CALLERS, effort};
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
 use dcb_core::{
-    AppendCondition, Decided, DecisionModel, Error, Event, EventStore as _, Position, Problem,
-    Projector, Query,
+    AppendCondition, Bookmark, Decided, DecisionModel, Error, Event, EventStore as _, Position,
+    Problem, Projector, Query,
 };
 
 use crate::support::events::{positions, tag, tagged, unless, whole_log};
@@ -167,7 +167,7 @@ async fn blocking_and_async_stores_share_one_log() {
         let head = stream.head();
         let streamed: Result<Vec<_>, Error> = stream.collect();
         let counter = Projector::counter(Query::all());
-        let after = Position::new(590);
+        let after = Position::new(590).map(Bookmark::from);
         let last = blocking.project_after(&counter, after).unwrap();
         assert_eq!(
             last.condition,
@@ -213,13 +213,14 @@ async fn blocking_and_async_projections_agree() {
         assert_eq!(blocking.project(&single()).unwrap(), alone);
         for after in (0..=Position::number_or_zero(head)).map(Position::new) {
             let several = several();
+            let after = after.map(Bookmark::from);
             let stream = store.project_stream(&several, after).await.unwrap();
             let expected = stream.finish().await.unwrap();
             assert_eq!(blocking.project_after(&several, after).unwrap(), expected);
-            assert_eq!(expected.condition.after, head);
+            assert_eq!(Bookmark::position_of(expected.condition.after), head);
         }
         let beyond = Position::new(Position::number_or_zero(head) + 1);
-        let refused = blocking.project_after(&single(), beyond);
+        let refused = blocking.project_after(&single(), beyond.map(Bookmark::from));
         assert!(
             matches!(refused, Err(Error::AfterBeyondHead { .. })),
             "{refused:?}"

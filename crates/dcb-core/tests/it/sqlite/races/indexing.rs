@@ -7,7 +7,7 @@ use std::thread;
 
 use dcb_core::conformance::effort;
 use dcb_core::sqlite::{BlockingSqliteStore, Config};
-use dcb_core::{Error, Position, Query, ReadOptions};
+use dcb_core::{Bookmark, Error, Position, Query, ReadOptions};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -60,10 +60,13 @@ fn reads_and_conditions_see_every_key_while_keys_move() {
         while !ended.load(Ordering::Relaxed) {
             for query in &queries {
                 let all = store.extent(query, ..).unwrap();
-                assert_eq!(all.count, Position::number_or_zero(all.head));
+                assert_eq!(
+                    all.count,
+                    Position::number_or_zero(Bookmark::position_of(all.head))
+                );
                 assert_eq!(all.last, all.head);
                 let read = store.query(query, last).unwrap();
-                let head = Position::number_or_zero(read.head);
+                let head = Position::number_or_zero(Bookmark::position_of(read.head));
                 let expected: Vec<u64> = (1..=head).rev().take(30).collect();
                 assert_eq!(positions(&read.events), expected);
             }
