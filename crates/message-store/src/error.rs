@@ -38,6 +38,24 @@ pub enum Error {
         /// The first conflicting id in the write.
         id: Uuid,
     },
+    /// The past of the store was replaced: another message is where the reader's last one was, or none.
+    /// A restore from a backup does that, and a failover to a replica that was behind. The reader has
+    /// handled messages that are not in the store, and may lack others that are. Rebuild from the start
+    /// what it has derived, or go on from a plain position that you choose; the README tells how.
+    #[error("the past of the store was replaced: the message handled at {position} is not there")]
+    PastReplaced {
+        /// The global position of the last message that the reader has handled.
+        position: GlobalPosition,
+    },
+    /// The store ends before a message that the reader has handled, as after a restore or a failover.
+    /// What to do is the same as for [`Error::PastReplaced`].
+    #[error("position {after} is beyond the head {}", .head.map_or(0, GlobalPosition::get))]
+    AfterBeyondHead {
+        /// The global position of the last message that the reader has handled.
+        after: GlobalPosition,
+        /// The last global position in the store, `None` if it is empty.
+        head: Option<GlobalPosition>,
+    },
     /// An imported message does not fit after the stored messages; nothing was written. Import into
     /// an empty store, or import only messages after the store's head.
     #[error("message {global_position} does not continue the stored messages: {reason}")]
@@ -187,7 +205,8 @@ pub enum Error {
 impl Error {
     /// Whether the same call may succeed later, unchanged: the database was unreachable, busy,
     /// read-only or out of space, or it rolled this transaction back in favor of another. A wrong
-    /// expected version is not transient: read the stream again and repeat the decision.
+    /// expected version is not transient: read the stream again and repeat the decision. Neither is a
+    /// replaced past.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
@@ -202,6 +221,15 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Whether a read was refused because of the reader's place.
+#[cfg(feature = "postgres")]
+pub(crate) fn is_out_of_place(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PastReplaced { .. } | Error::AfterBeyondHead { .. }
+    )
 }
 
 impl From<std::io::Error> for Error {

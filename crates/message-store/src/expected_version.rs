@@ -11,7 +11,8 @@ pub enum ExpectedVersion {
     Any,
     /// The stream has no messages yet.
     NoStream,
-    /// The stream's last message is at this position.
+    /// The stream's last message is at this position. A stream that was restored from a backup, and has
+    /// grown to this position again, is not told from the one before; see the crate's README.
     Exact(Position),
 }
 

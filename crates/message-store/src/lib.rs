@@ -7,6 +7,7 @@
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod any_store;
+mod bookmark;
 mod category;
 mod consumer_group;
 mod error;
@@ -25,6 +26,7 @@ mod position;
 pub mod postgres;
 mod read;
 mod recorded;
+mod start;
 mod stats;
 mod store;
 mod stream_name;
@@ -42,6 +44,7 @@ pub mod sqlite;
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use any_store::{AnyNamespaces, AnyStore};
+pub use bookmark::Bookmark;
 pub use category::Category;
 pub use consumer_group::ConsumerGroup;
 pub use error::{Error, Problem};
@@ -57,6 +60,7 @@ pub use notifications::{Notifications, Notifier};
 pub use position::{GlobalPosition, Position};
 pub use read::{CategoryRead, StreamRead};
 pub use recorded::{RecordedMessage, RecordedParts};
+pub use start::Start;
 pub use stats::Stats;
 pub use store::MessageStore;
 pub use stream_name::StreamName;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::stream_name::category_of;
 use crate::time::from_us;
-use crate::{GlobalPosition, Message, Position, StreamName, same_json};
+use crate::{Bookmark, GlobalPosition, Message, Position, StreamName, same_json};
 
 /// A stored message.
 ///
@@ -104,6 +104,11 @@ impl RecordedMessage {
     /// The position in the store.
     pub fn global_position(&self) -> GlobalPosition {
         self.global_position
+    }
+
+    /// The position in the store with the id, for a reader that goes on after this message.
+    pub fn bookmark(&self) -> Bookmark {
+        Bookmark::new(self.global_position, self.id)
     }
 
     /// The data as a JSON text; `null` if a SQL client wrote the message without data.

@@ -4,9 +4,10 @@ use std::time::SystemTime;
 
 use crate::subscription::Source;
 use crate::{
-    Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition,
-    Health, ListStreams, Message, Notifications, Position, RecordedMessage, Stats, StoreInfo,
-    StreamInfo, StreamName, StreamRead, StreamWrite, SubscribeOptions, Subscription, Written,
+    Bookmark, Category, CategoryInfo, CategoryRead, ConsumerGroup, Error, ExpectedVersion,
+    GlobalPosition, Health, ListStreams, Message, Notifications, Position, RecordedMessage, Start,
+    Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, SubscribeOptions,
+    Subscription, Written,
 };
 
 /// Stores messages in streams. A read returns one stream or all streams of a category.
@@ -187,7 +188,8 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
+    /// is not in the store; [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
     fn get_stream_messages(
         &self,
@@ -210,7 +212,7 @@ pub trait MessageStore: Send + Sync {
     /// let orders = Category::new("order")?;
     /// let page = store.get_category_messages(&orders, CategoryRead::new().batch_size(100)).await?;
     /// if let Some(last) = page.last() {
-    ///     let next = CategoryRead::new().position(last.global_position().next());
+    ///     let next = CategoryRead::new().start(last.bookmark());
     ///     assert!(store.get_category_messages(&orders, next).await?.is_empty());
     /// }
     /// # assert_eq!(page.len(), 1);
@@ -218,7 +220,9 @@ pub trait MessageStore: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
+    /// is not in the store. A message that was deleted on purpose, by retention or with SQL, counts as
+    /// one that is there. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
     fn get_category_messages(
         &self,
@@ -297,6 +301,31 @@ pub trait MessageStore: Send + Sync {
     /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
     /// [`Error::Closed`] after [`MessageStore::close`].
     fn head(&self) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
+
+    /// The bookmark of the last message that readers can see, `None` for an empty store. For a reader
+    /// that begins after it.
+    ///
+    /// ```
+    /// # use message_store::sqlite::{Config, SqliteStore};
+    /// # use message_store::{Category, Error, ExpectedVersion, Message, MessageStore, StreamName};
+    /// # use message_store::SubscribeOptions;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Error> {
+    /// # let store = SqliteStore::open(Config::memory()).await?;
+    /// # let account = StreamName::new("account-123")?;
+    /// # let opened = Message::builder("Opened").build()?;
+    /// # store.write_message(&account, opened, ExpectedVersion::Any).await?;
+    /// let (accounts, options) = (Category::of(&account), SubscribeOptions::new());
+    /// let head = store.head_bookmark().await?;
+    /// let mut new_messages = store.subscribe_to_category(accounts, head, options);
+    /// assert!(new_messages.try_next().await?.is_none());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the database fails;
+    /// [`Error::Closed`] after [`MessageStore::close`].
+    fn head_bookmark(&self) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
     /// Lists a page of streams.
     ///
@@ -428,18 +457,17 @@ pub trait MessageStore: Send + Sync {
         before: SystemTime,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// The last position that a consumer saved, `None` if it saved none.
+    /// The checkpoint that a consumer saved last, `None` if it saved none.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
-    /// # use message_store::{Category, CategoryRead, Error, GlobalPosition, MessageStore};
+    /// # use message_store::{Category, CategoryRead, Error, MessageStore};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
     /// # let store = SqliteStore::open(Config::memory()).await?;
     /// let saved = store.checkpoint("invoices").await?;
-    /// let next = saved.map_or(GlobalPosition::START, GlobalPosition::next);
     /// let page = store
-    ///     .get_category_messages(&Category::new("order")?, CategoryRead::new().position(next))
+    ///     .get_category_messages(&Category::new("order")?, CategoryRead::new().start(saved))
     ///     .await?;
     /// # assert!(page.is_empty());
     /// # Ok(()) }
@@ -452,24 +480,31 @@ pub trait MessageStore: Send + Sync {
     fn checkpoint(
         &self,
         consumer: &str,
-    ) -> impl Future<Output = Result<Option<GlobalPosition>, Error>> + Send;
+    ) -> impl Future<Output = Result<Option<Bookmark>, Error>> + Send;
 
-    /// Saves the position of the last message that a consumer has handled. Returns the saved
-    /// position. A saved position never decreases, so a late call with a smaller position changes
-    /// nothing.
+    /// Saves the bookmark, or the global position alone, of the last message that a consumer has handled.
+    /// Returns the saved checkpoint. A saved position never decreases, so a late call with a smaller
+    /// position changes nothing. The call does not look for the message; the consumer's next read does.
+    ///
+    /// A checkpoint without an id, as earlier versions saved it, gets one when the consumer saves its
+    /// next message.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
-    /// # use message_store::{Error, GlobalPosition, MessageStore};
+    /// # use message_store::{Error, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
     /// # let store = SqliteStore::open(Config::memory()).await?;
-    /// let handled = GlobalPosition::new(42);
-    /// assert_eq!(store.save_checkpoint("invoices", handled).await?, handled);
+    /// # let order = StreamName::new("order-7")?;
+    /// # let placed = Message::builder("Placed").build()?;
+    /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
+    /// let message = store.get_last_stream_message(&order, None).await?.unwrap();
+    /// let saved = store.save_checkpoint("invoices", message.bookmark()).await?;
+    /// assert_eq!(saved, message.bookmark());
     ///
     /// // A late call does not move the checkpoint back.
-    /// let late = GlobalPosition::new(41);
-    /// assert_eq!(store.save_checkpoint("invoices", late).await?, handled);
+    /// let late = GlobalPosition::new(0);
+    /// assert_eq!(store.save_checkpoint("invoices", late).await?, saved);
     /// # Ok(()) }
     /// ```
     ///
@@ -481,11 +516,11 @@ pub trait MessageStore: Send + Sync {
     fn save_checkpoint(
         &self,
         consumer: &str,
-        position: GlobalPosition,
-    ) -> impl Future<Output = Result<GlobalPosition, Error>> + Send;
+        handled: impl Into<Bookmark> + Send,
+    ) -> impl Future<Output = Result<Bookmark, Error>> + Send;
 
-    /// Deletes a consumer's checkpoint, so that the consumer starts over. Returns whether there was
-    /// one.
+    /// Deletes a consumer's checkpoint, so that the consumer starts over, or saves an earlier one.
+    /// Returns whether there was one.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -526,7 +561,9 @@ pub trait MessageStore: Send + Sync {
     fn notifications(&self) -> Notifications;
 
     /// Subscribes to the messages of a stream from a position on, inclusive: first those that are
-    /// stored, then new ones as they are written.
+    /// stored, then new ones as they are written. A position alone can't tell whether the past was
+    /// replaced before the first message; [`StreamRead::after`] and [`StreamRead::handled`] can. The
+    /// batch size is that of the options.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -546,21 +583,21 @@ pub trait MessageStore: Send + Sync {
     fn subscribe_to_stream(
         &self,
         stream: StreamName,
-        from: Position,
+        from: impl Into<StreamRead>,
         options: SubscribeOptions,
     ) -> Subscription<Self>
     where
         Self: Clone + Sized,
     {
-        Subscription::new(self.clone(), Source::Stream(stream, from), options)
+        Subscription::new(self.clone(), Source::Stream(from.into(), stream), options)
     }
 
-    /// Subscribes to the messages of a category, or to all messages, from a global position on,
-    /// inclusive.
+    /// Subscribes to the messages of a category, or to all messages: after a bookmark, such as a
+    /// checkpoint, or from a global position on, inclusive.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
-    /// # use message_store::{Category, Error, ExpectedVersion, GlobalPosition, Message};
+    /// # use message_store::{Category, Error, ExpectedVersion, Message};
     /// # use message_store::{MessageStore, StreamName, SubscribeOptions};
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Error> {
@@ -569,29 +606,28 @@ pub trait MessageStore: Send + Sync {
     /// # let placed = Message::builder("Placed").build()?;
     /// # store.write_message(&order, placed, ExpectedVersion::Any).await?;
     /// let saved = store.checkpoint("invoices").await?;
-    /// let next = saved.map_or(GlobalPosition::START, GlobalPosition::next);
     /// let orders = Category::new("order")?;
-    /// let mut orders = store.subscribe_to_category(orders, next, SubscribeOptions::new());
+    /// let mut orders = store.subscribe_to_category(orders, saved, SubscribeOptions::new());
     /// let message = orders.next().await?;
     /// // … handle the message …
-    /// store.save_checkpoint("invoices", message.global_position()).await?;
+    /// store.save_checkpoint("invoices", message.bookmark()).await?;
     /// # Ok(()) }
     /// ```
     fn subscribe_to_category(
         &self,
         category: Category,
-        from: GlobalPosition,
+        from: impl Into<Start>,
         options: SubscribeOptions,
     ) -> Subscription<Self>
     where
         Self: Clone + Sized,
     {
-        let source = Source::Category(category, None, from);
+        let source = Source::Category(from.into(), category, None);
         Subscription::new(self.clone(), source, options)
     }
 
-    /// Subscribes one member of a consumer group to its streams of a category, from a global
-    /// position on, inclusive.
+    /// Subscribes one member of a consumer group to its streams of a category: after a bookmark, such as
+    /// a checkpoint, or from a global position on, inclusive.
     ///
     /// ```
     /// # use message_store::sqlite::{Config, SqliteStore};
@@ -616,13 +652,13 @@ pub trait MessageStore: Send + Sync {
         &self,
         category: Category,
         group: ConsumerGroup,
-        from: GlobalPosition,
+        from: impl Into<Start>,
         options: SubscribeOptions,
     ) -> Subscription<Self>
     where
         Self: Clone + Sized,
     {
-        let source = Source::Category(category, Some(group), from);
+        let source = Source::Category(from.into(), category, Some(group));
         Subscription::new(self.clone(), source, options)
     }
 
@@ -711,13 +747,14 @@ macro_rules! forward_message_store {
             fn get_last_stream_message(stream: &$crate::StreamName, message_type: Option<&str>) -> Result<Option<$crate::RecordedMessage>, $crate::Error>;
             fn stream_version(stream: &$crate::StreamName) -> Result<Option<$crate::Position>, $crate::Error>;
             fn head() -> Result<Option<$crate::GlobalPosition>, $crate::Error>;
+            fn head_bookmark() -> Result<Option<$crate::Bookmark>, $crate::Error>;
             fn list_streams(list: $crate::ListStreams) -> Result<Vec<$crate::StreamInfo>, $crate::Error>;
             fn list_categories() -> Result<Vec<$crate::CategoryInfo>, $crate::Error>;
             fn info() -> Result<$crate::StoreInfo, $crate::Error>;
             fn truncate_stream(stream: &$crate::StreamName, before: $crate::Position) -> Result<u64, $crate::Error>;
             fn expire_messages(category: &$crate::Category, before: std::time::SystemTime) -> Result<u64, $crate::Error>;
-            fn checkpoint(consumer: &str) -> Result<Option<$crate::GlobalPosition>, $crate::Error>;
-            fn save_checkpoint(consumer: &str, position: $crate::GlobalPosition) -> Result<$crate::GlobalPosition, $crate::Error>;
+            fn checkpoint(consumer: &str) -> Result<Option<$crate::Bookmark>, $crate::Error>;
+            fn save_checkpoint(consumer: &str, handled: impl Into<$crate::Bookmark> + Send) -> Result<$crate::Bookmark, $crate::Error>;
             fn delete_checkpoint(consumer: &str) -> Result<bool, $crate::Error>;
             fn health() -> Result<$crate::Health, $crate::Error>;
             fn close() -> ();

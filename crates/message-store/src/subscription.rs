@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::{
-    Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore, Notifications,
-    Position, RecordedMessage, StreamName, StreamRead,
+    Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
+    Notifications, RecordedMessage, Start, StreamName, StreamRead,
 };
 
 /// Settings of a [`Subscription`].
@@ -52,18 +52,20 @@ impl SubscribeOptions {
 ///
 /// A subscription reads one page after another, by position. Hints wake it. The same reads serve
 /// stored and new messages, so no message is lost between the two. A slow reader loses nothing and
-/// costs the store no memory beyond its current page. To continue later, save the position of the
-/// last handled message as a checkpoint and subscribe from the position after it.
+/// costs the store no memory beyond its current page. To continue later, save the bookmark of the
+/// last handled message as a checkpoint and subscribe from that checkpoint.
+///
+/// Each read checks that the store still has the last message that the subscription returned. If the
+/// past was replaced, by a restore or a failover, the subscription ends: this and every later call fail
+/// with [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. A subscription that began at a plain
+/// position, and has not returned a message yet, can only notice a store that ends before the position.
 ///
 /// ```
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), message_store::Error> {
 /// # #[cfg(feature = "sqlite")] {
 /// use message_store::sqlite::{Config, SqliteStore};
-/// use message_store::{
-///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName,
-///     SubscribeOptions,
-/// };
+/// use message_store::{///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName, ///     SubscribeOptions, ///};
 ///
 /// let store = SqliteStore::open(Config::memory()).await?;
 /// let account = StreamName::new("account-1")?;
@@ -84,17 +86,19 @@ pub struct Subscription<S> {
     options: SubscribeOptions,
     notifications: Notifications,
     page: VecDeque<RecordedMessage>,
-    /// Used for a member of a consumer group: all its messages before this position are in `page`
-    /// or were already returned. The next read starts here, so it does not scan the messages of
-    /// other members again.
-    scanned_to: GlobalPosition,
+    /// Used for a member of a consumer group: all its messages up to this one are in `page` or were
+    /// already returned. The next read starts after it, so it does not scan the messages of other
+    /// members again.
+    scanned: Option<Bookmark>,
+    /// Why the subscription has ended.
+    end: Option<Error>,
 }
 
-/// The messages to read, and the first position of the next page.
+/// The messages to read, and the start of the next page.
 #[derive(Debug)]
 pub(crate) enum Source {
-    Stream(StreamName, Position),
-    Category(Category, Option<ConsumerGroup>, GlobalPosition),
+    Stream(StreamRead, StreamName),
+    Category(Start, Category, Option<ConsumerGroup>),
 }
 
 impl<S: MessageStore> Subscription<S> {
@@ -107,7 +111,8 @@ impl<S: MessageStore> Subscription<S> {
             source,
             options,
             page: VecDeque::new(),
-            scanned_to: GlobalPosition::new(0),
+            scanned: None,
+            end: None,
         }
     }
 
@@ -116,8 +121,9 @@ impl<S: MessageStore> Subscription<S> {
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. After an error, the next
-    /// call reads again.
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head_bookmark`]. After
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] each call fails with the same error; after
+    /// any other error, the next call reads again.
     pub async fn next(&mut self) -> Result<RecordedMessage, Error> {
         loop {
             if let Some(message) = self.try_next().await? {
@@ -133,11 +139,12 @@ impl<S: MessageStore> Subscription<S> {
     ///
     /// # Errors
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
-    /// [`MessageStore::get_category_messages`] and [`MessageStore::head`]. After an error, the next
-    /// call reads again.
+    /// [`MessageStore::get_category_messages`] and [`MessageStore::head_bookmark`]. After
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] each call fails with the same error; after
+    /// any other error, the next call reads again.
     pub async fn try_next(&mut self) -> Result<Option<RecordedMessage>, Error> {
         if self.page.is_empty() {
-            self.page = self.read().await?.into();
+            self.page = self.next_page().await?.into();
         }
         let message = self.page.pop_front();
         if let Some(message) = &message {
@@ -156,53 +163,82 @@ impl<S: MessageStore> Subscription<S> {
     pub fn drop_read_ahead(&mut self) {
         if !self.page.is_empty() {
             self.page = VecDeque::new();
-            // The dropped messages may be before this position.
-            self.scanned_to = GlobalPosition::new(0);
+            // The dropped messages may be before this one.
+            self.scanned = None;
         }
     }
 
     /// How far the subscription is behind. For a stream this is the number of messages left; for a
     /// category it is the number of global positions, which includes messages of other categories.
+    /// Costs two reads. A subscription whose past was replaced has no lag, so it fails.
     ///
     /// # Errors
-    /// The errors of [`MessageStore::head`] and [`MessageStore::stream_version`].
+    /// The errors of [`MessageStore::head`], [`MessageStore::stream_version`] and
+    /// [`Subscription::try_next`].
     pub async fn lag(&self) -> Result<u64, Error> {
-        let head = self.store.head().await?.map_or(0, GlobalPosition::get);
-        let behind = match &self.source {
-            Source::Category(_, _, next) => (head + 1).saturating_sub(next.get()),
-            Source::Stream(stream, next) => {
+        if let Some(end) = &self.end {
+            return Err(end.clone());
+        }
+        // A page of no messages: only the check of the reader's place.
+        self.read(0).await?;
+        Ok(match &self.source {
+            Source::Category(start, ..) => {
+                let head = self.store.head().await?.map_or(0, GlobalPosition::get);
+                (head + 1).saturating_sub(self.past_scanned(*start).next.get())
+            }
+            Source::Stream(read, stream) => {
                 let version = self.store.stream_version(stream).await?;
                 let end = version.map_or(0, |version| version.get() + 1);
-                end.saturating_sub(next.get())
+                end.saturating_sub(read.position.get())
             }
-        };
-        Ok(behind)
+        })
     }
 
-    async fn read(&mut self) -> Result<Vec<RecordedMessage>, Error> {
+    async fn next_page(&mut self) -> Result<Vec<RecordedMessage>, Error> {
+        if let Some(end) = &self.end {
+            return Err(end.clone());
+        }
+        let page = self.read_on().await;
+        if let Err(end @ (Error::PastReplaced { .. } | Error::AfterBeyondHead { .. })) = &page {
+            self.end = Some(end.clone());
+        }
+        page
+    }
+
+    async fn read_on(&mut self) -> Result<Vec<RecordedMessage>, Error> {
         let batch_size = self.options.batch_size.max(1);
-        match &mut self.source {
-            Source::Stream(stream, next) => {
-                let read = StreamRead::new().position(*next).batch_size(batch_size);
+        // The head is read before the page. If the page is not full, the messages between its end and
+        // this head belong to other members and need not be scanned again.
+        let head = match self.source {
+            Source::Category(_, _, Some(_)) => self.store.head_bookmark().await?,
+            _ => None,
+        };
+        let page = self.read(batch_size).await?;
+        if head.is_some() && (page.len() as u64) < batch_size {
+            self.scanned = head;
+        }
+        Ok(page)
+    }
+
+    /// The start of the next page, past the messages of other members.
+    fn past_scanned(&self, start: Start) -> Start {
+        let scanned = self.scanned.map(Start::from);
+        let further = scanned.filter(|scanned| scanned.next > start.next);
+        further.unwrap_or(start)
+    }
+
+    /// Reads a page, and checks that the store still has the newest message that is known.
+    async fn read(&self, batch_size: u64) -> Result<Vec<RecordedMessage>, Error> {
+        match &self.source {
+            Source::Stream(read, stream) => {
+                let read = read.batch_size(batch_size);
                 self.store.get_stream_messages(stream, read).await
             }
-            Source::Category(category, group, next) => {
-                *next = self.scanned_to.max(*next);
-                // The head is read before the page. If the page is not full, the messages between
-                // its end and this head belong to other members and need not be scanned again.
-                let head = match group {
-                    Some(_) => self.store.head().await?,
-                    None => None,
-                };
-                let mut read = CategoryRead::new().position(*next).batch_size(batch_size);
+            Source::Category(start, category, group) => {
+                let start = self.past_scanned(*start);
+                let mut read = CategoryRead::new().start(start).batch_size(batch_size);
                 read.consumer_group = *group;
-                let page = self.store.get_category_messages(category, read).await?;
-                if let Some(head) = head
-                    && (page.len() as u64) < batch_size
-                {
-                    self.scanned_to = head.next();
-                }
-                Ok(page)
+                self.store.get_category_messages(category, read).await
             }
         }
     }
@@ -211,8 +247,8 @@ impl<S: MessageStore> Subscription<S> {
 impl Source {
     fn advance_past(&mut self, message: &RecordedMessage) {
         match self {
-            Self::Stream(_, next) => *next = message.position().next(),
-            Self::Category(_, _, next) => *next = message.global_position().next(),
+            Self::Stream(read, _) => *read = read.after(message),
+            Self::Category(start, ..) => *start = message.bookmark().into(),
         }
     }
 }

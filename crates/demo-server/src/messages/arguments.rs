@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use message_store::{Category, Error, Problem, StreamName};
+use message_store::{Bookmark, Category, Error, GlobalPosition, Problem, StreamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -131,6 +131,28 @@ pub(super) fn position(field: &str, value: &RawValue) -> Result<u64, ApiError> {
     Ok(u64::try_from(integer(field, value)?).unwrap_or(0))
 }
 
+/// The last message that the client has handled: a number, or a text as for [`bookmark`].
+pub(super) fn after(field: &str, value: &RawValue) -> Result<Bookmark, ApiError> {
+    if value.get().starts_with('"') {
+        return bookmark(field, &text(field, value)?);
+    }
+    let number = u64::try_from(integer(field, value)?);
+    let number = number.map_err(|_| ApiError::invalid_field(field, no_bookmark(field)))?;
+    Ok(GlobalPosition::new(number).into())
+}
+
+/// A bookmark, `<global position>@<message id>`, or the digits of a global position.
+pub(super) fn bookmark(field: &str, text: &str) -> Result<Bookmark, ApiError> {
+    // `parse` alone would also accept a leading plus sign.
+    let is_number = text.starts_with(|first: char| first.is_ascii_digit());
+    let parsed = is_number.then(|| text.parse().ok()).flatten();
+    parsed.ok_or_else(|| ApiError::invalid_field(field, no_bookmark(field)))
+}
+
+fn no_bookmark(field: &str) -> String {
+    format!("{field} must be a global position from 0, or <global position>@<message id>")
+}
+
 /// Replaces the field name of a store's error with the one in the request.
 pub(super) fn renamed(field: &'static str) -> impl Fn(Error) -> ApiError {
     move |failed| match failed {
@@ -170,6 +192,30 @@ mod tests {
             assert!(!refused.message.contains("secret"));
         }
         assert!(parse(b"[\"\xff\"]").is_err());
+    }
+
+    #[test]
+    fn numbers_and_texts_are_bookmarks() {
+        let after = |json: &str| {
+            let value: Box<RawValue> = serde_json::from_str(json).unwrap();
+            after("after", &value).map(|bookmark| bookmark.to_string())
+        };
+        let text = "7@019a0000-0000-7000-8000-000000000001";
+        for (json, expected) in [
+            ("7", "7"),
+            ("7.0", "7"),
+            ("0", "0"),
+            ("\"7\"", "7"),
+            (&format!("\"{text}\""), text),
+        ] {
+            assert_eq!(after(json).unwrap(), expected);
+        }
+        for json in [
+            "-1", "1.5", "\"+7\"", "\"7@\"", "\"7@x\"", "\"@\"", "\"\"", "[]",
+        ] {
+            let refused = after(json).unwrap_err();
+            assert_eq!(refused.details.unwrap()["field"], "after", "{json}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::answer::json_answer;
-use super::arguments::{integer, object, position, renamed, text};
+use super::arguments::{after, integer, object, position, renamed, text};
 use super::call::Call;
 use super::rows::{self, BatchSize, Rows};
 use crate::error::ApiError;
@@ -18,6 +18,8 @@ struct Options<'a> {
     position: Option<&'a RawValue>,
     #[serde(borrow)]
     global_position: Option<&'a RawValue>,
+    #[serde(borrow)]
+    after: Option<&'a RawValue>,
     #[serde(borrow)]
     batch_size: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -35,21 +37,23 @@ struct Group<'a> {
     size: Option<&'a RawValue>,
 }
 
-/// `["category.get", category or "", {position? | globalPosition?, batchSize?, correlation?,
-/// consumerGroup?: {member, size}}?]`. `position` and `globalPosition` both mean a global position.
-/// A category with a hyphen in its name is empty.
+/// `["category.get", category or "", {position? | globalPosition? | after?, batchSize?, correlation?,
+/// consumerGroup?: {member, size}}?]`. `position` and `globalPosition` both mean the first global
+/// position, `after` the last message that the client has handled. A category with a hyphen in its
+/// name is empty.
 pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     let category = call.arguments.category(1)?;
     let options: Options<'_> = call.arguments.options(2)?;
     let size = BatchSize::of(options.batch_size)?;
-    let from = match (options.position, options.global_position) {
-        (None, None) => GlobalPosition::START,
-        (Some(value), None) => GlobalPosition::new(position("position", value)?),
-        (None, Some(value)) => GlobalPosition::new(position("globalPosition", value)?),
-        // Both mean the same here, so two values would contradict each other.
-        (Some(_), Some(_)) => return Err(rows::either_position()),
+    let read = CategoryRead::new();
+    let mut read = match (options.position, options.global_position, options.after) {
+        (None, None, None) => read,
+        (Some(value), None, None) => read.position(global("position", value)?),
+        (None, Some(value), None) => read.position(global("globalPosition", value)?),
+        (None, None, Some(value)) => read.start(after("after", value)?),
+        // Two values would contradict each other.
+        _ => return Err(rows::one_position(options.after.is_some())),
     };
-    let mut read = CategoryRead::new().position(from);
     if let Some(correlation) = options.correlation {
         let correlation = Category::new(text("correlation", correlation)?);
         read = read.correlation(correlation.map_err(renamed("correlation"))?);
@@ -67,6 +71,10 @@ pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     };
     let rows = Rows::of_category(store, category, read, size).await?;
     rows.answer(call.guard, call.outbox).await
+}
+
+fn global(field: &str, value: &RawValue) -> Result<GlobalPosition, ApiError> {
+    position(field, value).map(GlobalPosition::new)
 }
 
 fn group_of(group: &Group<'_>) -> Result<ConsumerGroup, ApiError> {

@@ -1,7 +1,7 @@
 //! Maps errors of the message store to those of the interface.
 
 use axum::http::StatusCode;
-use message_store::{Error, Position};
+use message_store::{Error, GlobalPosition, Position};
 use serde_json::json;
 
 use crate::error::ApiError;
@@ -32,6 +32,13 @@ impl From<Error> for ApiError {
         }
         Error::DuplicateId { id } => {
             conflict("MESSAGE_ID_CONFLICT", message).with_details(json!({ "id": id }))
+        }
+        Error::PastReplaced { position } => conflict("PAST_REPLACED", message)
+            .with_details(json!({ "after": position.get() })),
+        Error::AfterBeyondHead { after, head } => {
+            let head = head.map_or(0, GlobalPosition::get);
+            let details = json!({ "after": after.get(), "head": head });
+            conflict("AFTER_BEYOND_HEAD", message).with_details(details)
         }
         Error::ImportConflict {
             global_position, ..

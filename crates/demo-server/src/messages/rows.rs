@@ -56,10 +56,14 @@ impl BatchSize {
     }
 }
 
-/// The error for a read with both kinds of position.
-pub(super) fn either_position() -> ApiError {
-    let message = "position and globalPosition exclude each other";
-    ApiError::invalid_field("globalPosition", message)
+/// The error for a read with several kinds of position, one of which may be `after`.
+pub(super) fn one_position(has_after: bool) -> ApiError {
+    let message = "position, globalPosition and after exclude each other";
+    let field = match has_after {
+        true => "after",
+        false => "globalPosition",
+    };
+    ApiError::invalid_field(field, message)
 }
 
 /// A read in progress.
@@ -80,7 +84,7 @@ pub(super) struct Rows {
 enum Source {
     Stream {
         name: StreamName,
-        next: Position,
+        read: StreamRead,
         end: Position,
     },
     Category {
@@ -96,7 +100,7 @@ impl Rows {
     pub(super) async fn of_stream(
         store: Messages,
         name: StreamName,
-        from: Position,
+        read: StreamRead,
         size: BatchSize,
     ) -> Result<Self, Error> {
         let end = match size.0 {
@@ -107,11 +111,7 @@ impl Rows {
                 .await?
                 .map_or(Position::START, Position::next),
         };
-        let source = Source::Stream {
-            name,
-            next: from,
-            end,
-        };
+        let source = Source::Stream { name, read, end };
         Ok(Self::new(store, source, size))
     }
 
@@ -219,8 +219,8 @@ impl Chunks for Rows {
 impl Source {
     async fn read(&self, store: &Messages, batch_size: u64) -> Result<Vec<RecordedMessage>, Error> {
         match self {
-            Self::Stream { name, next, .. } => {
-                let read = StreamRead::new().position(*next).batch_size(batch_size);
+            Self::Stream { name, read, .. } => {
+                let read = read.batch_size(batch_size);
                 store.get_stream_messages(name, read).await
             }
             Self::Category { category, read, .. } => {
@@ -233,12 +233,12 @@ impl Source {
     /// Moves past a message. Returns `false` if it is beyond the end.
     fn pass(&mut self, message: &RecordedMessage) -> bool {
         match self {
-            Self::Stream { next, end, .. } => {
-                *next = message.position().next();
+            Self::Stream { read, end, .. } => {
+                *read = read.after(message);
                 message.position() < *end
             }
             Self::Category { read, end, .. } => {
-                read.position = message.global_position().next();
+                *read = read.clone().start(message.bookmark());
                 message.global_position() < *end
             }
         }
@@ -247,10 +247,8 @@ impl Source {
 
 /// Appends `[id, stream?, type, position, globalPosition, data, metadata, time]`.
 pub(super) fn push_row(rows: &mut Vec<u8>, message: &RecordedMessage, with_stream: bool) {
-    let mut id = uuid::Uuid::encode_buffer();
-    let id = message.id().hyphenated().encode_lower(&mut id);
     rows.extend_from_slice(b"[\"");
-    rows.extend_from_slice(id.as_bytes());
+    push_id(rows, message);
     rows.extend_from_slice(b"\",");
     if with_stream {
         push_text(rows, message.stream_name());
@@ -273,6 +271,12 @@ pub(super) fn push_row(rows: &mut Vec<u8>, message: &RecordedMessage, with_strea
 
 pub(super) fn push_text(buffer: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(buffer, text).expect("writing to memory can't fail");
+}
+
+pub(super) fn push_id(buffer: &mut Vec<u8>, message: &RecordedMessage) {
+    let mut id = uuid::Uuid::encode_buffer();
+    let id = message.id().hyphenated().encode_lower(&mut id);
+    buffer.extend_from_slice(id.as_bytes());
 }
 
 pub(super) fn push_number(buffer: &mut Vec<u8>, number: u64) {

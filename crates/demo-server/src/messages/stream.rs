@@ -2,14 +2,14 @@
 
 use axum::response::Response;
 use message_store::{
-    Error, ExpectedVersion, Message, MessageStore as _, Position, StreamName, StreamRead,
+    Bookmark, Error, ExpectedVersion, Message, MessageStore as _, Position, StreamName, StreamRead,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::answer::json_answer;
-use super::arguments::{integer, object, position, text};
+use super::arguments::{after, integer, object, position, text};
 use super::call::Call;
 use super::rows::{self, BatchSize, Rows, push_row};
 use crate::error::ApiError;
@@ -109,27 +109,42 @@ struct GetOptions<'a> {
     #[serde(borrow)]
     global_position: Option<&'a RawValue>,
     #[serde(borrow)]
+    after: Option<&'a RawValue>,
+    #[serde(borrow)]
     batch_size: Option<&'a RawValue>,
 }
 
-/// `["stream.get", stream, {position? | globalPosition?, batchSize?}?]`.
+/// `["stream.get", stream, {position? | globalPosition? | after?, batchSize?}?]`. `after` is the last
+/// message that the client has handled, of this stream or another.
 pub(super) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     let stream = call.arguments.stream(1)?;
     let options: GetOptions<'_> = call.arguments.options(2)?;
     let size = BatchSize::of(options.batch_size)?;
     let store = &call.caller.namespace()?.store;
-    let from = match (options.position, options.global_position) {
-        (None, None) => Position::START,
-        (Some(value), None) => Position::new(position("position", value)?),
-        (None, Some(value)) => {
+    let read = StreamRead::new();
+    let read = match (options.position, options.global_position, options.after) {
+        (None, None, None) => read,
+        (Some(value), None, None) => read.position(Position::new(position("position", value)?)),
+        (None, Some(value), None) => {
             let from = position("globalPosition", value)?;
-            let found = first_at(store, &stream, from).await;
-            found?
+            read.position(first_at(store, &stream, from).await?)
         }
-        (Some(_), Some(_)) => return Err(rows::either_position()),
+        (None, None, Some(value)) => read_after(store, &stream, after("after", value)?).await?,
+        _ => return Err(rows::one_position(options.after.is_some())),
     };
-    let rows = Rows::of_stream(store.clone(), stream, from, size).await?;
+    let rows = Rows::of_stream(store.clone(), stream, read, size).await?;
     rows.answer(call.guard, call.outbox).await
+}
+
+/// A read of a stream that goes on after a message with a global position.
+pub(super) async fn read_after(
+    store: &Messages,
+    stream: &StreamName,
+    handled: Bookmark,
+) -> Result<StreamRead, Error> {
+    let from = handled.position.next().get();
+    let read = StreamRead::new().position(first_at(store, stream, from).await?);
+    Ok(read.handled(handled))
 }
 
 /// The position of the first message in a stream at or after a global position. Both positions grow

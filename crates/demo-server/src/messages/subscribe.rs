@@ -1,6 +1,6 @@
 //! `GET /subscribe`: sends a poke for every message from a position on, as server-sent events.
 //!
-//! A poke has the position of a message but not its contents. Pokes are never merged or lost. A
+//! A poke has the position of a message but not its contents; its id is the message's bookmark. Pokes are never merged or lost. A
 //! subscription reads pages by position, and the store's hints about new messages only wake it up,
 //! so there is no gap between old and new messages. It reads on only when the client has taken the
 //! previous pokes, so a slow client costs little memory; see [`crate::outbox`]. A client that reads nothing for
@@ -16,20 +16,23 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use message_store::{
-    Category, ConsumerGroup, Error, GlobalPosition, MessageStore as _, Position, RecordedMessage,
-    StreamName, SubscribeOptions, Subscription,
+    Bookmark, Category, ConsumerGroup, Error, GlobalPosition, MessageStore as _, Position,
+    RecordedMessage, Start, StreamName, SubscribeOptions, Subscription,
 };
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::answer::event_stream;
-use super::rows::{push_number, push_text};
+use super::arguments::bookmark;
+use super::rows::{push_id, push_number, push_text};
+use super::stream::read_after;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::guard::{Guard, Slot};
@@ -50,6 +53,7 @@ pub(super) struct Source {
     category: String,
     all: String,
     position: String,
+    after: String,
     consumer: String,
     size: String,
 }
@@ -59,10 +63,18 @@ pub(super) async fn subscribe(
     State(guard): State<Arc<Guard>>,
     State(outbox): State<Arc<Outbox>>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     Parameters(source): Parameters<Source>,
 ) -> Result<Response, ApiError> {
-    let subscription = source.subscription(&caller.namespace()?.store)?;
+    let after = source.after(&headers)?;
+    let subscription = source
+        .subscription(&caller.namespace()?.store, after)
+        .await?;
     let slot = guard.subscribe()?;
+    if after.is_some() {
+        // Tells a client that lost its place by a status. After an event, a browser would try again.
+        subscription.lag().await?;
+    }
     let pokes = pokes(subscription, Mailbox::new(outbox), guard.ending(), slot);
     Ok(event_stream(Body::from_stream(
         pokes.map(Ok::<_, Infallible>),
@@ -70,7 +82,11 @@ pub(super) async fn subscribe(
 }
 
 impl Source {
-    fn subscription(&self, store: &Messages) -> Result<Subscription<Messages>, ApiError> {
+    async fn subscription(
+        &self,
+        store: &Messages,
+        after: Option<Bookmark>,
+    ) -> Result<Subscription<Messages>, ApiError> {
         let all = match given(&self.all) {
             None | Some("false") => false,
             Some("true") => true,
@@ -89,7 +105,10 @@ impl Source {
             }
             (Some(name), None, false) => {
                 let stream = StreamName::new(name)?;
-                let from = Position::new(position);
+                let from = match after {
+                    Some(handled) => read_after(store, &stream, handled).await?,
+                    None => Position::new(position).into(),
+                };
                 return Ok(store.subscribe_to_stream(stream, from, options));
             }
             (None, Some(name), false) => Category::new(name)?,
@@ -99,11 +118,27 @@ impl Source {
                 return Err(ApiError::invalid(message));
             }
         };
-        let from = GlobalPosition::new(position);
+        let from = after.map_or_else(|| GlobalPosition::new(position).into(), Start::from);
         Ok(match group {
             Some(group) => store.subscribe_to_group(category, group, from, options),
             None => store.subscribe_to_category(category, from, options),
         })
+    }
+
+    /// The last message that the client has handled. `Last-Event-ID`, which a browser sends when it
+    /// reconnects, is newer than the parameters.
+    fn after(&self, headers: &HeaderMap) -> Result<Option<Bookmark>, ApiError> {
+        if let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) {
+            // "?" is no bookmark, so an unreadable header gets the same error as a malformed one.
+            return bookmark("Last-Event-ID", id.to_str().unwrap_or("?")).map(Some);
+        }
+        match (given(&self.after), given(&self.position)) {
+            (Some(_), Some(_)) => {
+                let message = "position and after exclude each other";
+                Err(ApiError::invalid_field("after", message))
+            }
+            (after, _) => after.map(|text| bookmark("after", text)).transpose(),
+        }
     }
 
     /// The position to start from. Negative values mean the start.
@@ -219,7 +254,11 @@ fn push_poke(pokes: &mut Vec<u8>, message: &RecordedMessage) {
     push_number(pokes, message.position().get());
     pokes.extend_from_slice(b",\"globalPosition\":");
     push_number(pokes, message.global_position().get());
-    pokes.extend_from_slice(b"}\n\n");
+    pokes.extend_from_slice(b"}\nid: ");
+    push_number(pokes, message.global_position().get());
+    pokes.push(b'@');
+    push_id(pokes, message);
+    pokes.extend_from_slice(b"\n\n");
 }
 
 fn event(name: &str, data: &impl Display) -> Bytes {

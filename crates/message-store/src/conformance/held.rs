@@ -109,6 +109,9 @@ fn reads<S: MessageStore + 'static>(store: &Arc<S>) -> Vec<(&'static str, Call)>
         call("head", store, |store| async move {
             store.head().await.map(drop)
         }),
+        call("head_bookmark", store, |store| async move {
+            store.head_bookmark().await.map(drop)
+        }),
         call("list_streams", store, |store| async move {
             store.list_streams(ListStreams::new()).await.map(drop)
         }),

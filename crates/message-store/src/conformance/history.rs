@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::random::Random;
 use super::{Json, Model, effort, runtime};
 use crate::{
-    Category, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, ListStreams,
-    Message, MessageStore, Position, RecordedMessage, StreamName, StreamRead, StreamWrite,
-    same_json,
+    Bookmark, Category, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition,
+    ListStreams, Message, MessageStore, Position, RecordedMessage, StreamName, StreamRead,
+    StreamWrite, same_json,
 };
 
 const STREAMS: [&str; 10] = [
@@ -268,9 +268,12 @@ impl<S: MessageStore> Pair<'_, S> {
                 "{what}"
             );
         } else {
-            let position = GlobalPosition::new(random.below(50));
-            let found = must(self.store.save_checkpoint(consumer, position).await, what);
-            let model = must(self.model.save_checkpoint(consumer, position).await, what);
+            let handled = Bookmark {
+                position: GlobalPosition::new(random.below(50)),
+                message_id: random.once_in(2).then(Uuid::now_v7),
+            };
+            let found = must(self.store.save_checkpoint(consumer, handled).await, what);
+            let model = must(self.model.save_checkpoint(consumer, handled).await, what);
             assert_eq!(found, model, "{what}");
         }
         let found = must(self.store.checkpoint(consumer).await, what);

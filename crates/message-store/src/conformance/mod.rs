@@ -30,6 +30,7 @@ mod model;
 mod name_table;
 mod named_streams;
 mod names;
+mod places;
 mod races;
 mod random;
 mod retention;
@@ -202,8 +203,19 @@ macro_rules! for_each_message_store_case {
                 new_consumer_has_no_checkpoint
                 each_consumer_has_its_own_checkpoint
                 checkpoint_only_increases
+                checkpoint_keeps_message_id
                 deleted_checkpoint_begins_again
                 invalid_consumer_name_is_refused
+            }
+            places {
+                read_begins_after_bookmark
+                head_bookmark_is_last_message
+                replaced_message_is_noticed_by_every_read
+                place_beyond_head_is_noticed_by_every_read
+                plain_position_is_not_checked
+                deleted_message_counts_as_there
+                subscription_out_of_place_ends
+                subscription_from_checkpoint_continues
             }
             limits {
                 message_above_4_mebibytes_is_refused

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::text::check_consumer;
 use crate::time::{from_us, to_us};
 use crate::{
-    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health, Limits,
-    ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
+    Limits, ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage,
     RecordedParts, Stats, StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
     same_json,
 };
@@ -26,7 +26,7 @@ pub struct Model {
 #[derive(Debug, Default)]
 struct State {
     messages: Vec<RecordedMessage>,
-    checkpoints: BTreeMap<String, GlobalPosition>,
+    checkpoints: BTreeMap<String, Bookmark>,
     closed: bool,
 }
 
@@ -186,6 +186,16 @@ impl State {
         self.messages.last().map(RecordedMessage::global_position)
     }
 
+    /// Checks that a reader's last message is here, or was deleted: this store leaves out no position.
+    fn check(&self, handled: Option<Bookmark>) -> Result<(), Error> {
+        let Some(handled) = handled else {
+            return Ok(());
+        };
+        let is_there = |stored: &&RecordedMessage| stored.global_position() == handled.position;
+        let found = self.messages.iter().find(is_there);
+        handled.check(found.map(RecordedMessage::id), self.head(), self.head())
+    }
+
     fn names(&self) -> BTreeSet<String> {
         let names = self.messages.iter().map(RecordedMessage::stream_name);
         names.map(str::to_owned).collect()
@@ -299,6 +309,7 @@ impl MessageStore for Model {
         read: StreamRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
         let state = self.state()?;
+        state.check(read.handled)?;
         let messages = state.stream(stream.as_str());
         let messages = messages.filter(|message| message.position() >= read.position);
         Ok(take(messages, read.batch_size))
@@ -310,6 +321,7 @@ impl MessageStore for Model {
         read: CategoryRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
         let state = self.state()?;
+        state.check(read.handled)?;
         let messages = state.messages.iter().filter(|message| {
             message.global_position() >= read.position
                 && category.includes(message.stream_name())
@@ -339,6 +351,11 @@ impl MessageStore for Model {
 
     async fn head(&self) -> Result<Option<GlobalPosition>, Error> {
         Ok(self.state()?.head())
+    }
+
+    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+        let state = self.state()?;
+        Ok(state.messages.last().map(RecordedMessage::bookmark))
     }
 
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
@@ -399,7 +416,7 @@ impl MessageStore for Model {
         Ok(self.state()?.expire(category, to_us(before)))
     }
 
-    async fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
+    async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         check_consumer(consumer)?;
         Ok(self.state()?.checkpoints.get(consumer).copied())
     }
@@ -407,15 +424,20 @@ impl MessageStore for Model {
     async fn save_checkpoint(
         &self,
         consumer: &str,
-        position: GlobalPosition,
-    ) -> Result<GlobalPosition, Error> {
+        handled: impl Into<Bookmark> + Send,
+    ) -> Result<Bookmark, Error> {
         check_consumer(consumer)?;
+        let handled = handled.into();
         let mut state = self.state()?;
         let saved = state
             .checkpoints
             .entry(consumer.to_owned())
-            .or_insert(position);
-        *saved = position.max(*saved);
+            .or_insert(handled);
+        if handled.position > saved.position {
+            *saved = handled;
+        } else if handled.position == saved.position {
+            saved.message_id = handled.message_id.or(saved.message_id);
+        }
         Ok(*saved)
     }
 

@@ -1,36 +1,36 @@
 //! Checkpoints of consumers.
 
 use super::PostgresStore;
-use super::read::{number, position};
+use super::read::number;
+use super::row;
 use crate::text::check_consumer;
-use crate::{Error, GlobalPosition};
+use crate::{Bookmark, Error};
 
 impl PostgresStore {
-    pub(super) async fn read_checkpoint(
-        &self,
-        consumer: &str,
-    ) -> Result<Option<GlobalPosition>, Error> {
+    pub(super) async fn read_checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         check_consumer(consumer)?;
         let sql = &self.shared.statements.checkpoint;
         let statement = || sqlx::query(sql.clone()).bind(consumer);
-        position(&self.pools()?.primary.rows(statement).await?)
+        let rows = self.pools()?.primary.rows(statement).await?;
+        rows.first().map(row::checkpoint).transpose()
     }
 
     pub(super) async fn write_checkpoint(
         &self,
         consumer: &str,
-        handled: GlobalPosition,
-    ) -> Result<GlobalPosition, Error> {
+        handled: Bookmark,
+    ) -> Result<Bookmark, Error> {
         check_consumer(consumer)?;
         let sql = &self.shared.statements.save_checkpoint;
         // `rows` may send the statement twice. That is safe, because the position never decreases.
         let statement = || {
             sqlx::query(sql.clone())
                 .bind(consumer)
-                .bind(number(handled.get()))
+                .bind(number(handled.position.get()))
+                .bind(handled.text())
         };
         let rows = self.pools()?.primary.rows(statement).await?;
-        Ok(position(&rows)?.unwrap_or(handled))
+        rows.first().map_or(Ok(handled), row::checkpoint)
     }
 
     pub(super) async fn remove_checkpoint(&self, consumer: &str) -> Result<bool, Error> {

@@ -25,7 +25,8 @@ pub struct Config {
     /// URL of streaming replicas, with one host or several, used for reads of streams and categories.
     /// `None` reads from the primary. Reads use the hosts in turn; with
     /// `target_session_attrs=standby`, only those that are standbys. A replica may lack the newest
-    /// messages; see [`PostgresStore::wait_for`](super::PostgresStore::wait_for).
+    /// messages; see [`PostgresStore::wait_for`](super::PostgresStore::wait_for). If it lacks the
+    /// message of a bookmark, the primary answers the read.
     ///
     /// A connection to each replica asks twice a second how far it is. If a replica does not answer
     /// within a second, its reads go on at the primary or another replica, and come back once it

@@ -59,6 +59,13 @@ static DESIGN: Design = Design {
             "views/type_category_summary",
         ],
         files!["functions/is_category"],
+        files![
+            "tables/checkpoint_bookmark",
+            "tables/deletion",
+            "functions/record_deletion",
+            "functions/last_deleted",
+            "functions/head_bookmark",
+        ],
     ],
 };
 

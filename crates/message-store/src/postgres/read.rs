@@ -8,7 +8,7 @@ use super::PostgresStore;
 use super::pools::Pool;
 use super::row;
 use crate::{
-    Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,
+    Bookmark, Category, CategoryRead, Error, GlobalPosition, Position, RecordedMessage, StreamName,
     StreamRead,
 };
 
@@ -18,13 +18,17 @@ impl PostgresStore {
         stream: &StreamName,
         read: StreamRead,
     ) -> Result<Vec<RecordedMessage>, Error> {
+        let handled = read.handled;
         let statement = || {
-            sqlx::query(self.shared.statements.stream.clone())
+            let sql = self.shared.statements.stream(handled.is_some());
+            let statement = sqlx::query(sql)
                 .bind(stream.as_str())
                 .bind(number(read.position.get()))
-                .bind(read.batch_size.map(number))
+                .bind(read.batch_size.map(number));
+            bind(statement, handled)
         };
-        self.on_reader(|pool| self.messages(pool, statement)).await
+        let read = |pool| self.checked(pool, handled, &statement);
+        self.on_reader(read).await
     }
 
     pub(super) async fn read_category(
@@ -36,9 +40,9 @@ impl PostgresStore {
             return self.read_all(read).await;
         }
         let correlation = (!read.correlation.is_all()).then_some(read.correlation.as_str());
-        let group = read.consumer_group;
+        let (group, handled) = (read.consumer_group, read.handled);
         let sql = &self.shared.statements;
-        let sql = sql.category(correlation.is_some(), group.is_some());
+        let sql = sql.category(correlation.is_some(), group.is_some(), handled.is_some());
         let statement = || {
             let mut statement = sqlx::query(sql.clone())
                 .bind(category.as_str())
@@ -51,28 +55,38 @@ impl PostgresStore {
                 statement = statement.bind(i64::from(group.member()));
                 statement = statement.bind(i64::from(group.size()));
             }
-            statement
+            bind(statement, handled)
         };
         // After a page that is not full, the subscription of a group member skips to the head. The
         // head comes from the primary, so the page must too.
         match group {
-            Some(_) => self.messages(&self.pools()?.primary, statement).await,
-            None => self.on_reader(|pool| self.messages(pool, statement)).await,
+            Some(_) => {
+                self.checked(&self.pools()?.primary, handled, &statement)
+                    .await
+            }
+            None => {
+                let read = |pool| self.checked(pool, handled, &statement);
+                self.on_reader(read).await
+            }
         }
     }
 
     async fn read_all(&self, read: &CategoryRead) -> Result<Vec<RecordedMessage>, Error> {
         let correlation = (!read.correlation.is_all()).then_some(read.correlation.as_str());
+        let handled = read.handled;
         let statement = || {
-            sqlx::query(self.shared.statements.all.clone())
+            let sql = self.shared.statements.all(handled.is_some());
+            let statement = sqlx::query(sql)
                 .bind(number(read.position.get()))
                 .bind(read.batch_size.map(number))
                 .bind(correlation)
                 .bind(read.consumer_group.map(|group| i64::from(group.member())))
-                .bind(read.consumer_group.map(|group| i64::from(group.size())))
+                .bind(read.consumer_group.map(|group| i64::from(group.size())));
+            bind(statement, handled)
         };
         // Advisory locks are not replicated, so only the primary knows the writes in progress.
-        self.messages(&self.pools()?.primary, statement).await
+        self.checked(&self.pools()?.primary, handled, &statement)
+            .await
     }
 
     pub(super) async fn read_last(
@@ -117,12 +131,46 @@ impl PostgresStore {
         position(&rows)
     }
 
+    pub(super) async fn read_head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+        let statement = || sqlx::query(self.shared.statements.head_bookmark.clone());
+        let rows = self.pools()?.primary.rows(statement).await?;
+        let Some(head) = position(&rows)? else {
+            return Ok(None);
+        };
+        let id = rows.first().map(|row| row::optional_id(row, 1));
+        let id = id.transpose()?.flatten();
+        Ok(id.map(|id| Bookmark::new(head, id)))
+    }
+
     /// The stored messages with these ids. Reads the primary, as a replica may lack them.
     pub(super) async fn messages_by_id(&self, ids: &[Uuid]) -> Result<Vec<RecordedMessage>, Error> {
         let mut column = Column::new(Element::Uuid);
         ids.iter().for_each(|id| column.push(id.as_bytes()));
         let statement = || sqlx::query(self.shared.statements.by_id.clone()).bind(&column);
         self.messages(&self.pools()?.primary, statement).await
+    }
+
+    /// Reads messages, and checks the place of the reader.
+    async fn checked(
+        &self,
+        pool: &Pool,
+        handled: Option<Bookmark>,
+        statement: &impl Fn() -> Bound<'static>,
+    ) -> Result<Vec<RecordedMessage>, Error> {
+        let Some(handled) = handled else {
+            return self.messages(pool, statement).await;
+        };
+        let rows = pool.rows(statement).await?;
+        let mut messages = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if row::is_missing(row)? {
+                row::check_place(row, handled)?;
+            } else {
+                messages.push(row::message(row)?);
+            }
+        }
+        self.shared.counters.read(messages.len());
+        Ok(messages)
     }
 
     async fn messages(
@@ -133,6 +181,16 @@ impl PostgresStore {
         let rows = pool.rows(statement).await?;
         self.shared.counters.read(rows.len());
         rows.iter().map(row::message).collect()
+    }
+}
+
+/// Binds the place of the reader, if it is checked.
+fn bind(statement: Bound<'static>, handled: Option<Bookmark>) -> Bound<'static> {
+    match handled {
+        Some(handled) => statement
+            .bind(number(handled.position.get()))
+            .bind(handled.message_id.map(|id| id.to_string())),
+        None => statement,
     }
 }
 

@@ -11,6 +11,7 @@ use super::config::Config;
 use super::error::error;
 use super::pools::Pool;
 use super::read::number;
+use crate::error::is_out_of_place;
 use crate::{Error, GlobalPosition};
 
 /// How the replicas of a configuration are watched. Their progress is the log of the whole server,
@@ -152,8 +153,10 @@ async fn answer<T>(
             replica.give_up();
             None
         }
-        // Recovery stopped the statement. One that the primary refuses too fails there.
+        // Recovery stopped the statement, or the replica lacks the message that the reader has handled.
+        // A read that the primary refuses too fails there.
         Err(Error::Database { .. }) => None,
+        Err(refused) if is_out_of_place(&refused) => None,
         answer => Some(answer),
     }
 }

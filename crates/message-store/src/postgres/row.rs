@@ -7,7 +7,7 @@ use sqlx::ValueRef as _;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
+use crate::{Bookmark, Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
 
 /// Microseconds from the Unix epoch to PostgreSQL's epoch, 2000-01-01.
 pub(super) const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
@@ -29,6 +29,31 @@ pub(super) fn message(row: &PgRow) -> Result<RecordedMessage, Error> {
         time_us: time_us(row, 7)?,
     };
     Ok(RecordedMessage::new(parts))
+}
+
+/// Whether a row stands for a message that a reader has handled and that is missing.
+pub(super) fn is_missing(row: &PgRow) -> Result<bool, Error> {
+    is_null(row, 1)
+}
+
+/// Checks the place of a reader whose message is missing.
+pub(super) fn check_place(row: &PgRow, handled: Bookmark) -> Result<(), Error> {
+    let position =
+        |column| optional_number(row, column).map(|number| number.map(GlobalPosition::new));
+    handled.check(optional_id(row, 0)?, position(4)?, position(3)?)
+}
+
+/// A checkpoint, in columns for the position and the text of the bookmark.
+pub(super) fn checkpoint(row: &PgRow) -> Result<Bookmark, Error> {
+    let position = GlobalPosition::new(number(row, 0)?);
+    let bookmark = optional(row, 1)?.map(text).transpose()?;
+    Ok(Bookmark::saved(position, bookmark))
+}
+
+/// An id, `None` for NULL.
+pub(super) fn optional_id(row: &PgRow, column: usize) -> Result<Option<Uuid>, Error> {
+    let id = optional(row, column)?.map(Uuid::from_slice);
+    id.transpose().map_err(|_| malformed())
 }
 
 /// A number that is never negative.

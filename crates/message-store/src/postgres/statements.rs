@@ -15,12 +15,13 @@ pub(super) struct Statements {
     pub(super) positions_by_id: SqlStr,
     pub(super) by_id: SqlStr,
     pub(super) by_position: SqlStr,
-    pub(super) stream: SqlStr,
-    pub(super) all: SqlStr,
+    stream: [SqlStr; 2],
+    all: [SqlStr; 2],
     pub(super) last: SqlStr,
     pub(super) last_of_type: SqlStr,
     pub(super) version: SqlStr,
     pub(super) head: SqlStr,
+    pub(super) head_bookmark: SqlStr,
     pub(super) is_replayed: SqlStr,
     pub(super) log_position: SqlStr,
     pub(super) streams: SqlStr,
@@ -37,7 +38,7 @@ pub(super) struct Statements {
     pub(super) last_position: SqlStr,
     pub(super) import: SqlStr,
     pub(super) set_last_position: SqlStr,
-    category: [[SqlStr; 2]; 2],
+    category: [[[SqlStr; 2]; 2]; 2],
 }
 
 impl Statements {
@@ -48,11 +49,8 @@ impl Statements {
             let text: Arc<str> = schema.qualify(text).into();
             AssertSqlSafe(text).into_sql_str()
         };
-        let messages = |rest: &str| {
-            sql(&format!(
-                "SELECT {COLUMNS} FROM message_store.messages m {rest}"
-            ))
-        };
+        let messages = |rest: &str| sql(&read(&format!("message_store.messages m {rest}")));
+        let checked = |read: &str, parameter| [sql(read), sql(&with_place(read, parameter))];
         Self {
             write_batch: sql(&write_batch(transaction_pooling)),
             advance_sequence: sql(ADVANCE),
@@ -60,12 +58,8 @@ impl Statements {
                  FROM message_store.messages m WHERE m.id = ANY ($1)"),
             by_id: messages("WHERE m.id = ANY ($1)"),
             by_position: messages("WHERE m.global_position = ANY ($1)"),
-            stream: messages(
-                "WHERE m.stream_name = $1 AND m.position >= $2 ORDER BY m.position LIMIT $3",
-            ),
-            all: sql(&format!(
-                "SELECT {COLUMNS} FROM message_store.get_all_messages($1, $2, $3, $4, $5) m"
-            )),
+            stream: checked(&read(STREAM), 4),
+            all: checked(&read(ALL), 6),
             last: messages("WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
             last_of_type: messages(
                 "WHERE m.stream_name = $1 AND m.type = $2 ORDER BY m.position DESC LIMIT 1",
@@ -73,6 +67,9 @@ impl Statements {
             version: sql("SELECT m.position FROM message_store.messages m \
                  WHERE m.stream_name = $1 ORDER BY m.position DESC LIMIT 1"),
             head: sql("SELECT message_store.head()"),
+            head_bookmark: sql(
+                "SELECT h.global_position, h.id FROM message_store.head_bookmark() h",
+            ),
             is_replayed: sql("SELECT EXISTS (SELECT FROM message_store.messages m \
                  WHERE m.global_position = $1) OR l.replayed >= $2, l.replayed \
                  FROM (SELECT (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint AS replayed) l"),
@@ -82,7 +79,9 @@ impl Statements {
             info: sql(INFO),
             truncate: sql(TRUNCATE),
             expire: sql(EXPIRE),
-            checkpoint: sql("SELECT position FROM message_store.checkpoint WHERE consumer = $1"),
+            checkpoint: sql(
+                "SELECT position, bookmark FROM message_store.checkpoint WHERE consumer = $1",
+            ),
             save_checkpoint: sql(SAVE_CHECKPOINT),
             delete_checkpoint: sql("DELETE FROM message_store.checkpoint WHERE consumer = $1"),
             // Locks in the order of the keys, as all writers do. `DISTINCT` alone promises no
@@ -101,17 +100,63 @@ impl Statements {
                  greatest($1, pg_sequence_last_value('message_store.messages_global_position_seq')))",
             ),
             category: [false, true].map(|correlation| {
-                [false, true].map(|group| messages(&category(correlation, group)))
+                [false, true].map(|group| {
+                    let parameter = 4 + u8::from(correlation) + 2 * u8::from(group);
+                    checked(&read(&category(correlation, group)), parameter)
+                })
             }),
         }
     }
 
+    /// The read of a stream. `$1` is its name, `$2` the first position, `$3` the limit or NULL. If the
+    /// reader's place is checked, its position and its id follow, here and below.
+    pub(super) fn stream(&self, place: bool) -> SqlStr {
+        self.stream[usize::from(place)].clone()
+    }
+
+    /// The read of all messages. `$1` is the first position, `$2` the limit, `$3` the correlation, `$4`
+    /// and `$5` the member and the size of its group. All but the first may be NULL.
+    pub(super) fn all(&self, place: bool) -> SqlStr {
+        self.all[usize::from(place)].clone()
+    }
+
     /// The read of a category. `$1` is its name, `$2` the first position, `$3` the limit or NULL.
     /// If they are used, the correlation follows, and then the member and the size of its group.
-    pub(super) fn category(&self, correlation: bool, group: bool) -> SqlStr {
-        self.category[usize::from(correlation)][usize::from(group)].clone()
+    pub(super) fn category(&self, correlation: bool, group: bool, place: bool) -> SqlStr {
+        let category = &self.category[usize::from(correlation)][usize::from(group)];
+        category[usize::from(place)].clone()
     }
 }
+
+fn read(from: &str) -> String {
+    format!("SELECT {COLUMNS} FROM {from}")
+}
+
+/// Adds a row to a read if the message that the reader has handled is not in the store. The row has no
+/// stream name. It has the id of the message at the reader's position, the last deleted position and the
+/// head. While the message is there, the check costs one search; its other parts do not run.
+///
+/// `$parameter` is the position, and the parameter after it the id, NULL for a position alone.
+fn with_place(read: &str, parameter: u8) -> String {
+    let id = parameter + 1;
+    format!(
+        "SELECT f.id, NULL::text, NULL::text, message_store.last_deleted(), \
+                (SELECT max(h.global_position) FROM message_store.messages h), \
+                NULL::text, NULL::text, NULL::timestamp \
+           FROM (SELECT (SELECT k.id FROM message_store.messages k \
+                          WHERE k.global_position = ${parameter}) AS id OFFSET 0) f \
+          WHERE CASE WHEN ${id}::text IS NOT NULL THEN f.id IS DISTINCT FROM ${id}::text::uuid \
+                     ELSE ${parameter} > coalesce( \
+                        (SELECT max(h.global_position) FROM message_store.messages h), 0) END \
+         UNION ALL ({read})"
+    )
+}
+
+const STREAM: &str = "\
+    message_store.messages m \
+     WHERE m.stream_name = $1 AND m.position >= $2 ORDER BY m.position LIMIT $3";
+
+const ALL: &str = "message_store.get_all_messages($1, $2, $3, $4, $5) m";
 
 fn write_batch(transaction_pooling: bool) -> String {
     let answer = "versions, global_positions, refused, reasons";
@@ -132,7 +177,8 @@ fn write_batch(transaction_pooling: bool) -> String {
 /// Category and position are compared as a row. With separate comparisons, the planner could scan
 /// all positions and filter by category.
 fn category(correlation: bool, group: bool) -> String {
-    let mut text = "WHERE (message_store.category(m.stream_name), m.global_position) >= ($1, $2) \
+    let mut text = "message_store.messages m \
+         WHERE (message_store.category(m.stream_name), m.global_position) >= ($1, $2) \
          AND message_store.category(m.stream_name) <= $1"
         .to_owned();
     if correlation {
@@ -195,9 +241,15 @@ const EXPIRE: &str = "\
      WHERE m.stream_name = s.name AND m.position < s.kept";
 
 const SAVE_CHECKPOINT: &str = "\
-    INSERT INTO message_store.checkpoint AS c (consumer, position) VALUES ($1, $2) \
-        ON CONFLICT (consumer) DO UPDATE SET position = greatest(c.position, excluded.position) \
-    RETURNING position";
+    INSERT INTO message_store.checkpoint AS c (consumer, position, bookmark) \
+    VALUES ($1, $2, $3) \
+        ON CONFLICT (consumer) DO UPDATE SET \
+           position = greatest(c.position, excluded.position), \
+           bookmark = CASE WHEN excluded.position > c.position THEN excluded.bookmark \
+                           WHEN excluded.position = c.position \
+                                THEN coalesce(excluded.bookmark, c.bookmark) \
+                           ELSE c.bookmark END \
+    RETURNING position, bookmark";
 
 const VERSIONS: &str = "\
     SELECT (SELECT m.position FROM message_store.messages m \

@@ -19,7 +19,7 @@ use super::session;
 use super::statements::Statements;
 use super::writer::{Session, Writer};
 use crate::{
-    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
     ListStreams, Message, MessageStore, Notifications, Notifier, Position, RecordedMessage, Stats,
     StoreInfo, StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
@@ -279,6 +279,11 @@ impl MessageStore for PostgresStore {
         self.read_head().await
     }
 
+    #[instrument(level = "debug", name = "messages.head_bookmark", skip_all)]
+    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+        self.read_head_bookmark().await
+    }
+
     #[instrument(level = "debug", name = "messages.list_streams", skip_all)]
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
         self.streams(&list).await
@@ -305,7 +310,7 @@ impl MessageStore for PostgresStore {
     }
 
     #[instrument(level = "debug", name = "messages.checkpoint", skip_all)]
-    async fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
+    async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         self.read_checkpoint(consumer).await
     }
 
@@ -313,9 +318,9 @@ impl MessageStore for PostgresStore {
     async fn save_checkpoint(
         &self,
         consumer: &str,
-        position: GlobalPosition,
-    ) -> Result<GlobalPosition, Error> {
-        self.write_checkpoint(consumer, position).await
+        handled: impl Into<Bookmark> + Send,
+    ) -> Result<Bookmark, Error> {
+        self.write_checkpoint(consumer, handled.into()).await
     }
 
     #[instrument(level = "debug", name = "messages.delete_checkpoint", skip_all)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use group_commit::{BlockingQueue, Queue, SubmitError};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use tracing::instrument;
 
 use super::config::{Config, Location};
@@ -17,11 +17,11 @@ use super::readers::Readers;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
-use super::{backup, connection, health, import, list, read, statements};
+use super::{backup, connection, health, import, list, place, read, statements};
 use crate::text::check_consumer;
 use crate::time::to_us;
 use crate::{
-    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
     ListStreams, Message, Notifications, Position, RecordedMessage, Stats, StoreInfo, StreamInfo,
     StreamName, StreamRead, StreamWrite, Written,
 };
@@ -177,8 +177,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::get_stream_messages`](crate::MessageStore::get_stream_messages).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
-    /// [`BlockingSqliteStore::close`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
+    /// is not in the store; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_stream", skip_all)]
     pub fn get_stream_messages(
         &self,
@@ -192,8 +193,9 @@ impl BlockingSqliteStore {
     /// [`MessageStore::get_category_messages`](crate::MessageStore::get_category_messages).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
-    /// [`BlockingSqliteStore::close`].
+    /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] if the read goes on after a message that
+    /// is not in the store; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
+    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.get_category", skip_all)]
     pub fn get_category_messages(
         &self,
@@ -250,6 +252,16 @@ impl BlockingSqliteStore {
     /// [`BlockingSqliteStore::close`].
     pub fn head(&self) -> Result<Option<GlobalPosition>, Error> {
         self.shared.read(read::head)
+    }
+
+    /// The bookmark of the last message, `None` for an empty store. See
+    /// [`MessageStore::head_bookmark`](crate::MessageStore::head_bookmark).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] or [`Error::Database`] if SQLite fails; [`Error::Closed`] after
+    /// [`BlockingSqliteStore::close`].
+    pub fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+        self.shared.read(place::head_bookmark)
     }
 
     /// Lists a page of streams. See
@@ -316,20 +328,20 @@ impl BlockingSqliteStore {
         Ok(expiry.deleted)
     }
 
-    /// The last position that a consumer saved, `None` if it saved none. See
+    /// The checkpoint that a consumer saved last, `None` if it saved none. See
     /// [`MessageStore::checkpoint`](crate::MessageStore::checkpoint).
     ///
     /// # Errors
     /// [`Error::Invalid`] with field `consumer` for an invalid name. [`Error::Unavailable`] or
     /// [`Error::Database`] if SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
-    pub fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
+    pub fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         check_consumer(consumer)?;
-        let saved = |connection: &_| read::checkpoint(connection, consumer);
+        let saved = |connection: &_| place::checkpoint(connection, consumer);
         self.shared.read(saved)
     }
 
-    /// Saves the position of the last message that a consumer has handled, unless a greater one is
-    /// saved. Returns the saved position. See
+    /// Saves the last message that a consumer has handled, unless one with a greater position is saved.
+    /// Returns the saved checkpoint. See
     /// [`MessageStore::save_checkpoint`](crate::MessageStore::save_checkpoint).
     ///
     /// # Errors
@@ -340,15 +352,12 @@ impl BlockingSqliteStore {
     pub fn save_checkpoint(
         &self,
         consumer: &str,
-        position: GlobalPosition,
-    ) -> Result<GlobalPosition, Error> {
+        handled: impl Into<Bookmark>,
+    ) -> Result<Bookmark, Error> {
         check_consumer(consumer)?;
-        let position = super::row::stored(position.get());
-        let saved = self.shared.writer.change(|connection| {
-            let mut save = connection.prepare_cached(statements::SAVE_CHECKPOINT)?;
-            Ok(save.query_row(params![consumer, position], |row| row.get::<_, i64>(0))?)
-        })?;
-        Ok(GlobalPosition::new(saved.unsigned_abs()))
+        let handled = handled.into();
+        let writer = &self.shared.writer;
+        writer.change(|connection| place::save_checkpoint(connection, consumer, handled))
     }
 
     /// Deletes a consumer's checkpoint. Returns whether there was one. See

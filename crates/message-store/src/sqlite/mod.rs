@@ -7,7 +7,8 @@
 //! - `blocking` implements all operations; `store` calls them from async code.
 //! - A write passes `request` (validate, compress), a commit queue, `writer` (one transaction per
 //!   batch), `apply` (one request) and `insert` (one row).
-//! - A read passes `readers` (a connection), `read` (the query) and `row` (decode).
+//! - A read passes `readers` (a connection), `place` (the check of the reader's bookmark), `read` (the
+//!   query) and `row` (decode).
 //! - Only `payload` uses zstd, and only `error` knows SQLite's result codes.
 //! - `statements` contains the SQL; its tests check the query plans. `schema` installs and verifies
 //!   the files of `schema/message_store/sqlite`.
@@ -27,6 +28,7 @@ mod namespaces;
 mod one_or_many;
 mod opened_file;
 mod payload;
+mod place;
 mod read;
 mod readers;
 mod request;

@@ -1,8 +1,9 @@
 //! Queries for messages, on any connection.
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection};
 
 use super::error::Failure;
+use super::place::check;
 use super::row::{RowReader, stored, stream_name};
 use super::statements;
 use crate::{
@@ -17,6 +18,7 @@ pub(super) fn stream(
     stream: &StreamName,
     read: StreamRead,
 ) -> Result<Vec<RecordedMessage>, Failure> {
+    check(connection, read.handled)?;
     let mut select = connection.prepare_cached(statements::STREAM)?;
     select.raw_bind_parameter(1, stream.as_str())?;
     select.raw_bind_parameter(2, stored(read.position.get()))?;
@@ -29,6 +31,7 @@ pub(super) fn category(
     category: &Category,
     read: &CategoryRead,
 ) -> Result<Vec<RecordedMessage>, Failure> {
+    check(connection, read.handled)?;
     let position = stored(read.position.get());
     // Messages of other members are filtered out in `collect`, so SQL must not apply the limit.
     let limit = match read.consumer_group {
@@ -127,17 +130,6 @@ pub(super) fn head(connection: &Connection) -> Result<Option<GlobalPosition>, Fa
         .prepare_cached(statements::HEAD)?
         .query_row([], |row| row.get(0))?;
     Ok(head.map(|number| GlobalPosition::new(number.unsigned_abs())))
-}
-
-pub(super) fn checkpoint(
-    connection: &Connection,
-    consumer: &str,
-) -> Result<Option<GlobalPosition>, Failure> {
-    let saved: Option<i64> = connection
-        .prepare_cached(statements::CHECKPOINT)?
-        .query_row([consumer], |row| row.get(0))
-        .optional()?;
-    Ok(saved.map(|number| GlobalPosition::new(number.unsigned_abs())))
 }
 
 /// SQLite's form of a limit: a negative number means none.

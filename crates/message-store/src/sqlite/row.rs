@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::error::Failure;
 use super::payload;
-use crate::{Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
+use crate::{Bookmark, Error, GlobalPosition, Position, RecordedMessage, RecordedParts};
 
 /// Decodes rows. Reuses its buffers for unpacked texts from row to row.
 #[derive(Default)]
@@ -39,7 +39,28 @@ pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn id(value: ValueRef<'_>) -> Result<Uuid, Error> {
+/// The bookmark of a row with the position and the id of a message.
+pub(super) fn bookmark(row: &Row<'_>) -> Result<Bookmark, Failure> {
+    Ok(Bookmark::new(position(row)?, id(row.get_ref(1)?)?))
+}
+
+/// The checkpoint of a row with a position and the text of a bookmark, or NULL.
+pub(super) fn checkpoint(row: &Row<'_>) -> Result<Bookmark, Failure> {
+    let bookmark = match row.get_ref(1)? {
+        ValueRef::Null => None,
+        value => Some(text(value)?),
+    };
+    Ok(Bookmark::saved(position(row)?, bookmark))
+}
+
+/// The global position in the first column.
+fn position(row: &Row<'_>) -> Result<GlobalPosition, Failure> {
+    let number = number(row.get_ref(0)?)?;
+    Ok(GlobalPosition::new(number.unsigned_abs()))
+}
+
+/// An id.
+pub(super) fn id(value: ValueRef<'_>) -> Result<Uuid, Error> {
     value
         .as_blob()
         .ok()

@@ -25,16 +25,19 @@ macro_rules! objects {
     };
 }
 
-/// The objects that each version adds, in the order of installation.
-const VERSIONS: [&[Object]; 1] = [&objects![
-    "tables" / "messages",
-    "tables" / "checkpoints",
-    "tables" / "namespace",
-    "indexes" / "messages_id",
-    "indexes" / "messages_stream",
-    "indexes" / "messages_category",
-    "indexes" / "messages_correlation",
-]];
+/// The objects that each version adds or replaces, in the order of installation.
+const VERSIONS: [&[Object]; 2] = [
+    &objects![
+        "tables" / "messages",
+        "versions/1" / "checkpoints",
+        "tables" / "namespace",
+        "indexes" / "messages_id",
+        "indexes" / "messages_stream",
+        "indexes" / "messages_category",
+        "indexes" / "messages_correlation",
+    ],
+    &objects!["tables" / "checkpoints"],
+];
 
 /// Rejects another application's file before anything in it is changed.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Failure> {
@@ -74,7 +77,7 @@ pub(super) fn install(connection: &Connection) -> Result<(), Failure> {
 /// comments within it.
 pub(super) fn verify(connection: &Connection) -> Result<(), Failure> {
     let mut differences = Vec::new();
-    for object in VERSIONS.iter().copied().flatten() {
+    for object in newest() {
         let found: Option<String> = connection
             .query_row(
                 "SELECT sql FROM sqlite_schema WHERE name = ?1",
@@ -96,6 +99,16 @@ pub(super) fn verify(connection: &Connection) -> Result<(), Failure> {
     } else {
         Err(Failure::Failed(Error::SchemaMismatch { differences }))
     }
+}
+
+/// The objects without those that a later version replaces.
+fn newest() -> impl Iterator<Item = &'static Object> {
+    let versions = VERSIONS.iter().copied().enumerate();
+    versions.flat_map(|(version, objects)| {
+        let later = VERSIONS.iter().skip(version + 1).copied().flatten();
+        let is_newest = move |object: &&Object| later.clone().all(|one| one.name != object.name);
+        objects.iter().filter(is_newest)
+    })
 }
 
 /// The installed version, 0 for an empty file.

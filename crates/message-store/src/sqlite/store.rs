@@ -12,7 +12,7 @@ use super::blocking::{BlockingSqliteStore, split_by_stream};
 use super::config::Config;
 use super::request::{Request, Verdict};
 use crate::{
-    Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
+    Bookmark, Category, CategoryInfo, CategoryRead, Error, ExpectedVersion, GlobalPosition, Health,
     ListStreams, Message, MessageStore, Notifications, Position, RecordedMessage, Stats, StoreInfo,
     StreamInfo, StreamName, StreamRead, StreamWrite, Written,
 };
@@ -209,6 +209,10 @@ impl MessageStore for SqliteStore {
         self.blocking.head()
     }
 
+    async fn head_bookmark(&self) -> Result<Option<Bookmark>, Error> {
+        self.blocking.head_bookmark()
+    }
+
     async fn list_streams(&self, list: ListStreams) -> Result<Vec<StreamInfo>, Error> {
         self.on_blocking_thread(move |store| store.list_streams(&list))
             .await
@@ -235,18 +239,18 @@ impl MessageStore for SqliteStore {
             .await
     }
 
-    async fn checkpoint(&self, consumer: &str) -> Result<Option<GlobalPosition>, Error> {
+    async fn checkpoint(&self, consumer: &str) -> Result<Option<Bookmark>, Error> {
         self.blocking.checkpoint(consumer)
     }
 
     async fn save_checkpoint(
         &self,
         consumer: &str,
-        position: GlobalPosition,
-    ) -> Result<GlobalPosition, Error> {
+        handled: impl Into<Bookmark> + Send,
+    ) -> Result<Bookmark, Error> {
         // This write bypasses the queue, so it may sleep until another process releases its lock.
-        let consumer = consumer.to_owned();
-        self.on_blocking_thread(move |store| store.save_checkpoint(&consumer, position))
+        let (consumer, handled) = (consumer.to_owned(), handled.into());
+        self.on_blocking_thread(move |store| store.save_checkpoint(&consumer, handled))
             .await
     }
 

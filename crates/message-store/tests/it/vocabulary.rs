@@ -2,8 +2,8 @@
 
 use message_store::conformance::NAMES;
 use message_store::{
-    Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, Message, NamespaceName,
-    Position, Problem, StreamName, same_json,
+    Bookmark, Category, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, Message,
+    NamespaceName, Position, Problem, StreamName, same_json,
 };
 
 #[test]
@@ -163,4 +163,32 @@ fn positions_convert_to_numbers_and_text() {
     assert_eq!(serde_json::to_string(&seven).unwrap(), "7");
     let refused = "-1".parse::<GlobalPosition>();
     assert!(matches!(&refused, Err(Error::Invalid { field, .. }) if field == "global_position"));
+}
+
+#[test]
+fn bookmarks_convert_to_text_and_json() {
+    let seven = GlobalPosition::new(7);
+    let text = "7@00000000-0000-0000-0000-000000000001";
+    let bookmark = Bookmark::new(seven, uuid::Uuid::from_u128(1));
+    for (bookmark, text, json) in [
+        (bookmark, text, serde_json::json!(text)),
+        (Bookmark::from(seven), "7", serde_json::json!(7)),
+    ] {
+        assert_eq!(bookmark.to_string(), text);
+        assert_eq!(text.parse::<Bookmark>().unwrap(), bookmark);
+        assert_eq!(serde_json::to_value(bookmark).unwrap(), json);
+        let read: Bookmark = serde_json::from_value(json).unwrap();
+        assert_eq!(read, bookmark);
+    }
+    for wrong in [
+        "",
+        "-1",
+        "@",
+        "7@",
+        "7@x",
+        "x@00000000-0000-0000-0000-000000000001",
+    ] {
+        let refused = wrong.parse::<Bookmark>();
+        assert!(matches!(&refused, Err(Error::Invalid { field, .. }) if field == "bookmark"));
+    }
 }

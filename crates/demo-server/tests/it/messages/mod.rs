@@ -6,4 +6,5 @@ mod invalid;
 mod names;
 mod postgres;
 mod races;
+mod restored;
 mod subscribe;

@@ -60,16 +60,19 @@ impl Document {
             value.insert("any".to_owned(), "x".into());
         }
         // Some fields exclude each other.
-        for name in value.keys().cloned().collect::<Vec<_>>() {
-            if self.allows(schema, &value.clone().into()) {
-                break;
-            }
-            let removed = value.remove(&name);
-            if !self.allows(schema, &value.clone().into()) {
-                value.extend(removed.map(|removed| (name, removed)));
-            }
-        }
-        value.into()
+        let names: Vec<String> = value.keys().cloned().collect();
+        let one = names.iter().map(|name| vec![name]);
+        let two = names
+            .iter()
+            .flat_map(|a| names.iter().map(move |b| vec![a, b]));
+        let left_out = std::iter::once(Vec::new()).chain(one).chain(two);
+        let mut rest = left_out.map(|left_out| {
+            let mut rest = value.clone();
+            rest.retain(|name, _| !left_out.contains(&name));
+            Value::from(rest)
+        });
+        let allowed = rest.find(|rest| self.allows(schema, rest));
+        allowed.unwrap_or_else(|| value.clone().into())
     }
 
     fn array(&self, schema: &Value) -> Value {

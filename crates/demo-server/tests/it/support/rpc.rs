@@ -60,6 +60,8 @@ pub(crate) fn assert_invalid(answer: &Answer, field: &str) {
 pub(crate) struct Events {
     body: Incoming,
     text: String,
+    /// The id of the last event that had one.
+    pub(crate) last_id: Option<String>,
 }
 
 impl Events {
@@ -79,6 +81,7 @@ impl Events {
         Self {
             body: response.into_body(),
             text: String::new(),
+            last_id: None,
         }
     }
 
@@ -91,6 +94,8 @@ impl Events {
                     let data = serde_json::from_str(data).expect("data is JSON");
                     (field("event: ").unwrap_or_default().to_owned(), data)
                 });
+                let id = field("id: ").map(str::to_owned);
+                self.last_id = id.or(self.last_id.take());
                 self.text = rest.to_owned();
                 match parsed {
                     Some(event) => return Some(event),

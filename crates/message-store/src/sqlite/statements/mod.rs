@@ -26,6 +26,9 @@ pub(super) const VERSION: &str = "SELECT position FROM messages \
 pub(super) const BY_ID: &str = messages!("WHERE id = ?1");
 pub(super) const BY_GLOBAL_POSITION: &str = messages!("WHERE global_position = ?1");
 pub(super) const HEAD: &str = "SELECT max(global_position) FROM messages";
+pub(super) const HEAD_BOOKMARK: &str =
+    "SELECT global_position, id FROM messages ORDER BY global_position DESC LIMIT 1";
+pub(super) const ID_AT: &str = "SELECT id FROM messages WHERE global_position = ?1";
 
 pub(super) const STREAM: &str =
     messages!("WHERE stream_name = ?1 AND position >= ?2 ORDER BY position LIMIT ?3");
@@ -72,11 +75,16 @@ pub(super) const TRUNCATE: &str = "DELETE FROM messages WHERE stream_name = ?1 A
 pub(super) const FIRST_SINCE: &str = "SELECT position FROM messages \
     WHERE stream_name = ?1 AND time >= ?2 ORDER BY position LIMIT 1";
 
-pub(super) const CHECKPOINT: &str = "SELECT position FROM checkpoints WHERE consumer = ?1";
-pub(super) const SAVE_CHECKPOINT: &str = "INSERT INTO checkpoints (consumer, position) \
-    VALUES (?1, ?2) \
-    ON CONFLICT (consumer) DO UPDATE SET position = max(position, excluded.position) \
-    RETURNING position";
+pub(super) const CHECKPOINT: &str =
+    "SELECT position, bookmark FROM checkpoints WHERE consumer = ?1";
+pub(super) const SAVE_CHECKPOINT: &str = "INSERT INTO checkpoints AS c (consumer, position, bookmark) \
+    VALUES (?1, ?2, ?3) \
+    ON CONFLICT (consumer) DO UPDATE SET \
+        position = max(c.position, excluded.position), \
+        bookmark = CASE WHEN excluded.position > c.position THEN excluded.bookmark \
+            WHEN excluded.position = c.position THEN coalesce(excluded.bookmark, c.bookmark) \
+            ELSE c.bookmark END \
+    RETURNING position, bookmark";
 pub(super) const DELETE_CHECKPOINT: &str = "DELETE FROM checkpoints WHERE consumer = ?1";
 
 pub(super) const NAMESPACE: &str = "SELECT name, created_at, attributes FROM namespace";

@@ -96,6 +96,7 @@ fn read_plan_is_one_search_without_sort() {
             "SEARCH messages USING COVERING INDEX messages_stream",
         ),
         (BY_ID, "SEARCH messages USING INDEX messages_id (id=?)"),
+        (ID_AT, "SEARCH messages USING INTEGER PRIMARY KEY (rowid=?)"),
         (TRUNCATE, by_stream),
         (FIRST_SINCE, by_stream),
     ];

@@ -13,6 +13,7 @@ mod order;
 mod plans;
 mod pooled;
 mod replica;
+mod restored;
 mod roles;
 mod schema;
 mod sequence;

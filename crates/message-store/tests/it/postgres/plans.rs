@@ -150,6 +150,26 @@ async fn category_read_cost_is_independent_of_table_size() {
     }
 }
 
+/// The check of a bookmark is one search.
+#[tokio::test(flavor = "multi_thread")]
+async fn read_after_bookmark_costs_one_message_more() {
+    let everything = category("");
+    for name in ["hot", "cold7", "none", ""] {
+        for percent in [1, 99] {
+            let what = format!("{name} after a bookmark at {percent} %");
+            check(&what, FEW + PER_MESSAGE, async |store| {
+                let at = CategoryRead::new().position(GlobalPosition::new(position_at(percent)));
+                let page = store.get_category_messages(&everything, at.batch_size(1));
+                let handled = page.await.unwrap()[0].bookmark();
+                let read = CategoryRead::new().start(handled).batch_size(LIMIT - 1);
+                let page = store.get_category_messages(&category(name), read).await;
+                assert!(page.unwrap().len() as u64 <= LIMIT);
+            })
+            .await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn filtered_read_cost_is_bounded_by_category() {
     check("a member of two", 10 * FEW, async |store| {
@@ -207,6 +227,7 @@ async fn other_calls_cost_is_independent_of_table_size() {
     .await;
     check("the head", 12, async |store| {
         store.head().await.unwrap();
+        store.head_bookmark().await.unwrap();
     })
     .await;
     check("a page of streams", 100, async |store| {

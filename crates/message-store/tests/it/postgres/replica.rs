@@ -9,14 +9,15 @@ use std::time::Duration;
 use local_postgres::{Durability, LocalPostgres, Options};
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
-    ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore, SubscribeOptions,
+    Bookmark, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore,
+    Start, SubscribeOptions,
 };
 use sqlx::Connection as _;
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
     category, connect, message, separate_server, stream_name, wait_until, whole_category,
-    whole_stream,
+    whole_stream, write,
 };
 
 /// A server that does not sync to disk, but whose commits are synchronous. An asynchronous commit
@@ -189,5 +190,36 @@ async fn group_member_misses_no_message_of_lagging_replica() {
     store.wait_for(written.global_position).await.unwrap();
     seen.extend(member.try_next().await.unwrap());
     assert_eq!(seen.len(), 1);
+    store.close().await;
+}
+
+/// A replica that is behind is no other past. The primary decides.
+#[tokio::test(flavor = "multi_thread")]
+async fn bookmark_that_replica_lacks_is_checked_by_primary() {
+    let server = primary().await;
+    connect(Config::new(server.url())).await.close().await;
+    let replica = Replica::start(server.url()).await;
+    let store = connect(Config::new(server.url()).replica_url(&replica.url)).await;
+    let mut on_replica = Sql::connect(&replica.url).await;
+    on_replica.run("SELECT pg_wal_replay_pause()").await;
+    for number in 0..3 {
+        write(&store, "a-1", number).await;
+    }
+    let head = store.head_bookmark().await.unwrap().unwrap();
+    for start in [head.into(), Start::from(head.position.next())] {
+        let read = CategoryRead::new().start(start);
+        let page = store.get_category_messages(&category("a"), read).await;
+        assert!(page.unwrap().is_empty());
+        let options = SubscribeOptions::new();
+        let mut follower = store.subscribe_to_category(category("a"), start, options);
+        assert!(follower.try_next().await.unwrap().is_none());
+    }
+    let lost = Bookmark::new(head.position, uuid::Uuid::from_u128(1));
+    let read = CategoryRead::new().start(lost);
+    let refused = store.get_category_messages(&category("a"), read).await;
+    assert!(
+        matches!(refused, Err(Error::PastReplaced { .. })),
+        "{refused:?}"
+    );
     store.close().await;
 }

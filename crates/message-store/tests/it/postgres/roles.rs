@@ -2,7 +2,7 @@
 
 use local_postgres::{Durability, Options};
 use message_store::postgres::{Config, PostgresStore, check_schema};
-use message_store::{Error, GlobalPosition, MessageStore, Position};
+use message_store::{Category, CategoryRead, Error, GlobalPosition, MessageStore, Position};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
@@ -38,7 +38,10 @@ async fn login_that_may_create_nothing_runs_a_store() {
         );
         let one = GlobalPosition::new(1);
         store.save_checkpoint("c", one).await.unwrap();
-        assert_eq!(store.checkpoint("c").await.unwrap(), Some(one));
+        assert_eq!(store.checkpoint("c").await.unwrap(), Some(one.into()));
+        let read = CategoryRead::new().start(store.head_bookmark().await.unwrap());
+        let page = store.get_category_messages(&Category::all(), read).await;
+        assert!(page.unwrap().is_empty());
         assert!(store.head().await.unwrap().is_some());
         assert_eq!(store.info().await.unwrap().stream_count, 1);
         store.close().await;

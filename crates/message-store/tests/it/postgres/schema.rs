@@ -7,7 +7,7 @@ use message_store::{Error, ExpectedVersion, MessageStore};
 
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
-    connect, fresh_database, fresh_store, message, stream_name, url_as, write,
+    TO_VERSION_2, connect, fresh_database, fresh_store, message, stream_name, url_as, write,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,7 +25,7 @@ async fn concurrent_processes_install_schema_once() {
     assert_eq!(
         sql.number("SELECT count(*) FROM message_store.migration")
             .await,
-        2
+        3
     );
     assert_eq!(
         sql.number("SELECT count(*) FROM message_store.messages")
@@ -118,7 +118,7 @@ async fn newer_schema_is_refused() {
             refused,
             Err(Error::SchemaTooNew {
                 found: 7,
-                supported: 2
+                supported: 3
             })
         ),
         "{refused:?}"
@@ -161,6 +161,7 @@ async fn schema_of_version_1_is_upgraded() {
     store.close().await;
     let mut sql = Sql::connect(database.url()).await;
     let first = include_str!("../../../schema/postgres/versions/1/is_category.sql");
+    sql.run(TO_VERSION_2).await;
     sql.run("DELETE FROM message_store.migration WHERE version > 1")
         .await;
     sql.run("DROP FUNCTION message_store.is_category").await;

@@ -9,6 +9,7 @@ mod moved;
 mod namespaces;
 mod ndjson;
 mod payloads;
+mod restored;
 mod schema;
 mod subscriptions;
 mod two_processes;

@@ -44,7 +44,7 @@ fn newer_schema_is_refused() {
         refused(&path),
         Error::SchemaTooNew {
             found: 99,
-            supported: 1
+            supported: 2
         }
     ));
 }

@@ -9,6 +9,15 @@ pub(crate) use super::{
     category, effort, message, stream_name, wait_until, whole_category, whole_stream, write,
 };
 
+/// Makes a schema of the newest version one of version 2.
+pub(crate) const TO_VERSION_2: &str = "\
+    DROP TRIGGER record_deletion ON message_store.messages; \
+    DROP FUNCTION message_store.record_deletion, message_store.last_deleted, \
+                  message_store.head_bookmark; \
+    DROP TABLE message_store.deletion; \
+    ALTER TABLE message_store.checkpoint DROP COLUMN bookmark; \
+    DELETE FROM message_store.migration WHERE version > 2";
+
 /// The server that the tests of this process share. It does not sync to disk.
 pub(crate) async fn server() -> &'static LocalPostgres {
     local_postgres::shared_with(Durability::Relaxed)

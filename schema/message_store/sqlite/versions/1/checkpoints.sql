@@ -1,0 +1,4 @@
+CREATE TABLE checkpoints (
+  consumer TEXT PRIMARY KEY,
+  position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID
