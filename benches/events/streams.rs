@@ -20,7 +20,7 @@ use bench::pages::local_postgresql as page;
 use bench::{BoxError, Goal, Op, Outcome, Row, Target};
 use course_enrollment::StudentRegistered;
 use course_enrollment::workload::{self, PAST_EVENTS};
-use dcb_core::{EventStore as _, Position, Query, ReadOptions};
+use dcb_core::{Bookmark, EventStore as _, Position, Query, ReadOptions};
 
 /// Students of the major among the past events.
 const FOUND: usize = 33;
@@ -102,7 +102,12 @@ fn long_stream(log: &Log, size: Size) -> (Row, Op) {
             std::hint::black_box(event);
             seen += 1;
         }
-        expect(seen, LONG.min(Position::number_or_zero(stream.head())))?;
+        expect(
+            seen,
+            LONG.min(Position::number_or_zero(Bookmark::position_of(
+                stream.head(),
+            ))),
+        )?;
         Ok(Outcome::Success)
     });
     (row, op)

@@ -18,7 +18,7 @@ use bench::pages::subscriptions as page;
 use bench::{BoxError, Goal, Op, Outcome, Profile, Row, Target};
 use dcb_core::postgres::{Config, Handler, PostgresReadModel, PostgresStore};
 use dcb_core::{
-    EventStore as _, HandlerError, Position, ProjectionRunner, Query, SequencedEvent,
+    Bookmark, EventStore as _, HandlerError, Position, ProjectionRunner, Query, SequencedEvent,
     SubscribeOptions,
 };
 use sqlx::PgConnection;
@@ -106,7 +106,9 @@ async fn appender(log: Log, end: End) -> Result<impl Service, BoxError> {
     let mut follower = JoinSet::new();
     follower.spawn(async move {
         let options = SubscribeOptions::new();
-        let mut events = reader.events.subscribe(Query::all(), after, options);
+        let mut events = reader
+            .events
+            .subscribe(Query::all(), after.map(Bookmark::from), options);
         while let Some(event) = events.next().await {
             let reached = event.map(|event| event.position().get());
             delivered.send_modify(|last| *last = reached.map_err(|error| error.to_string()));

@@ -3,14 +3,14 @@
 use super::log::{Log, Store};
 use bench::{AsyncOp, BoxError, Op};
 use dcb_core::postgres::Config;
-use dcb_core::{EventStore as _, Position, ReadOptions};
+use dcb_core::{Bookmark, EventStore as _, Position, ReadOptions};
 use std::fmt::Debug;
 
 /// A store, and the start of the 100 past events in its log.
 pub(crate) struct Reader {
     pub(crate) store: Store,
     /// The position before the past events; `None` if the log holds no other events.
-    pub(crate) after: Option<Position>,
+    pub(crate) after: Option<Bookmark>,
 }
 
 impl Reader {
@@ -27,7 +27,8 @@ impl Reader {
             async move {
                 let store = Store::configured(log.database().await?, change).await?;
                 let head = Position::number_or_zero(store.events.head().await?);
-                let after = Position::new(head.saturating_sub(log.content().past_events()));
+                let after = Position::new(head.saturating_sub(log.content().past_events()))
+                    .map(Bookmark::from);
                 Ok(Self { store, after })
             }
         })

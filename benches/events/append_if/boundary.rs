@@ -8,7 +8,7 @@ use crate::support::rows;
 use bench::pages::local_postgresql as page;
 use bench::{AsyncOp, BoxError, Expect, Op, Outcome, Row};
 use course_enrollment::EnrollmentCompleted;
-use dcb_core::{AppendCondition, Event, EventStore as _, Query};
+use dcb_core::{AppendCondition, Bookmark, Event, EventStore as _, Query};
 
 /// The distance of a condition's `after` from the head, in events.
 const BEHIND: u64 = 1_000;
@@ -131,7 +131,7 @@ impl Boundary {
         let course = appender.workload.course();
         let query = self.excluded.query(content, &course, worker)?;
         let after = self.near.then(|| appender.behind_head(BEHIND)).flatten();
-        let condition = AppendCondition::fail_if(query).after(after);
+        let condition = AppendCondition::fail_if(query).after(after.map(Bookmark::from));
         let appended = appender.store.events.append_if(course, condition).await;
         if let Ok(appended) = &appended {
             appender.observe(appended);

@@ -8,7 +8,8 @@ use bench::load::{Direct, DirectService, Service};
 use bench::{BoxError, Outcome};
 use course_enrollment::workload;
 use dcb_core::{
-    Append, AppendCondition, Error, Event, EventStore, Position, Projector, Query, ReadOptions,
+    Append, AppendCondition, Bookmark, Error, Event, EventStore, Position, Projector, Query,
+    ReadOptions,
 };
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ enum LibraryCall {
     },
     Project {
         projectors: Vec<Projector<u64>>,
-        after: Option<Position>,
+        after: Option<Bookmark>,
     },
 }
 
@@ -131,7 +132,7 @@ impl LibraryCall {
                 let counters = counters.map(|one| Ok(Projector::counter(query(&one.items)?)));
                 Self::Project {
                     projectors: counters.collect::<Result<_, Error>>()?,
-                    after: after.and_then(Position::new),
+                    after: after.and_then(Position::new).map(Bookmark::from),
                 }
             }
         })

@@ -149,10 +149,10 @@ pub enum Error {
         /// The server's message.
         message: Arc<str>,
     },
-    /// The disk of an SQLite file is full; nothing was written. Make room, then try again.
+    /// The disk of the database is full; nothing was written. Make room, then try again.
     #[error("the disk is full: {message}")]
     DiskFull {
-        /// SQLite's message.
+        /// The database's message.
         message: Arc<str>,
     },
     /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
@@ -162,6 +162,16 @@ pub enum Error {
         /// The path that no longer leads to the store's file.
         path: PathBuf,
     },
+    /// The store's SQLite file or its folder can't be written, or the store was opened only for reads
+    /// (`sqlite::Config::read_only`); nothing was written. Open the file for
+    /// reads, or give this program's user write access to the file and its folder.
+    #[error("{} can't be written: {reason}", path.display())]
+    ReadOnlyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why it can't be written.
+        reason: Arc<str>,
+    },
     /// Tables or functions in the database were changed after installation. Undo the change, or
     /// reinstall the schema.
     #[error("schema {schema} was changed after installation: {}", differences.join("; "))]
@@ -170,6 +180,20 @@ pub enum Error {
         schema: String,
         /// One line for each object that is missing or differs.
         differences: Vec<String>,
+    },
+    /// Events lack the keys that find them, as after a restore or a publication without
+    /// the table of keys. Reads by tag would miss these events, and conditions would not protect them,
+    /// so the store refuses to open. Call the named function; it gives each event its keys.
+    #[error(
+        "log {log} can't find its events by their tags: {missing}; give each event its keys with {remedy}"
+    )]
+    KeysMissing {
+        /// The log's schema, or its file.
+        log: String,
+        /// What is missing.
+        missing: String,
+        /// The function to call, for example `dcb_core::postgres::rebuild_keys`.
+        remedy: &'static str,
     },
     /// A newer version of this library installed the schema. Update the library in this program.
     #[error("schema {schema} has version {found}, this library supports up to {supported}")]

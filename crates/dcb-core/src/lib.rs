@@ -16,6 +16,8 @@ mod extent;
 mod forward;
 mod given_when_then;
 mod health;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod key_check;
 mod lane;
 mod limits;
 mod memory;
@@ -55,6 +57,8 @@ pub use event_type::EventType;
 pub use extent::Extent;
 pub use given_when_then::{Given, Outcome, given};
 pub use health::Health;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use key_check::KeyCheck;
 pub use lane::{Lanes, Turn};
 pub use limits::Limits;
 pub use memory::MemoryStore;

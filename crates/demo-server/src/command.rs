@@ -12,7 +12,8 @@ pub enum Command {
     /// Check or repair the files of the series in the data folder, while no server uses it.
     #[command(subcommand)]
     Series(SeriesCommand),
-    /// Install, check or print the schemas of events and messages in PostgreSQL.
+    /// Install, check or print the schemas of events and messages in PostgreSQL; check or rebuild what finds
+    /// events and messages.
     #[command(subcommand)]
     Schema(SchemaCommand),
 }

@@ -129,10 +129,10 @@ pub enum Error {
         /// The server's message.
         message: Arc<str>,
     },
-    /// The disk of an SQLite file is full; nothing was written. Make room, then try again.
+    /// The disk of the database is full; nothing was written. Make room, then try again.
     #[error("the disk is full: {message}")]
     DiskFull {
-        /// SQLite's message.
+        /// The database's message.
         message: Arc<str>,
     },
     /// The store's SQLite file was moved, removed or replaced while the store was open; nothing was
@@ -141,6 +141,28 @@ pub enum Error {
     FileMoved {
         /// The path that no longer leads to the store's file.
         path: PathBuf,
+    },
+    /// The store's SQLite file or its folder can't be written, or the store was opened only for reads
+    /// (`sqlite::Config::read_only`); nothing was written. Open the file for reads, or give this
+    /// program's user write access to the file and its folder.
+    #[error("{} can't be written: {reason}", path.display())]
+    ReadOnlyFile {
+        /// The file.
+        path: PathBuf,
+        /// Why it can't be written.
+        reason: Arc<str>,
+    },
+    /// A message in SQLite has a category or correlation that does not follow from its stream's name and
+    /// metadata, so reads of a category miss it. Someone changed the table with other tools. Call the
+    /// named function; it derives both for each message.
+    #[error(
+        "message {global_position} has a category or correlation that is not its own, so reads of a category miss messages; derive them with {remedy}"
+    )]
+    ColumnsDiffer {
+        /// The first such message that was found. There may be more.
+        global_position: GlobalPosition,
+        /// The function to call, `message_store::sqlite::rebuild_columns`.
+        remedy: &'static str,
     },
     /// The database's schema differs from the one that this version installs. Restore it, or
     /// install into an empty database.

@@ -10,6 +10,15 @@ pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// The role lacks a right.
 pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
+/// The server could not extend a file, because its disk is full.
+pub const DISK_FULL: &str = "53100";
+
+const PROTOCOL_VIOLATION: &str = "08P01";
+/// What to do about a pooler that refuses the settings of a session.
+const POOLER: &str = "the URL leads to a pooler: if it has pool_mode = transaction, set \
+    Config::transaction_pooling; if it has pool_mode = session, name the parameter in its \
+    ignore_startup_parameters, or connect to the server itself";
+
 /// How a statement failed: whether it took effect, and whether it may succeed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -75,6 +84,7 @@ pub fn failure(error: &sqlx::Error) -> Failure {
         // A failed transaction is open; the prepared statement does not exist; it exists already.
         "25P02" | "26000" | "42P05" => Failure::Session,
         "0A000" if is_outdated_plan(database) => Failure::Session,
+        PROTOCOL_VIOLATION if is_refused_parameter(database) => Failure::Refused,
         code => match code.get(..2) {
             // Connection exceptions.
             Some("08") => Failure::Lost,
@@ -93,6 +103,12 @@ fn is_outdated_plan(error: &dyn DatabaseError) -> bool {
     error.and_then(PgDatabaseError::routine) == Some("RevalidateCachedQuery")
 }
 
+/// Whether a pooler refuses a setting with which the session starts. PgBouncer's messages are not
+/// translated.
+fn is_refused_parameter(error: &dyn DatabaseError) -> bool {
+    error.message().starts_with("unsupported startup parameter")
+}
+
 /// The SQLSTATE of an error, if the server sent it, and the message with its details.
 pub fn code_and_message(error: &sqlx::Error) -> (Option<Arc<str>>, Arc<str>) {
     let Some(database) = error.as_database_error() else {
@@ -102,9 +118,11 @@ pub fn code_and_message(error: &sqlx::Error) -> (Option<Arc<str>>, Arc<str>) {
     let detail = database
         .try_downcast_ref::<PgDatabaseError>()
         .and_then(PgDatabaseError::detail);
+    let message = database.message();
     let message = match detail {
-        Some(detail) => format!("{}: {detail}", database.message()).into(),
-        None => database.message().into(),
+        _ if is_refused_parameter(database) => format!("{message}; {POOLER}").into(),
+        Some(detail) => format!("{message}: {detail}").into(),
+        None => message.into(),
     };
     (code, message)
 }

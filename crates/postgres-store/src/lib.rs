@@ -18,7 +18,7 @@ mod writer_connection;
 pub use column::{Column, Element};
 pub use connect::connect;
 pub use failure::{
-    Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
+    DISK_FULL, Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
     violated_constraint,
 };
 pub use hosts::{Hosts, url_of_writable_host};

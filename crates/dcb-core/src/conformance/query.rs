@@ -3,7 +3,7 @@
 use std::ops::{Bound, RangeBounds as _};
 
 use super::fixture::{at, event, log, positions, query, read, tag};
-use crate::{EventStore, Extent, Position, Query, SequencedEvent};
+use crate::{EventStore, Extent, Query, SequencedEvent};
 
 /// Events of three types, with none, some or all of three tags.
 async fn fill(store: &impl EventStore) {

@@ -66,6 +66,7 @@ mod commands;
 mod config;
 mod counters;
 mod error;
+mod event_keys;
 mod import_go;
 mod listen;
 mod parameters;
@@ -90,6 +91,7 @@ mod transaction;
 mod writer;
 
 pub use config::Config;
+pub use event_keys::{check_keys, rebuild_keys};
 pub use import_go::{GoImported, GoLog};
 pub use read_model::{Handler, PostgresReadModel};
 pub use schema::{check_schema, install_schema, schema_sql};

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::config::Config;
 use super::error::error;
+use super::event_keys;
 use super::session::administrator;
 use super::tag_key;
 use crate::text::{check, invalid};
@@ -85,7 +86,9 @@ pub async fn install_schema(config: &Config) -> Result<(), Error> {
 }
 
 /// Compares the schema with what this library installs, and changes nothing. Needs the right to
-/// create temporary tables. Takes some 50 ms.
+/// create temporary tables. Takes some 50 ms. [`check_keys`] compares the events with their keys.
+///
+/// [`check_keys`]: super::check_keys
 ///
 /// # Errors
 /// [`Error::SchemaMismatch`] with the differences, or if the schema is missing or older;
@@ -98,7 +101,7 @@ pub async fn check_schema(config: &Config) -> Result<(), Error> {
     let mut transaction = begun.map_err(|failed| error(&failed))?;
     let checked = schema.check(&mut transaction).await;
     checked.map_err(|failed| schema_error(&schema, failed))?;
-    check_keys(&mut transaction, &schema).await?;
+    check_tag_key(&mut transaction, &schema).await?;
     let ended = transaction.rollback().await;
     ended.map_err(|failed| error(&failed))
 }
@@ -115,7 +118,8 @@ pub(super) async fn ensure(config: &Config, schema: &Schema) -> Result<(), Error
         .ensure(&mut transaction)
         .await
         .map_err(|failed| schema_error(schema, failed))?;
-    check_keys(&mut transaction, schema).await?;
+    check_tag_key(&mut transaction, schema).await?;
+    event_keys::require_at_ends(&mut transaction, schema).await?;
     transaction
         .commit()
         .await
@@ -146,7 +150,7 @@ fn schema_error(schema: &Schema, failed: SchemaError) -> Error {
 }
 
 /// Checks that the server computes the same keys as this library. A big-endian server does not.
-async fn check_keys(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+async fn check_tag_key(transaction: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
     const TAG: &str = "course_id:course-4711 ✓";
     const EVENT_TYPE: &str = "CourseOffered";
     let sql = schema.qualify("SELECT dcb.tag_key($1, $2)");

@@ -85,7 +85,8 @@ impl PostgresStore {
     /// # Errors
     /// [`Error::Invalid`] with field `url`, `replica_url` or `schema`; [`Error::Unavailable`];
     /// [`Error::Database`] if the database fails or its encoding is not UTF8;
-    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`].
+    /// [`Error::SchemaMismatch`] with the differences; [`Error::SchemaTooNew`]; [`Error::KeysMissing`]
+    /// if the first or the last event lacks its keys.
     pub async fn connect(config: Config) -> Result<Self, Error> {
         // In a task, because the installation locks out other installers.
         in_task(Self::install_and_connect(config)).await
@@ -292,6 +293,7 @@ impl EventStore for PostgresStore {
 
     async fn health(&self) -> Result<Health, Error> {
         self.last_position().await?;
+        self.require_keys_at_ends().await?;
         let shared = Arc::clone(&self.shared);
         on_writer(async move { shared.writer_health().await }).await
     }

@@ -50,12 +50,15 @@ pub struct BlockingSqliteStore {
 
 impl BlockingSqliteStore {
     /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
-    /// may open the same file at once.
+    /// may open the same file at once. With [`Config::read_only`](Config#structfield.read_only) it only
+    /// reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened; [`Error::Database`] if it is not an SQLite
-    /// database; [`Error::SchemaMismatch`] if schema objects were changed after installation;
-    /// [`Error::SchemaTooNew`] if a newer version of this library installed it.
+    /// [`Error::Unavailable`] if the file can't be opened; [`Error::ReadOnlyFile`] if it or its folder
+    /// can't be written; [`Error::Database`] if it is not an SQLite database;
+    /// [`Error::SchemaMismatch`] if schema objects were changed after installation;
+    /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
+    /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub fn open(config: Config) -> Result<Self, Error> {
         let log = Arc::new(Log::open(config)?);
         let limits = queue_limits(&log.config);
@@ -76,7 +79,7 @@ impl BlockingSqliteStore {
     ///
     /// [`Error::Timeout`] if the write lock or the queue takes too long; [`Error::OutcomeUnknown`] if
     /// the commit may have happened; [`Error::DiskFull`]; [`Error::FileMoved`];
-    /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
+    /// [`Error::ReadOnlyFile`] if the store was opened only for reads; [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from SQLite.
     #[instrument(level = "debug", name = "dcb.append", skip_all, fields(events = append.events.len()))]
     pub fn submit(&self, append: Append) -> Result<Appended, Error> {
         let config = &self.log.config;
@@ -291,7 +294,7 @@ impl BlockingSqliteStore {
     /// Tests a read connection and the writer's connection, and reports the durability settings.
     ///
     /// # Errors
-    /// [`Error::FileMoved`], [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
+    /// [`Error::FileMoved`]; [`Error::KeysMissing`]; [`Error::Timeout`], [`Error::Unavailable`], [`Error::Closed`] or
     /// [`Error::Database`].
     pub fn health(&self) -> Result<Health, Error> {
         self.log.health()

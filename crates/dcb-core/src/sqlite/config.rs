@@ -31,7 +31,8 @@ pub enum Location {
     /// In memory, until the store is dropped.
     Memory,
     /// In this file, created if it does not exist. It may also contain your own tables, because the
-    /// names of the log's tables start with `dcb_`.
+    /// names of the log's tables start with `dcb_`. Open it with the same SQLite library as this crate:
+    /// if a process has the file open with two libraries, either one drops the locks of the other.
     File(PathBuf),
 }
 
@@ -41,6 +42,16 @@ pub enum Location {
 pub struct Config {
     /// The storage of the log: memory or a file.
     pub location: Location,
+    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only mount.
+    /// Nothing is installed or upgraded, and appends fail with [`Error::ReadOnlyFile`]. Default: off.
+    ///
+    /// Reads see what other processes append. But if the file and its folder can't be written and no
+    /// process has the log open, SQLite opens the file as immutable: it takes no locks and does not
+    /// notice changes. Let no program write to the file from another mount meanwhile, because reads
+    /// would then return wrong events or fail.
+    ///
+    /// [`Error::ReadOnlyFile`]: crate::Error::ReadOnlyFile
+    pub read_only: bool,
     /// When commits are flushed. Default: [`Durability::Full`].
     pub durability: Durability,
     /// The size limits of an append.
@@ -85,6 +96,7 @@ impl Config {
     pub fn memory() -> Self {
         Self {
             location: Location::Memory,
+            read_only: false,
             durability: Durability::Full,
             limits: Limits::default(),
             max_batch_requests: 512,
@@ -97,6 +109,13 @@ impl Config {
             keys_in_memory: 16_384,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }
+    }
+
+    /// Opens the file only for reads. See [`Config::read_only`](Self#structfield.read_only).
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
     }
 
     /// Sets when commits are flushed.

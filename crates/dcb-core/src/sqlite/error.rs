@@ -15,6 +15,14 @@ pub(super) fn is_busy(error: &Sqlite) -> bool {
     )
 }
 
+/// Whether the file, or a file that SQLite needs beside it, can't be opened or written.
+pub(super) fn is_refused(error: &Sqlite) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly)
+    )
+}
+
 /// Whether the data caused the error, so that the same statement fails again.
 pub(super) fn is_data_error(error: &Sqlite) -> bool {
     matches!(
@@ -35,18 +43,8 @@ pub(super) fn leaves_commit_unknown(error: &Sqlite) -> bool {
 /// The store's error for a statement that had no effect. Don't use it for a COMMIT whose outcome is
 /// unknown.
 pub(super) fn error(error: &Sqlite) -> Error {
-    let cannot_be_reached = matches!(
-        error.sqlite_error_code(),
-        Some(
-            ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied
-                | ErrorCode::ReadOnly
-                // A busy file is as transient as an unreachable one.
-                | ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked
-        )
-    );
-    if cannot_be_reached {
+    // A busy file is as transient as an unreachable one.
+    if is_refused(error) || is_busy(error) {
         return Error::Unavailable {
             source: shared(error.to_string()),
         };

@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use group_commit::CommitError;
 use rusqlite::Connection;
 
+use super::access::{self, Access};
 use super::backup;
 use super::config::{Config, Location};
 use super::counters::Counters;
 use super::error::error;
+use super::event_keys;
 use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::request::{Request, Verdict};
@@ -36,25 +38,50 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn open(mut config: Config) -> Result<Self, Error> {
-        // Readers open the path later, when the working directory may have changed.
-        if let Location::File(path) = &mut config.location {
-            *path = absolute(path)?;
+    pub(super) fn open(config: Config) -> Result<Self, Error> {
+        let config = with_absolute_path(config)?;
+        if config.read_only {
+            return Self::open_to_read(config);
         }
         let writer = Writer::open(&config)?;
         // Create the tables before any reader opens the file, because readers can't create them.
         schema::ensure(writer.connection(), &config)?;
-        Ok(Self {
+        event_keys::require_at_ends(writer.connection(), &config)?;
+        let file = writer.file().cloned();
+        Ok(Self::new(config, file, Some(writer), Access::Write))
+    }
+
+    fn open_to_read(config: Config) -> Result<Self, Error> {
+        let access = access::for_reads(&config)?;
+        let file = match &config.location {
+            Location::File(path) => Some(OpenedFile::at(path)?),
+            Location::Memory => None,
+        };
+        let log = Self::new(config, file, None, access);
+        log.read(|connection| {
+            schema::verify(connection, &log.config)?;
+            event_keys::require_at_ends(connection, &log.config)
+        })?;
+        Ok(log)
+    }
+
+    fn new(
+        config: Config,
+        file: Option<OpenedFile>,
+        writer: Option<Writer>,
+        access: Access,
+    ) -> Self {
+        Self {
             counters: Counters::default(),
             projections: ProjectionLimit::new(config.max_concurrent_projections),
             lanes: Lanes::new(),
             signal: Notifier::default(),
-            file: writer.file().cloned(),
-            writer: Mutex::new(Some(writer)),
-            readers: Readers::default(),
+            file,
+            writer: Mutex::new(writer),
+            readers: Readers::new(access),
             unindexed_keys: UnindexedKeys::default(),
             config,
-        })
+        }
     }
 
     /// Whether the log is in memory, and so never waits for a disk or another process.
@@ -65,7 +92,7 @@ impl Log {
     pub(super) fn commit(&self, batch: &[Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let verdicts = match &mut *self.writer() {
             Some(writer) => writer.commit(batch, &self.unindexed_keys, &self.counters)?,
-            None => return Err(CommitError::Failed(Error::Closed)),
+            None => return Err(CommitError::Failed(self.no_writer())),
         };
         // Announce after the lock is released: readers of a log in memory take the same lock.
         self.signal.notify();
@@ -76,7 +103,7 @@ impl Log {
     pub(super) fn clear(&self) -> Result<(), Error> {
         match &*self.writer() {
             Some(writer) => writer.clear()?,
-            None => return Err(Error::Closed),
+            None => return Err(self.no_writer()),
         }
         self.signal.notify();
         Ok(())
@@ -127,7 +154,10 @@ impl Log {
             file.check()?;
         }
         // Read first, to test a reader's connection too.
-        self.read(|connection| super::read::head(connection).map_err(|failed| error(&failed)))?;
+        self.read(|connection| event_keys::require_at_ends(connection, &self.config))?;
+        if self.config.read_only {
+            return self.read(health_of_reader);
+        }
         self.with_writer(|connection| {
             let mode: rusqlite::Result<String> =
                 connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
@@ -164,14 +194,38 @@ impl Log {
     ) -> Result<T, Error> {
         match &*self.writer() {
             Some(writer) => work(writer.connection()),
-            None => Err(Error::Closed),
+            None => Err(self.no_writer()),
         }
+    }
+
+    /// Why there is no writer.
+    fn no_writer(&self) -> Error {
+        access::refuse_read_only(&self.config)
+            .err()
+            .unwrap_or(Error::Closed)
     }
 
     /// Ignoring poison is safe: the next transaction rolls back what a panic left open.
     fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A store that acknowledges no append can lose none.
+fn health_of_reader(connection: &Connection) -> Result<Health, Error> {
+    let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+    let mode = mode.map_err(|failed| error(&failed))?;
+    let settings = vec![("journal_mode", mode), ("access", "read-only".to_owned())];
+    Ok(Health::new("SQLite", rusqlite::version(), settings, true))
+}
+
+/// The configuration with an absolute path, because readers open the path later, when the working
+/// directory may have changed.
+pub(super) fn with_absolute_path(mut config: Config) -> Result<Config, Error> {
+    if let Location::File(path) = &mut config.location {
+        *path = absolute(path)?;
+    }
+    Ok(config)
 }
 
 /// The absolute path. SQLite may give names like `:memory:` or `file:x` a special meaning, but never

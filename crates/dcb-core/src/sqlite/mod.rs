@@ -25,6 +25,7 @@
 //!   process: each batch, each page of a read and each other call is one task on tokio's blocking
 //!   pool. A log in memory never waits, so it works in the calling task.
 
+mod access;
 mod admission;
 mod alternatives;
 mod background;
@@ -37,6 +38,7 @@ mod costs;
 mod counters;
 mod decide;
 mod error;
+mod event_keys;
 mod first_match;
 mod indexing;
 mod insert;
@@ -64,6 +66,7 @@ mod writer;
 
 pub use blocking::{BlockingEventStream, BlockingSqliteStore};
 pub use config::{Config, Durability, Location};
+pub use event_keys::{check_keys, rebuild_keys};
 pub use read_model::{Handler, SqliteReadModel};
 pub use rusqlite::Transaction;
 pub use store::SqliteStore;

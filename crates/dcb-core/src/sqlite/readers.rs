@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
+use super::access::Access;
 use super::config::Config;
 use super::error::error;
 use super::opened_file::OpenedFile;
@@ -13,6 +14,7 @@ use crate::Error;
 
 #[derive(Default)]
 pub(super) struct Readers {
+    access: Access,
     state: Mutex<State>,
     returned: Condvar,
 }
@@ -26,6 +28,13 @@ struct State {
 }
 
 impl Readers {
+    pub(super) fn new(access: Access) -> Self {
+        Self {
+            access,
+            ..Self::default()
+        }
+    }
+
     /// The number of open connections.
     pub(super) fn open(&self) -> usize {
         self.state().open
@@ -46,9 +55,23 @@ impl Readers {
         };
         let connection = match lent.connection.take() {
             Some(connection) => connection,
-            None => open(config, file)?,
+            None => self.open_another(config, file)?,
         };
         work(lent.connection.insert(connection))
+    }
+
+    /// Opens another connection to the store's file.
+    fn open_another(
+        &self,
+        config: &Config,
+        file: Option<&OpenedFile>,
+    ) -> Result<Connection, Error> {
+        let opened = session::reader(config, self.access);
+        // Checked before the result: a file that is missing has been moved.
+        if let Some(file) = file {
+            file.check()?;
+        }
+        opened.map_err(|failed| error(&failed))
     }
 
     /// Takes an idle connection. `None` means that the caller may open a new one.
@@ -102,16 +125,6 @@ impl Readers {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Opens another connection to the file that the writer has open.
-fn open(config: &Config, file: Option<&OpenedFile>) -> Result<Connection, Error> {
-    let opened = session::reader(config);
-    // Checked before the result: a file that is missing has been moved.
-    if let Some(file) = file {
-        file.check()?;
-    }
-    opened.map_err(|failed| error(&failed))
 }
 
 /// A lent connection, or a slot for a connection that is not open yet. Dropping it returns it to

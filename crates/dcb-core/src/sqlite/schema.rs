@@ -35,15 +35,39 @@ pub(super) fn ensure(connection: &Connection, config: &Config) -> Result<(), Err
     let found =
         retry(deadline, || installed_version(connection)).map_err(|failed| error(&failed))?;
     if found > NEWEST {
-        return Err(Error::SchemaTooNew {
-            schema: config.name(),
-            found,
-            supported: NEWEST,
-        });
+        return Err(too_new(config, found));
     }
     if found < NEWEST {
         migrate(connection, deadline).map_err(|failed| error(&failed))?;
     }
+    compare(connection, config)
+}
+
+/// Verifies the schema, for a connection that can't install it.
+pub(super) fn verify(connection: &Connection, config: &Config) -> Result<(), Error> {
+    let found = installed_version(connection).map_err(|failed| error(&failed))?;
+    if found > NEWEST {
+        return Err(too_new(config, found));
+    }
+    if 0 < found && found < NEWEST {
+        let older = format!("it has version {found}, and reading needs version {NEWEST}");
+        return Err(Error::SchemaMismatch {
+            schema: config.name(),
+            differences: vec![older],
+        });
+    }
+    compare(connection, config)
+}
+
+fn too_new(config: &Config, found: i32) -> Error {
+    Error::SchemaTooNew {
+        schema: config.name(),
+        found,
+        supported: NEWEST,
+    }
+}
+
+fn compare(connection: &Connection, config: &Config) -> Result<(), Error> {
     let differences = differences(connection).map_err(|failed| error(&failed))?;
     if differences.is_empty() {
         return Ok(());

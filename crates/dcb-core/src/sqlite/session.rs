@@ -1,11 +1,12 @@
 //! Opens and configures connections.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Result};
 
+use super::access::{self, Access};
 use super::config::{Config, Durability, Location};
 use super::error::{error, is_busy};
 use super::statements;
@@ -29,11 +30,16 @@ const WAL_BYTES: i64 = 64 << 20;
 
 /// Opens the writer's connection and verifies its settings.
 pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
-    let connection = open(config, CREATE).map_err(|failed| error(&failed))?;
+    try_writer(config).map_err(|failed| access::explain(config, failed))
+}
+
+fn try_writer(config: &Config) -> Result<Connection, Error> {
+    let connection = open(config, Access::Write, CREATE).map_err(|failed| error(&failed))?;
     // A log in memory has no write-ahead log and nothing to flush.
-    let Location::File(_) = config.location else {
+    let Location::File(path) = &config.location else {
         return Ok(connection);
     };
+    access::require_writable(&connection, path)?;
     let deadline = deadline(config.read_timeout);
     // The busy timeout does not cover this pragma, which can collide with another process that opens
     // the same new file.
@@ -74,8 +80,8 @@ fn prepare(connection: &Connection, durability: Durability) -> Result<()> {
 }
 
 /// Opens a connection for reads.
-pub(super) fn reader(config: &Config) -> Result<Connection> {
-    let connection = open(config, OpenFlags::empty())?;
+pub(super) fn reader(config: &Config, access: Access) -> Result<Connection> {
+    let connection = open(config, access, OpenFlags::empty())?;
     connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
     // As a safeguard, refuse writes: they must go through the writer's transaction.
     connection.pragma_update(None, "query_only", true)?;
@@ -85,7 +91,7 @@ pub(super) fn reader(config: &Config) -> Result<Connection> {
 
 /// Opens a connection for the caller's tables, with SQLite's own busy timeout.
 pub(super) fn plain(config: &Config) -> Result<Connection> {
-    let connection = open(config, CREATE)?;
+    let connection = open(config, Access::Write, CREATE)?;
     connection.busy_timeout(config.read_timeout.min(LONGEST_BUSY))?;
     connection.pragma_update(None, "synchronous", config.durability.number())?;
     Ok(connection)
@@ -96,12 +102,12 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
-fn open(config: &Config, create: OpenFlags) -> Result<Connection> {
+fn open(config: &Config, access: Access, create: OpenFlags) -> Result<Connection> {
     // NO_MUTEX is safe, because no two threads use a connection at once.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+    let flags = access.flags() | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let path = match &config.location {
-        Location::Memory => Path::new(":memory:"),
-        Location::File(path) => path,
+        Location::Memory => PathBuf::from(":memory:"),
+        Location::File(path) => access.name(path),
     };
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_prepared_statement_cache_capacity(statements::COUNT);

@@ -2,7 +2,7 @@
 //! once.
 
 /// The size of a connection's statement cache, large enough for all statements.
-pub(super) const COUNT: usize = 32;
+pub(super) const COUNT: usize = 40;
 
 /// Takes the file's write lock immediately, so that the next read sees the last commit of any process.
 pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
@@ -27,6 +27,10 @@ pub(super) const INSERT_EVENT: &str = "INSERT INTO dcb_event \
 /// may have moved the pair.
 pub(super) const INSERT_TAG: &str =
     "INSERT INTO dcb_event_tag (key, position) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+pub(super) const EMPTY_TAG_INDEX: &str = "DELETE FROM dcb_event_tag";
+/// Ends the index at `?1`. Counts as a clearing, because an end may move back only with one.
+pub(super) const REPLACE_INDEX_END: &str = "INSERT INTO dcb_indexed (only, through, clearings) VALUES (1, ?1, 1) \
+    ON CONFLICT (only) DO UPDATE SET through = excluded.through, clearings = clearings + 1";
 pub(super) const TRACK: &str = "INSERT INTO dcb_tracking (source, position) VALUES (?1, ?2) \
     ON CONFLICT (source) DO UPDATE SET position = excluded.position";
 pub(super) const INSERT_COMMAND: &str = "INSERT INTO dcb_command \
@@ -121,6 +125,12 @@ pub(super) const POSITIONS_OF_KEY: ByDirection = ByDirection {
     backwards: "SELECT position FROM dcb_event_tag \
                  WHERE key = ?3 AND position > ?1 AND position < ?2 ORDER BY position DESC",
 };
+
+/// Whether the index has the key `?1` at the position `?2`.
+pub(super) const IS_INDEXED: &str = "SELECT 1 FROM dcb_event_tag WHERE key = ?1 AND position = ?2";
+/// The next `?3` rows of the index after the row `?1`, `?2`.
+pub(super) const TAGS_AFTER: &str = "SELECT key, position FROM dcb_event_tag \
+    WHERE (key, position) > (?1, ?2) ORDER BY key, position LIMIT ?3";
 
 /// The smallest key from `?1` to `?2`.
 pub(super) const FIRST_KEY: &str = "SELECT key FROM dcb_event_tag \

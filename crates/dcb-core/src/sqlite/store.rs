@@ -32,12 +32,15 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the log. Installs or upgrades the schema if necessary, and verifies it. Several processes
-    /// may open the same file at once.
+    /// may open the same file at once. With [`Config::read_only`](Config#structfield.read_only) it only
+    /// reads.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file can't be opened; [`Error::Database`] if it is not an SQLite
-    /// database; [`Error::SchemaMismatch`] if schema objects were changed after installation;
-    /// [`Error::SchemaTooNew`] if a newer version of this library installed it.
+    /// [`Error::Unavailable`] if the file can't be opened; [`Error::ReadOnlyFile`] if it or its folder
+    /// can't be written; [`Error::Database`] if it is not an SQLite database;
+    /// [`Error::SchemaMismatch`] if schema objects were changed after installation;
+    /// [`Error::SchemaTooNew`] if a newer version of this library installed it;
+    /// [`Error::KeysMissing`] if the first or the last event lacks its keys.
     pub async fn open(config: Config) -> Result<Self, Error> {
         let opened = on_blocking_pool(move || BlockingSqliteStore::open(config)).await;
         let blocking = opened.unwrap_or(Err(Error::Closed))?;

@@ -45,12 +45,12 @@ pub(crate) trait Refusal {
 impl Refusal for dcb_core::Error {
     fn cause(&self) -> Option<Cause> {
         match self {
-            Self::ReadOnly { .. } => Some(Cause::ReadOnly),
+            Self::ReadOnly { .. } | Self::ReadOnlyFile { .. } => Some(Cause::ReadOnly),
             Self::DiskFull { .. } => Some(Cause::DiskFull),
             Self::FileMoved { .. } => Some(Cause::FileMoved),
             Self::Closed => Some(Cause::Closed),
             Self::Unavailable { source } => of_text(&source.to_string()),
-            Self::Database { code, message } => of_database(code.as_deref(), message),
+            Self::Database { message, .. } => of_text(message),
             _ => None,
         }
     }
@@ -59,11 +59,11 @@ impl Refusal for dcb_core::Error {
 impl Refusal for message_store::Error {
     fn cause(&self) -> Option<Cause> {
         match self {
-            Self::ReadOnly { .. } => Some(Cause::ReadOnly),
+            Self::ReadOnly { .. } | Self::ReadOnlyFile { .. } => Some(Cause::ReadOnly),
             Self::DiskFull { .. } => Some(Cause::DiskFull),
             Self::FileMoved { .. } => Some(Cause::FileMoved),
             Self::Unavailable { source } => of_text(&source.to_string()),
-            Self::Database { code, message } => of_database(code.as_deref(), message),
+            Self::Database { message, .. } => of_text(message),
             // `Closed` tells only that the namespace was deleted.
             _ => None,
         }
@@ -78,15 +78,6 @@ impl Refusal for tsdb::Error {
             Self::Closed => Some(Cause::Closed),
             _ => None,
         }
-    }
-}
-
-fn of_database(code: Option<&str>, message: &str) -> Option<Cause> {
-    /// PostgreSQL's code for a full disk.
-    const DISK_FULL: &str = "53100";
-    match code {
-        Some(DISK_FULL) => Some(Cause::DiskFull),
-        _ => of_text(message),
     }
 }
 
@@ -114,9 +105,16 @@ mod tests {
 
     #[test]
     fn only_reasons_of_the_server_are_causes() {
-        let full = "could not extend file: No space left on device";
+        let full = dcb_core::Error::DiskFull {
+            message: "could not extend file: No space left on device".into(),
+        };
+        let read_only = dcb_core::Error::ReadOnlyFile {
+            path: "log.db".into(),
+            reason: "the system allows only reads of the file".into(),
+        };
         for (error, cause) in [
-            (database(Some("53100"), full), Some(Cause::DiskFull)),
+            (full, Some(Cause::DiskFull)),
+            (read_only, Some(Cause::ReadOnly)),
             (
                 database(None, "database or disk is full"),
                 Some(Cause::DiskFull),

@@ -125,8 +125,7 @@ mod tests {
 
     #[test]
     fn full_disk_and_read_only_store_are_named() {
-        let full = Error::Database {
-            code: Some("53100".into()),
+        let full = Error::DiskFull {
             message: "could not extend file".into(),
         };
         let read_only = Error::ReadOnly {

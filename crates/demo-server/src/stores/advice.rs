@@ -6,6 +6,7 @@ use message_store::Error as Messages;
 const REACH: &str = "; check --database-url or DATABASE_URL, and that the database runs";
 const COMPARE: &str =
     "; demo-server schema check lists all differences: undo them, or use another database";
+const REBUILD: &str = "; the command is demo-server schema rebuild";
 const UPDATE: &str = "; start the newer demo-server that installed it";
 
 /// The end of an error's line; empty if the error needs none.
@@ -14,6 +15,7 @@ pub(crate) fn of_events(failed: &Events) -> &'static str {
         Events::Unavailable { .. } | Events::Invalid { .. } => REACH,
         Events::SchemaMismatch { .. } => COMPARE,
         Events::SchemaTooNew { .. } => UPDATE,
+        Events::KeysMissing { .. } => REBUILD,
         _ => "",
     }
 }
@@ -27,6 +29,7 @@ pub(crate) fn of_messages(failed: &Messages) -> &'static str {
         Messages::Unavailable { .. } | Messages::Invalid { .. } => REACH,
         Messages::SchemaMismatch { .. } => COMPARE,
         Messages::SchemaTooNew { .. } => UPDATE,
+        Messages::ColumnsDiffer { .. } => REBUILD,
         _ => "",
     }
 }

@@ -22,6 +22,11 @@ pub(crate) use default_namespace::{DEFAULT, default_name};
 pub(crate) use message_store::{AnyNamespaces as MessageNamespaces, AnyStore as Messages};
 pub(crate) use series::FOLDER as SERIES_FOLDER;
 
+/// The file of the events in the data folder.
+pub(crate) const EVENTS: &str = "events.sqlite";
+/// The folder of the messages in the data folder.
+pub(crate) const MESSAGES: &str = "messages";
+
 /// The server's stores.
 pub(crate) struct Stores {
     pub(crate) events: Events,
@@ -167,7 +172,7 @@ async fn in_sqlite(folder: Option<&Path>) -> Result<(Events, MessageNamespaces),
     use message_store::sqlite;
     let (events, messages) = match folder {
         Some(folder) => {
-            let (events, messages) = (folder.join("events.sqlite"), folder.join("messages"));
+            let (events, messages) = (folder.join(EVENTS), folder.join(MESSAGES));
             writable::check(&events)?;
             writable::check(&messages)?;
             (Config::file(events), sqlite::Config::file(messages))

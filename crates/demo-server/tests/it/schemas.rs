@@ -1,6 +1,7 @@
-//! The commands `schema install`, `schema check` and `schema print`, and the databases that a server
+//! The commands `schema install`, `schema check`, `schema rebuild` and `schema print`, and the databases that a server
 //! finds.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use demo_server::Settings;
@@ -194,4 +195,69 @@ async fn database_url_may_demand_certificates() {
     let other = other.url(server.url(), "postgres", "verify-full");
     let untrusted = refused(&["schema", "install", "--database-url", &other]);
     assert!(untrusted.contains("certificate"), "{untrusted}");
+}
+
+/// A key that is missing in the middle of the log is found by the whole comparison alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_keys_are_found_and_rebuilt_in_postgres() {
+    let database = fresh_database("contents").await;
+    let client = Client::with(settings(database.url())).await;
+    for number in 0..3 {
+        append(&client, json!([event("Tried", &["a"], number)])).await;
+    }
+    client.stop().await;
+    sql(
+        database.url(),
+        "DELETE FROM dcb.event_tag WHERE position = 2",
+    )
+    .await;
+    let url = ["--database-url", database.url()];
+    let check = ["schema", "check", "--contents", url[0], url[1]];
+    printed(&["schema", "check", url[0], url[1]]);
+    let lacks = refused(&check);
+    assert!(
+        lacks.contains("1 keys are missing, the first at position 2"),
+        "{lacks}"
+    );
+    assert!(lacks.contains("demo-server schema rebuild"), "{lacks}");
+    printed(&["schema", "rebuild", url[0], url[1]]);
+    printed(&check);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_keys_and_wrong_categories_are_found_and_rebuilt_in_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let client = Client::with(Settings {
+        data: Some(folder.path().to_owned()),
+        ..Settings::in_memory()
+    })
+    .await;
+    append(&client, json!([event("Tried", &["a"], 0)])).await;
+    write(&client, "a-1", 1).await;
+    client.stop().await;
+    let change = |file: &Path, sql: &str| {
+        let opened = rusqlite::Connection::open(file).expect("a file");
+        opened.execute_batch(sql).expect(sql);
+    };
+    let data = folder.path().to_str().expect("text");
+    let check = ["schema", "check", "--contents", "--data", data];
+    printed(&check);
+    let events = folder.path().join("events.sqlite");
+    change(&events, "UPDATE dcb_indexed SET through = 1");
+    for file in std::fs::read_dir(folder.path().join("messages")).expect("a folder") {
+        let file = file.expect("an entry").path();
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "sqlite")
+        {
+            change(&file, "UPDATE messages SET category = 'b'");
+        }
+    }
+    let lacks = refused(&check);
+    assert!(lacks.contains("events: 2 keys are missing"), "{lacks}");
+    assert!(lacks.contains("messages: 1 in "), "{lacks}");
+    let start = refused(&["--data", data, "--port", "0"]);
+    assert!(start.contains("demo-server schema rebuild"), "{start}");
+    printed(&["schema", "rebuild", "--data", data]);
+    printed(&check);
 }

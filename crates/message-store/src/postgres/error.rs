@@ -1,6 +1,6 @@
 //! The store's errors for the driver's.
 
-use postgres_store::{Failure, code_and_message, failure, violated_constraint};
+use postgres_store::{DISK_FULL, Failure, code_and_message, failure, violated_constraint};
 
 use crate::Error;
 use crate::error::shared;
@@ -22,6 +22,9 @@ pub(super) fn error(error: &sqlx::Error) -> Error {
         },
         _ => {
             let (code, message) = code_and_message(error);
+            if code.as_deref() == Some(DISK_FULL) {
+                return Error::DiskFull { message };
+            }
             Error::Database { code, message }
         }
     }

@@ -9,15 +9,14 @@ use group_commit::{BlockingQueue, Queue, SubmitError};
 use rusqlite::Connection;
 use tracing::instrument;
 
-use super::config::{Config, Location};
+use super::config::Config;
 use super::counters::Counters;
 use super::error::Failure;
-use super::opened_file::OpenedFile;
 use super::readers::Readers;
 use super::request::{Request, Ticket, Verdict};
 use super::retention::{self, Expiry};
 use super::writer::{TaskCommitter, ThreadCommitter, Writer};
-use super::{backup, connection, health, import, list, place, read, statements};
+use super::{backup, columns, health, import, list, place, read, statements};
 use crate::text::check_consumer;
 use crate::time::to_us;
 use crate::{
@@ -50,49 +49,25 @@ pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) writer: Arc<Writer>,
     /// `None` for a store in memory, because a second connection would open its own empty database.
-    readers: Option<Readers>,
+    pub(super) readers: Option<Readers>,
     pub(super) counters: Arc<Counters>,
-    blocking_queue: BlockingQueue<ThreadCommitter>,
+    pub(super) blocking_queue: BlockingQueue<ThreadCommitter>,
     pub(super) async_queue: Queue<TaskCommitter>,
 }
 
 impl BlockingSqliteStore {
     /// Opens a store. Installs the schema if it is missing or older, and verifies that an installed
-    /// one is unchanged. Several processes may open one file at once.
+    /// one is unchanged. Several processes may open one file at once. With
+    /// [`Config::read_only`](Config#structfield.read_only) it only reads.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
-    /// [`Error::SchemaMismatch`] if the schema was changed or the file belongs to another
-    /// application; [`Error::SchemaTooNew`]; [`Error::Timeout`] while another process holds the
-    /// file's lock.
+    /// [`Error::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
+    /// first or the last message has a wrong category; [`Error::SchemaMismatch`] if the schema was
+    /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
+    /// [`Error::Timeout`] while another process holds the file's lock.
     pub fn open(config: Config) -> Result<Self, Error> {
-        let config = config.normalized()?;
-        let counters = Arc::new(Counters::default());
-        let connection = connection::writer(&config)?;
-        let file = match &config.location {
-            Location::Memory => None,
-            Location::File(path) => Some(OpenedFile::at(path)?),
-        };
-        let readers = file.clone().map(|file| Readers::new(config.clone(), file));
-        let writer = Writer::new(
-            connection,
-            file,
-            config.write_timeout,
-            Arc::clone(&counters),
-        );
-        let writer = Arc::new(writer);
-        let limits = config.queue_limits();
-        let shared = Shared {
-            config,
-            blocking_queue: BlockingQueue::new(ThreadCommitter(Arc::clone(&writer)), limits),
-            async_queue: Queue::new(TaskCommitter(Arc::clone(&writer)), limits),
-            writer,
-            readers,
-            counters,
-        };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        Self::open_with(config, columns::require_at_ends)
     }
 
     /// Writes one message. See [`MessageStore::write_message`](crate::MessageStore::write_message).
@@ -376,12 +351,13 @@ impl BlockingSqliteStore {
         })
     }
 
-    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. The
-    /// copy is on disk when this returns, and opens like any other store.
+    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. When
+    /// this returns, the copy is checked and on disk, and opens like any other store. Reads the whole
+    /// file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::Database`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`]; [`Error::Database`]
+    /// if SQLite fails or the copy is damaged; [`Error::FileMoved`]; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     #[instrument(level = "debug", name = "messages.backup", skip_all)]
     pub fn backup(&self, path: &Path) -> Result<(), Error> {
         self.shared
@@ -398,8 +374,8 @@ impl BlockingSqliteStore {
     /// [`MessageStore::health`](crate::MessageStore::health).
     ///
     /// # Errors
-    /// [`Error::FileMoved`]; [`Error::Unavailable`] or [`Error::Database`] if SQLite fails;
-    /// [`Error::Closed`] after [`BlockingSqliteStore::close`].
+    /// [`Error::FileMoved`]; [`Error::ColumnsDiffer`]; [`Error::Unavailable`] or [`Error::Database`] if
+    /// SQLite fails; [`Error::Closed`] after [`BlockingSqliteStore::close`].
     pub fn health(&self) -> Result<Health, Error> {
         if let Some(readers) = &self.shared.readers {
             readers.file().check()?;
@@ -407,6 +383,10 @@ impl BlockingSqliteStore {
         // The read checks that the file is readable. The settings come from the writer's
         // connection.
         self.shared.read(read::head)?;
+        self.shared.read(columns::require_at_ends)?;
+        if self.shared.config.read_only {
+            return self.shared.read(health::of_reader);
+        }
         let guard = self.shared.writer.lock();
         Ok(health::health(guard.as_ref().ok_or(Error::Closed)?)?)
     }

@@ -11,6 +11,14 @@ use crate::{Error, Limits};
 pub struct Config {
     /// The storage of the messages: memory or a file.
     pub location: Location,
+    /// Whether the file is opened only for reads, for example an archive or a backup on a read-only mount.
+    /// Nothing is installed or upgraded, and writes fail with [`Error::ReadOnlyFile`]. Default: off.
+    ///
+    /// Reads see what other processes write. But if the file and its folder can't be written and no
+    /// process has the store open, SQLite opens the file as immutable: it takes no locks and does not
+    /// notice changes. Let no program write to the file from another mount meanwhile, because reads
+    /// would then return wrong messages or fail.
+    pub read_only: bool,
     /// Whether acknowledged writes survive power loss. Default: [`Durability::Full`].
     pub durability: Durability,
     /// Size limits for writes.
@@ -73,6 +81,7 @@ impl Config {
     fn with_location(location: Location) -> Self {
         Self {
             location,
+            read_only: false,
             durability: Durability::Full,
             limits: Limits::default(),
             max_batch_requests: 512,
@@ -84,6 +93,13 @@ impl Config {
             read_connections: 8,
             cache_bytes: 16 << 20,
         }
+    }
+
+    /// Opens the file only for reads. See [`Config::read_only`](Self#structfield.read_only).
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
     }
 
     /// Sets the durability.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::access::{self, Access};
 use super::config::{Config, Durability, Location};
 use super::error::Failure;
 use super::schema;
@@ -24,12 +25,19 @@ const LOG_BYTES: i64 = 64 << 20;
 /// Pause before another attempt to open a locked file.
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
 
-/// Opens the writer's connection and installs and verifies the schema. Waits while another process
-/// opens the same file.
-pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
+/// Opens the writer's connection, installs and verifies the schema, and checks the contents with `check`.
+/// Waits while another process opens the same file.
+pub(super) fn writer(
+    config: &Config,
+    check: fn(&Connection) -> Result<(), Failure>,
+) -> Result<Connection, Error> {
     let give_up = Instant::now() + config.write_timeout;
     loop {
-        match try_writer(config) {
+        let opened = try_writer(config).and_then(|connection| {
+            check(&connection)?;
+            Ok(connection)
+        });
+        match opened {
             Err(Failure::Busy(_)) if Instant::now() < give_up => thread::sleep(OPEN_PAUSE),
             Err(Failure::Busy(_)) => {
                 return Err(Error::Timeout {
@@ -37,16 +45,16 @@ pub(super) fn writer(config: &Config) -> Result<Connection, Error> {
                     limit: config.write_timeout,
                 });
             }
-            opened => return Ok(opened?),
+            Ok(connection) => return Ok(connection),
+            Err(failed) => return Err(access::explain(config, failed.into())),
         }
     }
 }
 
-/// Opens a read connection. It has write access only because the last connection to close moves the
-/// log into the file, and that may be this one.
-pub(super) fn reader(config: &Config, path: &Path) -> Result<Connection, Failure> {
-    let connection =
-        Connection::open_with_flags(path, flags() | OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+/// Opens a read connection. With [`Access::Write`] it has write access only because the last connection
+/// to close moves the log into the file, and that may be this one.
+pub(super) fn reader(config: &Config, path: &Path, access: Access) -> Result<Connection, Failure> {
+    let connection = Connection::open_with_flags(access.name(path), flags() | access.flags())?;
     // Unlike the writer, a reader may wait within SQLite: it waits only during crash recovery.
     connection.busy_timeout(config.read_timeout)?;
     configure_caches(&connection, config)?;
@@ -58,7 +66,9 @@ fn try_writer(config: &Config) -> Result<Connection, Failure> {
         Location::Memory => Connection::open_in_memory()?,
         Location::File(path) => {
             let writable = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-            Connection::open_with_flags(path, flags() | writable)?
+            let connection = Connection::open_with_flags(path, flags() | writable)?;
+            access::require_writable(&connection, path)?;
+            connection
         }
     };
     // Callers retry outside SQLite, where an async caller can wait without blocking a thread.
@@ -85,7 +95,7 @@ fn try_writer(config: &Config) -> Result<Connection, Failure> {
 }
 
 /// Connections need no mutex in SQLite, because only one thread at a time uses a connection.
-/// `SQLITE_OPEN_URI` is missing, so that a path is never parsed as a URI.
+/// `SQLITE_OPEN_URI` is missing, so that a path is never parsed as a URI; see [`Access::Immutable`].
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
@@ -133,7 +143,7 @@ mod tests {
     fn writer_flushes_the_disks_cache_and_limits_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let config = Config::file(folder.path().join("messages.sqlite"));
-        let connection = writer(&config).unwrap();
+        let connection = writer(&config, |_| Ok(())).unwrap();
         for (pragma, value) in [
             ("fullfsync", "1"),
             ("checkpoint_fullfsync", "1"),

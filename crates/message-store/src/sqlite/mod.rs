@@ -7,15 +7,19 @@
 //! - `blocking` implements all operations; `store` calls them from async code.
 //! - A write passes `request` (validate, compress), a commit queue, `writer` (one transaction per
 //!   batch), `apply` (one request) and `insert` (one row).
+//! - `opening` opens a store, and `access` tells how its file can be opened. `columns` checks what is
+//!   derived from the messages.
 //! - A read passes `readers` (a connection), `place` (the check of the reader's bookmark), `read` (the
 //!   query) and `row` (decode).
 //! - Only `payload` uses zstd, and only `error` knows SQLite's result codes.
 //! - `statements` contains the SQL; its tests check the query plans. `schema` installs and verifies
 //!   the files of `schema/message_store/sqlite`.
 
+mod access;
 mod apply;
 mod backup;
 mod blocking;
+mod columns;
 mod config;
 mod connection;
 mod counters;
@@ -27,6 +31,7 @@ mod list;
 mod namespaces;
 mod one_or_many;
 mod opened_file;
+mod opening;
 mod payload;
 mod place;
 mod read;
@@ -41,6 +46,7 @@ mod transaction;
 mod writer;
 
 pub use blocking::BlockingSqliteStore;
+pub use columns::{ColumnCheck, check_columns, rebuild_columns};
 pub use config::{Config, Durability, Location};
 pub use namespaces::SqliteNamespaces;
 pub use store::SqliteStore;

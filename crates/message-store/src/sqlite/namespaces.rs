@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
+use super::access::{self, Access};
 use super::backup::sync_folder;
 use super::blocking::BlockingSqliteStore;
 use super::config::{Config, Location};
@@ -96,6 +97,7 @@ impl Shared {
     }
 
     fn create(&self, name: NamespaceName, attributes: Option<String>) -> Result<Namespace, Error> {
+        access::refuse_read_only(&self.config)?;
         let namespace = Namespace {
             name,
             created_at: from_us(to_us(SystemTime::now())),
@@ -145,9 +147,7 @@ impl Shared {
     fn get(&self, name: &NamespaceName) -> Result<Namespace, Error> {
         let found = match (find_open(&self.lock(), name), self.path(name)) {
             (Some(store), _) => store.blocking().shared.read(read_namespace)?,
-            (None, Some(path)) if path.exists() => {
-                read_namespace(&connection::reader(&self.config, &path)?)?
-            }
+            (None, Some(path)) if path.exists() => read_namespace(&self.reader(&path)?)?,
             (None, _) => None,
         };
         found.ok_or_else(|| not_found(name))
@@ -180,8 +180,8 @@ impl Shared {
             {
                 continue;
             }
-            let found = connection::reader(&self.config, &path)
-                .and_then(|connection| read_namespace(&connection));
+            let found = self.reader(&path);
+            let found = found.and_then(|connection| read_namespace(&connection));
             if let Ok(Some(namespace)) = found
                 && path
                     .file_name()
@@ -193,7 +193,17 @@ impl Shared {
         Ok(namespaces)
     }
 
+    fn reader(&self, path: &Path) -> Result<Connection, Failure> {
+        let access = if self.config.read_only {
+            access::for_reads(&self.config, path)?
+        } else {
+            Access::Write
+        };
+        connection::reader(&self.config, path, access)
+    }
+
     fn delete(&self, name: &NamespaceName) -> Result<u64, Error> {
+        access::refuse_read_only(&self.config)?;
         let mut open = self.lock();
         // Opening it first checks that the file exists and is a message store.
         let store = self.open_locked(&mut open, name)?;

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use super::access::Access;
 use super::config::Config;
 use super::connection;
 use super::error::Failure;
@@ -14,15 +15,17 @@ use crate::Error;
 pub(super) struct Readers {
     config: Config,
     file: OpenedFile,
+    access: Access,
     /// `None` once closed.
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
 impl Readers {
-    pub(super) fn new(config: Config, file: OpenedFile) -> Self {
+    pub(super) fn new(config: Config, file: OpenedFile, access: Access) -> Self {
         Self {
             config,
             file,
+            access,
             idle: Mutex::new(Some(Vec::new())),
         }
     }
@@ -56,7 +59,7 @@ impl Readers {
 
     /// Opens another connection to that file.
     fn open(&self) -> Result<Connection, Failure> {
-        let opened = connection::reader(&self.config, self.file.path());
+        let opened = connection::reader(&self.config, self.file.path(), self.access);
         // Checked before the result: a file that is missing has been moved.
         self.file.check()?;
         opened

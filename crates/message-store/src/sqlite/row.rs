@@ -68,11 +68,11 @@ pub(super) fn id(value: ValueRef<'_>) -> Result<Uuid, Error> {
         .ok_or_else(|| unreadable("id"))
 }
 
-fn text(value: ValueRef<'_>) -> Result<&str, Error> {
+pub(super) fn text(value: ValueRef<'_>) -> Result<&str, Error> {
     value.as_str().map_err(|_| unreadable("name or type"))
 }
 
-fn number(value: ValueRef<'_>) -> Result<i64, Error> {
+pub(super) fn number(value: ValueRef<'_>) -> Result<i64, Error> {
     value.as_i64().map_err(|_| unreadable("number"))
 }
 

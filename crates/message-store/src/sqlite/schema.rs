@@ -73,6 +73,19 @@ pub(super) fn install(connection: &Connection) -> Result<(), Failure> {
     Ok(transaction.commit()?)
 }
 
+/// Verifies the schema, for a connection that can't install it.
+pub(super) fn require_installed(connection: &Connection) -> Result<(), Failure> {
+    refuse_foreign(connection)?;
+    let (found, newest) = (version(connection)?, VERSIONS.len());
+    if 0 < found && found < newest {
+        let older = format!("the file has version {found}, and reading needs version {newest}");
+        return Err(Failure::Failed(Error::SchemaMismatch {
+            differences: vec![older],
+        }));
+    }
+    verify(connection)
+}
+
 /// Compares each object with its file. SQLite keeps the text of a definition, including the
 /// comments within it.
 pub(super) fn verify(connection: &Connection) -> Result<(), Failure> {

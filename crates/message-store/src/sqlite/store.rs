@@ -44,13 +44,15 @@ impl fmt::Debug for SqliteStore {
 
 impl SqliteStore {
     /// Opens a store. Installs the schema if it is missing or older, and verifies that an installed
-    /// one is unchanged. Several processes may open one file at once.
+    /// one is unchanged. Several processes may open one file at once. With
+    /// [`Config::read_only`](Config#structfield.read_only) it only reads.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the file can't be opened or rejects a setting;
-    /// [`Error::SchemaMismatch`] if the schema was changed or the file belongs to another
-    /// application; [`Error::SchemaTooNew`]; [`Error::Timeout`] while another process holds the
-    /// file's lock.
+    /// [`Error::ReadOnlyFile`] if it or its folder can't be written; [`Error::ColumnsDiffer`] if the
+    /// first or the last message has a wrong category; [`Error::SchemaMismatch`] if the schema was
+    /// changed or the file belongs to another application; [`Error::SchemaTooNew`];
+    /// [`Error::Timeout`] while another process holds the file's lock.
     pub async fn open(config: Config) -> Result<Self, Error> {
         let blocking = run_blocking(move || BlockingSqliteStore::open(config)).await?;
         Ok(Self { blocking })
@@ -61,12 +63,13 @@ impl SqliteStore {
         &self.blocking
     }
 
-    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. The
-    /// copy is on disk when this returns, and opens like any other store.
+    /// Writes a consistent copy of the store to a new file. Writers continue during the backup. When
+    /// this returns, the copy is checked and on disk, and opens like any other store. Reads the whole
+    /// file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file exists or can't be written; [`Error::Database`] if SQLite fails;
-    /// [`Error::Closed`] after [`MessageStore::close`].
+    /// [`Error::Io`] if the file exists or can't be written; [`Error::DiskFull`]; [`Error::Database`]
+    /// if SQLite fails or the copy is damaged; [`Error::FileMoved`]; [`Error::Closed`] after [`MessageStore::close`].
     pub async fn backup(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref().to_owned();
         self.on_blocking_thread(move |store| store.backup(&path))

@@ -11,6 +11,7 @@ use group_commit::{Commit, CommitBlocking, CommitError};
 use rusqlite::Connection;
 use tracing::debug_span;
 
+use super::access;
 use super::apply::apply;
 use super::counters::{Counters, Tally};
 use super::error::Failure;
@@ -25,8 +26,9 @@ const BUSY_PAUSE: Duration = Duration::from_micros(500);
 
 /// The writer's connection. The queue that is committing holds the lock.
 pub(super) struct Writer {
-    /// `None` after the store was closed.
+    /// `None` after the store was closed, or if it was opened only for reads.
     connection: Mutex<Option<Connection>>,
+    is_read_only: bool,
     /// `None` in memory.
     file: Option<OpenedFile>,
     timeout: Duration,
@@ -36,13 +38,14 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        connection: Connection,
+        connection: Option<Connection>,
         file: Option<OpenedFile>,
         timeout: Duration,
         counters: Arc<Counters>,
     ) -> Self {
         Self {
-            connection: Mutex::new(Some(connection)),
+            is_read_only: connection.is_none(),
+            connection: Mutex::new(connection),
             file,
             timeout,
             counters,
@@ -61,6 +64,16 @@ impl Writer {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why there is no connection.
+    fn no_connection(&self) -> Error {
+        match &self.file {
+            Some(file) if self.is_read_only => {
+                access::read_only(file.path(), "it was opened only for reads")
+            }
+            _ => Error::Closed,
+        }
     }
 
     /// Closes the connection. SQLite moves the log into the file when its last connection closes.
@@ -91,7 +104,7 @@ impl Writer {
         change: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let guard = self.lock();
-        let connection = guard.as_ref().ok_or(Error::Closed)?;
+        let connection = guard.as_ref().ok_or_else(|| self.no_connection())?;
         let transaction = Transaction::begin(connection)?;
         let changed = change(connection)?;
         // Checked last: the file may be moved while the transaction waits or runs.

@@ -124,6 +124,20 @@ async fn session_ended_by_the_server_is_lost() {
     }
 }
 
+/// SQLSTATEs of a session that the server ends. `transaction_timeout` (25P04) exists from version 17 on.
+#[tokio::test]
+async fn errors_that_end_a_session_are_lost() {
+    let database = database().await;
+    for code in [
+        "25P03", "25P04", "57P01", "57P02", "57P03", "57P04", "57P05",
+    ] {
+        let mut writer = connected(&database).await;
+        let raise = format!("DO $$ BEGIN RAISE 'ended' USING ERRCODE = '{code}'; END $$");
+        let failed = run(&mut writer, &raise).await.expect_err("an error");
+        assert_eq!(failure(&failed), Failure::Lost, "{code}");
+    }
+}
+
 #[tokio::test]
 async fn retired_connections_are_not_lent_again() {
     let database = database().await;

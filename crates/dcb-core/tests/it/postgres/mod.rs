@@ -1,7 +1,9 @@
 //! The PostgreSQL backend.
 
 mod append_statements;
+mod backup;
 mod crash;
+mod disk_full;
 mod encryption;
 mod held;
 mod hosts;

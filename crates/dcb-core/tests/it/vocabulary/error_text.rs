@@ -105,6 +105,15 @@ fn error_messages_match_the_golden_file() {
         Error::FileMoved {
             path: "log.db".into(),
         },
+        Error::ReadOnlyFile {
+            path: "log.db".into(),
+            reason: "the system allows only reads of the file".into(),
+        },
+        Error::KeysMissing {
+            log: "dcb".to_owned(),
+            missing: "the event at position 1 has no keys in dcb.event_tag".to_owned(),
+            remedy: "dcb_core::postgres::rebuild_keys",
+        },
         Error::SchemaTooNew {
             schema: "dcb".to_owned(),
             found: 3,

@@ -91,6 +91,23 @@ pub(super) const NAMESPACE: &str = "SELECT name, created_at, attributes FROM nam
 pub(super) const INSERT_NAMESPACE: &str =
     "INSERT INTO namespace (name, created_at, attributes) VALUES (?1, ?2, ?3)";
 
+/// The columns from which others are derived, and those others.
+macro_rules! derived {
+    ($($rest:literal),*) => {
+        concat!(
+            "SELECT global_position, stream_name, metadata, category, correlation FROM messages ",
+            $($rest),*
+        )
+    };
+}
+
+pub(super) const DERIVED: &str =
+    derived!("WHERE global_position > ?1 ORDER BY global_position LIMIT ?2");
+pub(super) const FIRST_DERIVED: &str = derived!("ORDER BY global_position LIMIT 1");
+pub(super) const LAST_DERIVED: &str = derived!("ORDER BY global_position DESC LIMIT 1");
+pub(super) const SET_DERIVED: &str =
+    "UPDATE messages SET category = ?2, correlation = ?3 WHERE global_position = ?1";
+
 pub(super) const BACKUP: &str = "VACUUM INTO ?1";
 
 #[cfg(test)]

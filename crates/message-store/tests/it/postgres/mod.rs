@@ -1,9 +1,11 @@
 //! The PostgreSQL store, on a real server.
 
 mod adoption;
+mod backup;
 mod clients;
 mod conformance;
 mod crash;
+mod disk_full;
 mod encryption;
 mod hosts;
 mod installation;

@@ -183,3 +183,27 @@ async fn namespaces_live_behind_a_pooler() {
     }
     namespaces.close().await;
 }
+
+/// The error was `Unavailable`, so a service waited for a pooler that never accepts it.
+#[tokio::test]
+async fn pooler_without_transaction_pooling_is_named_and_not_transient() {
+    let pooled = PooledDatabase::start("defaults").await;
+    if pooled.bouncer.is_none() {
+        return;
+    }
+    let config = Config::new(pooled.url());
+    let of_store = PostgresStore::connect(config.clone()).await.map(drop);
+    let of_namespaces = PostgresNamespaces::connect(config).await.map(drop);
+    for refused in [of_store, of_namespaces] {
+        let refused = refused.unwrap_err();
+        assert!(!refused.is_transient(), "{refused:?}");
+        let text = refused.to_string();
+        for named in [
+            "extra_float_digits",
+            "transaction_pooling",
+            "ignore_startup_parameters",
+        ] {
+            assert!(text.contains(named), "{text}");
+        }
+    }
+}

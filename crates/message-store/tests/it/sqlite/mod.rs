@@ -1,6 +1,7 @@
 //! The SQLite store.
 
 mod busy;
+mod columns;
 mod crash;
 mod durability;
 mod file;
@@ -9,6 +10,8 @@ mod moved;
 mod namespaces;
 mod ndjson;
 mod payloads;
+#[cfg(unix)]
+mod read_only;
 mod restored;
 mod schema;
 mod subscriptions;

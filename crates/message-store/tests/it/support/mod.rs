@@ -2,6 +2,8 @@
 
 pub(crate) mod place;
 pub(crate) mod postgres;
+#[cfg(unix)]
+pub(crate) mod read_only;
 pub(crate) mod sqlite;
 
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! Errors that belong to a session: a server that is read-only for a while, lost and outdated
 //! prepared statements, a failed transaction. Each costs one call at most.
 
+use std::time::Duration;
+
 use dcb_core::postgres::{Config, PostgresStore};
 use dcb_core::{Append, Command, Error, EventStore as _, Query, ReadOptions};
 use local_postgres::{Database, PgBouncer, SessionProxy};
@@ -246,6 +248,34 @@ async fn reads_succeed_after_result_type_changes() {
         store.append(tagged("a")).await.expect("an append");
         stored += 1;
     }
+    store.close().await;
+    sql.close().await;
+}
+
+/// PostgreSQL 17 ends a session after `transaction_timeout`. The error was not transient.
+#[tokio::test(flavor = "multi_thread")]
+async fn transaction_timeout_is_transient() {
+    let database = database().await;
+    let mut log = log_on(database.url());
+    log.write_timeout = Duration::from_secs(1);
+    let store = connect(&log).await;
+    let stored = fill(&store).await;
+    let mut sql = Sql::connect(database.url()).await;
+    let schema = &log.schema;
+    sql.run(&format!(
+        "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ \
+         BEGIN RAISE 'terminating connection' USING ERRCODE = '25P04'; END $$; \
+         CREATE TRIGGER end_session BEFORE INSERT ON \"{schema}\".event FOR EACH ROW \
+         EXECUTE FUNCTION end_session()"
+    ))
+    .await;
+    let ended = store.append(tagged("a")).await.expect_err("an error");
+    assert!(ended.is_transient(), "{ended:?}");
+    assert_eq!(head(&store).await, stored);
+    sql.run(&format!("DROP TRIGGER end_session ON \"{schema}\".event"))
+        .await;
+    let next = store.append(tagged("a")).await.expect("another session");
+    assert_eq!(next.first().get(), stored + 1);
     store.close().await;
     sql.close().await;
 }

@@ -71,7 +71,7 @@ async fn store_moves_to_a_promoted_standby() {
         }
     }
     // A decision on the new primary, which the log's past refuses.
-    let condition = AppendCondition::fail_if(tag("a")).after(Some(at(1)));
+    let condition = AppendCondition::fail_if(tag("a")).after(at(1));
     store.append_if(tagged("a"), condition).await.unwrap_err();
     store.append(tagged("last")).await.unwrap();
     let log: Vec<_> = whole_log(&store)

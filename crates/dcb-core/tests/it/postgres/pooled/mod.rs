@@ -1,6 +1,7 @@
 //! The store behind PgBouncer in transaction mode: the conformance suite, races and lost
 //! connections. If PgBouncer is not installed, the tests run without it, with the same settings.
 
+mod defaults;
 mod sharing;
 
 use dcb_core::conformance::{cases, run};

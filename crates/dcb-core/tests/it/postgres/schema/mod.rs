@@ -2,6 +2,7 @@
 
 mod bounds;
 mod closing;
+mod event_keys;
 mod install;
 mod keys;
 mod logs;

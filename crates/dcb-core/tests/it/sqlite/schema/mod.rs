@@ -3,8 +3,11 @@
 mod backup;
 mod bounds;
 mod closing;
+mod event_keys;
 mod install;
 mod keys;
 mod moved;
+#[cfg(unix)]
+mod read_only;
 mod timeouts;
 mod verify;

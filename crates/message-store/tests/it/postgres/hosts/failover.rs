@@ -89,10 +89,8 @@ async fn store_moves_to_a_promoted_standby() {
         .await
         .expect("the subscription goes on");
     // Checkpoints use the connections for reads.
-    assert_eq!(
-        store.checkpoint("c").await.unwrap(),
-        Some(GlobalPosition::new(1))
-    );
+    let saved = store.checkpoint("c").await.unwrap();
+    assert_eq!(saved, Some(GlobalPosition::new(1).into()));
     store
         .save_checkpoint("c", GlobalPosition::new(2))
         .await

@@ -1,4 +1,6 @@
-//! The commands `schema install`, `schema check` and `schema print`.
+//! The commands `schema install`, `schema check`, `schema rebuild` and `schema print`.
+
+mod contents;
 
 use std::error::Error;
 
@@ -9,7 +11,7 @@ use message_store::postgres::PostgresNamespaces;
 use crate::settings::Settings;
 use crate::stores::{advice, events_config, messages_config};
 
-/// Commands for the schemas in PostgreSQL.
+/// Commands for the schemas in PostgreSQL, and for the data that stores derive from events and messages.
 #[derive(Clone, Copy, Debug, clap::Subcommand)]
 pub enum SchemaCommand {
     /// Install or upgrade the schemas in the database, and check them.
@@ -19,7 +21,15 @@ pub enum SchemaCommand {
         adopt_message_db: bool,
     },
     /// Compare the schemas with what this version installs, and change nothing.
-    Check,
+    Check {
+        /// Also compare all events with the keys that find them, and all messages with their categories;
+        /// without --database-url in the files of --data.
+        #[arg(long)]
+        contents: bool,
+    },
+    /// Give all events the keys that find them, and all messages their categories; without --database-url
+    /// in the files of --data. Writers wait meanwhile.
+    Rebuild,
     /// Print the SQL that installs the schemas; needs no database.
     Print,
 }
@@ -43,10 +53,12 @@ impl SchemaCommand {
             return print();
         }
         let url = settings.database_url.as_deref();
-        let url = url.ok_or("name the database with --database-url")?;
+        let named = url.ok_or("name the database with --database-url");
         match self {
-            Self::Install { adopt_message_db } => install(url, adopt_message_db).await,
-            _ => check(url).await,
+            Self::Install { adopt_message_db } => install(named?, adopt_message_db).await,
+            Self::Check { contents: false } => check(named?).await,
+            Self::Check { contents: true } => contents::check(settings).await,
+            _ => contents::rebuild(settings).await,
         }
     }
 }
@@ -60,7 +72,7 @@ async fn install(url: &str, adopt_message_db: bool) -> Result<String, Box<dyn Er
     Ok("the schemas of events and messages are installed\n".to_owned())
 }
 
-async fn check(url: &str) -> Result<String, Box<dyn Error>> {
+pub(super) async fn check(url: &str) -> Result<String, Box<dyn Error>> {
     let events = events::check_schema(&events_config(url)).await;
     let messages = PostgresNamespaces::check_schemas(messages_config(url)).await;
     // Print both reports, so that one run shows all that has to be repaired.

@@ -1,0 +1,67 @@
+//! Opens a store, for reads and writes or only for reads.
+
+use std::sync::Arc;
+
+use group_commit::{BlockingQueue, Queue};
+use rusqlite::Connection;
+
+use super::access::{self, Access};
+use super::blocking::{BlockingSqliteStore, Shared};
+use super::config::{Config, Location};
+use super::counters::Counters;
+use super::error::Failure;
+use super::opened_file::OpenedFile;
+use super::readers::Readers;
+use super::writer::{TaskCommitter, ThreadCommitter, Writer};
+use super::{connection, schema};
+use crate::Error;
+
+impl BlockingSqliteStore {
+    /// Opens a store, and checks its contents with `check`.
+    pub(super) fn open_with(
+        config: Config,
+        check: fn(&Connection) -> Result<(), Failure>,
+    ) -> Result<Self, Error> {
+        let config = config.normalized()?;
+        let (access, connection) = if config.read_only {
+            let (access, connection) = access::open_to_read(&config)?;
+            schema::require_installed(&connection)?;
+            check(&connection)?;
+            (access, None)
+        } else {
+            (Access::Write, Some(connection::writer(&config, check)?))
+        };
+        let file = match &config.location {
+            Location::Memory => None,
+            Location::File(path) => Some(OpenedFile::at(path)?),
+        };
+        Ok(Self::new(config, connection, file, access))
+    }
+
+    fn new(
+        config: Config,
+        connection: Option<Connection>,
+        file: Option<OpenedFile>,
+        access: Access,
+    ) -> Self {
+        let counters = Arc::new(Counters::default());
+        let readers = file
+            .clone()
+            .map(|file| Readers::new(config.clone(), file, access));
+        let timeout = config.write_timeout;
+        let writer = Writer::new(connection, file, timeout, Arc::clone(&counters));
+        let writer = Arc::new(writer);
+        let limits = config.queue_limits();
+        let shared = Shared {
+            config,
+            blocking_queue: BlockingQueue::new(ThreadCommitter(Arc::clone(&writer)), limits),
+            async_queue: Queue::new(TaskCommitter(Arc::clone(&writer)), limits),
+            writer,
+            readers,
+            counters,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+}
