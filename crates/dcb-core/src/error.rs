@@ -110,7 +110,7 @@ pub enum Error {
     /// The call exceeded its time limit. If it was an append, nothing was written. Try again.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
-        /// `append`, `read`, `wait` or `clear`.
+        /// `append`, `read`, `wait`, `clear` or `rebuild_keys`.
         operation: &'static str,
         /// The time limit.
         limit: Duration,

@@ -129,10 +129,15 @@ async fn report(store: SqliteStore) {
         match entries.next().await {
             Ok(message) => println!("{} {}", message.stream_name(), message.data_json()),
             Err(Error::Closed) => return,
-            Err(error) => {
+            Err(error) if error.is_transient() => {
                 // The position stays, so the next call tries again and loses nothing.
                 eprintln!("could not read the entries, trying again: {error}");
                 tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            // Such as a file put back from a backup.
+            Err(error) => {
+                eprintln!("could not go on with the entries: {error}");
+                return;
             }
         }
     }

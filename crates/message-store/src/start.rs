@@ -1,6 +1,6 @@
 use crate::{Bookmark, GlobalPosition};
 
-/// Where a read of a category, or of all messages, begins.
+/// The start of a read of a category, or of all messages.
 ///
 /// | from | begins | notices |
 /// |---|---|---|

@@ -24,7 +24,7 @@ const INSERT_MISSING: &str = include_str!("../../schema/postgres/queries/insert_
 const LOCK: &str = include_str!("../../schema/postgres/queries/lock_log.sql");
 const HEAD: &str = "SELECT coalesce(max(position), 0) FROM dcb.event";
 
-/// The number of events, or of keys, in a statement of a check. It takes some 100 ms.
+/// The number of events, or of keys, in a statement of a check.
 const PART: i64 = 10_000;
 
 /// Compares all events with their keys in `event_tag`, and changes nothing. [`PostgresStore::connect`]
@@ -32,8 +32,10 @@ const PART: i64 = 10_000;
 /// the middle of the log are found only here.
 ///
 /// Calls `progress` after each 10,000 events and then after each 10,000 keys; `Break` ends the check
-/// early. Dropping the future ends it too. Takes some 20 us an event. The statements are short, hold no
-/// lock that appends wait for, and see events and keys of the same moment, so the log may be in use.
+/// early. Dropping the future ends it too. Costs an index look-up for each key, and one of its event for
+/// each stored key: about 50 us an event with two tags (PostgreSQL 15, 300,000 events). Each statement is
+/// short, holds no lock that appends wait for, and sees events and keys of the same moment, so the log may
+/// be in use.
 ///
 /// ```no_run
 /// # async fn check() -> Result<(), dcb_core::Error> {
@@ -77,7 +79,8 @@ pub async fn check_keys(
 ///
 /// Runs in one transaction, so a call that fails or is dropped changes nothing. Holds the log's lock
 /// meanwhile: appends of every process wait, and fail with [`Error::Timeout`] if it takes longer than
-/// their time limit. Reads go on, and see the keys once all are there. Takes some 20 us a tag.
+/// their time limit. Reads go on, and see the keys once all are there. Costs as much as [`check_keys`],
+/// and an insert for each missing key.
 ///
 /// Names, seats and the like may have been taken twice while keys were missing. This function can't
 /// tell; read the events of such tags afterwards.

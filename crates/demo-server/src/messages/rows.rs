@@ -56,7 +56,7 @@ impl BatchSize {
     }
 }
 
-/// The error for a read with several kinds of position, one of which may be `after`.
+/// The error for a read with several kinds of position; `has_after` tells whether `after` is among them.
 pub(super) fn one_position(has_after: bool) -> ApiError {
     let message = "position, globalPosition and after exclude each other";
     let field = match has_after {

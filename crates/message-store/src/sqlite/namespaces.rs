@@ -46,16 +46,19 @@ struct Shared {
 }
 
 impl SqliteNamespaces {
-    /// The namespaces in a folder, which is created if it is missing. `config` is the configuration
-    /// of each store, with the folder as its location. With [`Location::Memory`], namespaces are in
-    /// memory and each one exists until its store is closed.
+    /// The namespaces in a folder, which is created if it is missing, except with
+    /// [`Config::read_only`](Config#structfield.read_only). `config` is the configuration of each store,
+    /// with the folder as its location. With [`Location::Memory`], namespaces are in memory and each one
+    /// exists until its store is closed.
     ///
     /// # Errors
     /// [`Error::Io`] if the folder can't be created; [`Error::Unavailable`] if its path is relative
     /// and the working directory does not exist.
     pub fn new(config: Config) -> Result<Self, Error> {
         let config = config.normalized()?;
-        if let Location::File(folder) = &config.location {
+        if let Location::File(folder) = &config.location
+            && !config.read_only
+        {
             fs::create_dir_all(folder)?;
         }
         let shared = Shared {

@@ -1,5 +1,4 @@
-//! A store that is put back from a backup, or replaced by a server that was behind: what clients keep
-//! leads to other messages, or to none.
+//! A store that is put back from a backup. The bookmarks of clients lead to other messages, or to none.
 
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::support::place::{
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_store, server, whole_stream, write};
 
-/// What the restored store has after the kept messages.
+/// The messages of the restored store after the kept ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Past {
     /// Fewer messages than were lost.
@@ -175,7 +175,7 @@ async fn checkpoint_of_version_2_gets_an_id_when_it_advances() {
     store.close().await;
 }
 
-/// The check of a place costs no read of its own.
+/// The check of a place costs no further read.
 #[tokio::test]
 async fn checked_page_is_one_read() {
     let (_database, store) = fresh_store().await;

@@ -95,7 +95,7 @@ async fn checkpoint_of_version_1_gets_an_id_when_it_advances() {
     assert_eq!(plain(&store, "other"), Some(nine));
 }
 
-/// The check of a place costs no read of its own.
+/// The check of a place costs no further read.
 #[tokio::test]
 async fn checked_page_is_one_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -47,7 +47,8 @@ async fn store_moves_to_a_promoted_standby() {
         .await
         .unwrap();
     let options = SubscribeOptions::new();
-    let mut subscription = store.subscribe(category("a"), GlobalPosition::START, options);
+    let mut subscription =
+        store.subscribe_to_category(category("a"), GlobalPosition::START, options);
     let end = Instant::now() + Duration::from_secs(3);
     let callers: Vec<_> = (0..4)
         .map(|caller| {
@@ -82,7 +83,7 @@ async fn store_moves_to_a_promoted_standby() {
     }
     let seen = async {
         for _ in 0..count {
-            subscription.next().await.unwrap().unwrap();
+            subscription.next().await.unwrap();
         }
     };
     timeout(Duration::from_secs(30), seen)
