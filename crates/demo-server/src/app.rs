@@ -5,6 +5,7 @@ use axum::extract::FromRef;
 
 use crate::announce;
 use crate::auth::Tokens;
+use crate::forward;
 use crate::guard::Guard;
 use crate::health::Health;
 use crate::namespaces::{OpenNamespaces, check_token_of_default};
@@ -80,6 +81,7 @@ impl App {
         settings
             .check()
             .and_then(|()| outbox::check(settings))
+            .and_then(|()| forward::check(settings))
             .and_then(|()| check_token_of_default(settings.token.as_deref()))
             .map_err(OpenError::Settings)
     }

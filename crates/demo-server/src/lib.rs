@@ -6,6 +6,7 @@ mod auth;
 mod command;
 mod dcb;
 mod error;
+mod forward;
 mod guard;
 pub mod handlers;
 mod health;

@@ -104,6 +104,37 @@ pub struct Settings {
     #[arg(long, env = "REGISTRAR_MAX_NEW_SERIES", value_name = "SERIES")]
     pub max_new_series: Option<usize>,
 
+    /// Forward all samples to this server by Prometheus' remote write, for example
+    /// http://metrics:8428/api/v1/write. A name and a password in the URL become a header.
+    // Hidden in --help, because a URL may contain a password.
+    #[arg(
+        long,
+        env = "REGISTRAR_FORWARD_TO",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    pub forward_to: Option<String>,
+
+    /// Header for the server of --forward-to, as "Name: value"; may be repeated. In the variable,
+    /// one a line.
+    #[arg(
+        long,
+        env = "REGISTRAR_FORWARD_HEADER",
+        value_name = "HEADER",
+        value_delimiter = '\n',
+        hide_env_values = true
+    )]
+    pub forward_header: Vec<String>,
+
+    /// Maximum size in bytes of the log whose samples are not forwarded yet; the oldest are dropped
+    /// above it. It is in memory if the series are.
+    #[arg(long, env = "REGISTRAR_FORWARD_MAX_BYTES", default_value_t = 256 << 20)]
+    pub forward_max_bytes: u64,
+
+    /// Maximum time that samples wait to be forwarded, in seconds.
+    #[arg(long, env = "REGISTRAR_FORWARD_MAX_AGE_S", default_value_t = 24 * 60 * 60)]
+    pub forward_max_age_s: u64,
+
     /// When samples reach the disk. In every mode, a server that is killed keeps each sample that
     /// it has acknowledged.
     #[arg(long, env = "REGISTRAR_SERIES_DURABILITY", value_enum, default_value_t)]
@@ -133,6 +164,7 @@ impl Settings {
             replica_url: None,
             local_postgres: false,
             data: None,
+            forward_to: None,
             test_mode: true,
             ..Self::parse_from(["demo-server"])
         }

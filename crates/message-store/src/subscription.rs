@@ -65,7 +65,10 @@ impl SubscribeOptions {
 /// # async fn main() -> Result<(), message_store::Error> {
 /// # #[cfg(feature = "sqlite")] {
 /// use message_store::sqlite::{Config, SqliteStore};
-/// use message_store::{///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName, ///     SubscribeOptions, ///};
+/// use message_store::{
+///     Category, ExpectedVersion, GlobalPosition, Message, MessageStore, StreamName,
+///     SubscribeOptions,
+/// };
 ///
 /// let store = SqliteStore::open(Config::memory()).await?;
 /// let account = StreamName::new("account-1")?;

@@ -13,6 +13,7 @@
 //!   `db/snapshot` replaces old segments with one file.
 //! - **Codecs**: `chunk` compresses blocks in memory, `wal/run` compresses samples in files. Both
 //!   are pure functions over bytes.
+//! - **Forwarding**: `follow` reads the log while it is written, for a sender that may be behind.
 //! - **Formats and queries**: [`wire`] and [`promql`] use the engine from outside.
 //!
 //! A module that keeps an invariant states it, and names the test in `tests/` that fails without
@@ -27,6 +28,8 @@ mod db;
 mod durability;
 mod error;
 mod exemplars;
+#[cfg(feature = "wire")]
+mod follow;
 mod heap;
 mod index;
 mod journal;
@@ -62,6 +65,8 @@ pub use db::{Cardinality, Db, Deleted, Extent, FileReport, Gap, Stats};
 pub use durability::{Durability, OpenOptions};
 pub use error::Error;
 pub use exemplars::{Exemplar, Exemplars};
+#[cfg(feature = "wire")]
+pub use follow::{LogTail, TailStart};
 pub use labels::{Label, LabelIter, Labels};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{MatchOp, Matcher};

@@ -11,7 +11,7 @@ use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 use super::histogram::Counted;
 use super::observed::Observed;
 
-const COUNTERS: [(&str, &str); 16] = [
+const COUNTERS: [(&str, &str); 20] = [
     (
         "registrar_http_requests_total",
         "HTTP requests by interface, route and status class",
@@ -58,9 +58,25 @@ const COUNTERS: [(&str, &str); 16] = [
         "Native histograms of remote writes, which are not stored",
     ),
     ("registrar_series_queries_total", "Answered series queries"),
+    (
+        "registrar_forward_samples_sent_total",
+        "Samples that the server of --forward-to accepted",
+    ),
+    (
+        "registrar_forward_samples_rejected_total",
+        "Samples that the server of --forward-to rejected",
+    ),
+    (
+        "registrar_forward_samples_dropped_total",
+        "Samples that were not forwarded, by reason: size, age or labels",
+    ),
+    (
+        "registrar_forward_retries_total",
+        "Requests to the server of --forward-to that were sent again",
+    ),
 ];
 
-const GAUGES: [(&str, &str); 11] = [
+const GAUGES: [(&str, &str); 13] = [
     ("registrar_uptime_seconds", "Time since the server's start"),
     (
         "registrar_http_requests_running",
@@ -92,6 +108,14 @@ const GAUGES: [(&str, &str); 11] = [
     (
         "registrar_series_metadata_bytes",
         "Memory used by metric metadata",
+    ),
+    (
+        "registrar_forward_unsent_bytes",
+        "Size of the log whose samples are not forwarded yet",
+    ),
+    (
+        "registrar_forward_lag_seconds",
+        "How long the oldest sample has waited that is not forwarded yet",
     ),
 ];
 
@@ -167,12 +191,15 @@ impl Measured {
     }
 
     /// The values of the counters that change with every request and every write. The counters of
-    /// reads are left out, because the health check reads too.
+    /// reads are left out, because the health check reads too, and those of forwarding, because the
+    /// server's own samples are forwarded too.
     pub(super) fn counters(&self) -> impl Iterator<Item = f64> + '_ {
         let values = self.values.iter();
         let is_counter = |labels: &Labels| {
             let metric = labels.get(tsdb::METRIC_NAME).unwrap_or_default();
-            metric.ends_with("_total") && !metric.ends_with("_reads_total")
+            metric.ends_with("_total")
+                && !metric.ends_with("_reads_total")
+                && !metric.starts_with("registrar_forward_")
         };
         values
             .filter(move |(labels, _)| is_counter(labels))
@@ -186,6 +213,7 @@ impl Measured {
         self.add_events(observed);
         self.add_messages(observed);
         self.add_series(observed);
+        self.add_forwarding(observed);
     }
 
     fn add_server(&mut self, observed: &Observed) {
@@ -280,5 +308,35 @@ impl Measured {
         ] {
             self.add(metric, &[], value as f64);
         }
+    }
+
+    /// Nothing if nothing is forwarded.
+    fn add_forwarding(&mut self, observed: &Observed) {
+        let Some(forwarding) = &observed.stores.forwarding else {
+            return;
+        };
+        let stats = forwarding.stats();
+        for (metric, value) in [
+            ("registrar_forward_samples_sent_total", stats.sent),
+            ("registrar_forward_samples_rejected_total", stats.rejected),
+            ("registrar_forward_retries_total", stats.retries),
+            ("registrar_forward_unsent_bytes", stats.unsent_bytes),
+        ] {
+            self.add(metric, &[], value as f64);
+        }
+        for (reason, count) in [
+            ("size", stats.dropped_for_size),
+            ("age", stats.dropped_for_age),
+            ("labels", stats.dropped_without_labels),
+        ] {
+            let labels = [("reason", reason)];
+            self.add(
+                "registrar_forward_samples_dropped_total",
+                &labels,
+                count as f64,
+            );
+        }
+        let lag_s = stats.lag.as_secs_f64();
+        self.add("registrar_forward_lag_seconds", &[], lag_s);
     }
 }

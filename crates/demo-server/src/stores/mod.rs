@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dcb_core::EventStore as _;
 use local_postgres::{LocalPostgres, Options};
 
+use crate::forward::{self, Forwarding};
 use crate::settings::Settings;
 
 use folder::FolderLock;
@@ -35,6 +36,8 @@ pub(crate) struct Stores {
     /// The reason why the files of the series could not be opened. `series` is empty then, and its
     /// paths answer 503.
     pub(crate) series_failed: Option<tsdb::Error>,
+    /// Sends the samples to another server, if the settings name one.
+    pub(crate) forwarding: Option<Forwarding>,
     /// Human-readable location of the data.
     pub(crate) location: String,
     // Fields drop in this order: the stores before the server and the lock that they need.
@@ -81,6 +84,11 @@ pub enum OpenError {
     /// The message store could not be opened.
     #[error("could not open the message store: {0}{advice}", advice = advice::of_messages(.0))]
     Messages(#[from] message_store::Error),
+    /// Samples can't be forwarded.
+    #[error(
+        "can't forward samples: {0}; for https://, the system needs trusted certificates, or name their file with SSL_CERT_FILE"
+    )]
+    Forward(std::io::Error),
     /// The address can't be bound.
     #[error("can't listen on {address}: {source}; choose another address with --port or --listen")]
     Listen {
@@ -112,17 +120,24 @@ impl Stores {
             None => in_sqlite(folder).await?,
         };
         // Damaged series must not stop the other stores.
-        let (series, series_failed) = match series::open(folder, settings) {
-            Ok(series) => (series, None),
+        let ((series, tail), series_failed) = match series::open(folder, settings) {
+            Ok(opened) => (opened, None),
             Err(failed) => {
                 tracing::error!(%failed, "could not open the series");
-                (tsdb::Db::new(tsdb::DbOptions::default()), Some(failed))
+                let empty = tsdb::Db::new(tsdb::DbOptions::default());
+                ((empty, None), Some(failed))
             }
         };
+        let forwarding = tail.zip(forward::target(settings));
+        let forwarding = forwarding
+            .map(|(tail, target)| Forwarding::start(tail, target, settings))
+            .transpose()
+            .map_err(OpenError::Forward)?;
         Ok(Self {
             events,
             messages: Arc::new(messages),
             series,
+            forwarding,
             series_failed,
             location: location(&postgres, url.is_some(), folder),
             _postgres: postgres,
@@ -133,6 +148,9 @@ impl Stores {
     pub(crate) async fn close(&self) {
         self.events.close().await;
         message_store::Namespaces::close(&*self.messages).await;
+        if let Some(forwarding) = &self.forwarding {
+            forwarding.close().await;
+        }
         if let Err(failed) = self.series.close() {
             tracing::error!(%failed, "could not close the series");
         }

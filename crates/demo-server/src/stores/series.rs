@@ -1,7 +1,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tsdb::{Db, DbOptions, Durability, Error, Limits, NewSeriesLimit, OpenOptions, Retention};
+use tsdb::storage::Folder;
+use tsdb::{
+    Db, DbOptions, Durability, Error, Limits, LogTail, NewSeriesLimit, OpenOptions, Retention,
+};
 
 use crate::settings::{SeriesDurability, Settings};
 
@@ -16,7 +19,29 @@ pub(crate) const FOLDER: &str = "series";
 
 /// Opens the series. Samples may come in any order and have no age limit; of several with the same
 /// time, the last one stays. Above the limit of the settings, the oldest samples are deleted.
-pub(super) fn open(folder: Option<&Path>, settings: &Settings) -> Result<Db, Error> {
+pub(super) fn open(
+    folder: Option<&Path>,
+    settings: &Settings,
+) -> Result<(Db, Option<LogTail>), Error> {
+    let options = options(settings);
+    if settings.forward_to.is_none() {
+        return Ok((open_alone(folder, options)?, None));
+    }
+    let (db, tail) = match folder {
+        Some(folder) => LogTail::open(Folder::lock(folder.join(FOLDER))?, options)?,
+        None => LogTail::in_memory(options.db)?,
+    };
+    Ok((db, Some(tail)))
+}
+
+fn open_alone(folder: Option<&Path>, options: OpenOptions) -> Result<Db, Error> {
+    match folder {
+        Some(folder) => Db::open(folder.join(FOLDER), options),
+        None => Ok(Db::new(options.db)),
+    }
+}
+
+fn options(settings: &Settings) -> OpenOptions {
     let options = DbOptions {
         retention: Retention {
             age_ms: None,
@@ -31,15 +56,11 @@ pub(super) fn open(folder: Option<&Path>, settings: &Settings) -> Result<Db, Err
         },
         ..DbOptions::default()
     };
-    let Some(folder) = folder else {
-        return Ok(Db::new(options));
-    };
-    let options = OpenOptions {
+    OpenOptions {
         db: options,
         durability: durability(settings.series_durability),
         ..OpenOptions::default()
-    };
-    Db::open(folder.join(FOLDER), options)
+    }
 }
 
 /// In every mode, a process that is killed loses no acknowledged sample.

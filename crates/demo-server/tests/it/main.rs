@@ -3,6 +3,7 @@
 mod auth;
 mod compression;
 mod dcb;
+mod forward;
 mod health;
 mod idle;
 mod log;

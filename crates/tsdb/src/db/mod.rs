@@ -12,6 +12,8 @@
 mod aliases;
 mod cardinality;
 mod delete;
+#[cfg(feature = "wire")]
+mod follow;
 mod list;
 mod metadata;
 mod new_series;

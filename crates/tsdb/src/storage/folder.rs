@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Storage, StorageFailure, StorageFile, StoredFile};
@@ -97,6 +97,14 @@ impl Storage for Folder {
     fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()> {
         into.clear();
         File::open(self.path.join(name))?.read_to_end(into)?;
+        Ok(())
+    }
+
+    fn read_from(&self, name: &str, offset: u64, max: usize, into: &mut Vec<u8>) -> io::Result<()> {
+        into.clear();
+        let mut file = File::open(self.path.join(name))?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(max as u64).read_to_end(into)?;
         Ok(())
     }
 

@@ -28,6 +28,18 @@ pub trait Storage: Send + Sync + 'static {
     /// Replaces the content of `into` with the content of a file.
     fn read(&self, name: &str, into: &mut Vec<u8>) -> io::Result<()>;
 
+    /// Replaces the content of `into` with up to `max` bytes of a file, from `offset` on. Fewer only at
+    /// the end of the file, and none beyond it.
+    ///
+    /// The default reads the whole file.
+    fn read_from(&self, name: &str, offset: u64, max: usize, into: &mut Vec<u8>) -> io::Result<()> {
+        self.read(name, into)?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        into.drain(..start.min(into.len()));
+        into.truncate(max);
+        Ok(())
+    }
+
     /// Creates an empty file, and replaces an existing one of that name.
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>>;
 

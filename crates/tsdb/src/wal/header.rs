@@ -108,7 +108,12 @@ impl FrameHeader {
 
     /// Decodes the header at `offset` of `file`; `None` if there is no valid one.
     pub(crate) fn decode(file: &[u8], number: u64, offset: usize) -> Option<Self> {
-        let bytes: &[u8; Self::LENGTH] = file.get(offset..)?.first_chunk()?;
+        Self::decode_first(file.get(offset..)?, number, offset as u64)
+    }
+
+    /// Decodes the header at the start of `bytes`, which are at `offset` of file `number`.
+    pub(crate) fn decode_first(bytes: &[u8], number: u64, offset: u64) -> Option<Self> {
+        let bytes: &[u8; Self::LENGTH] = bytes.first_chunk()?;
         let header = Self {
             length: u64_at(bytes, 0),
             durable: u64_at(bytes, 8),
@@ -116,8 +121,8 @@ impl FrameHeader {
         };
         // This check is cheap, and fails at nearly every offset without a header. So a search for
         // headers is fast.
-        let plausible = header.length > 0 && header.durable <= offset as u64;
-        let valid = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset as u64);
+        let plausible = header.length > 0 && header.durable <= offset;
+        let valid = || u32_at(bytes, 20) == frame_checksum(bytes, number, offset);
         (plausible && valid()).then_some(header)
     }
 }

@@ -22,9 +22,13 @@ mod segment;
 mod varint;
 mod writer;
 
+#[cfg(feature = "wire")]
+pub(crate) use entry::EntryReader;
 pub(crate) use entry::{Entries, Entry};
 pub(crate) use header::{FileHeader, FileKind, FrameHeader};
 pub(crate) use log::{Cut, Log};
+#[cfg(feature = "wire")]
+pub(crate) use names::segment;
 pub(crate) use names::{UNFINISHED, segment_number, snapshot, snapshot_number};
 pub(crate) use recover::recover;
 pub use recover::{Recovery, TornTail};

@@ -47,21 +47,28 @@ impl Queue {
     /// Up to `max` samples from the front, by series. They stay in the queue until they are
     /// removed.
     pub(super) fn front(&self, max: usize) -> Vec<(Labels, Vec<Sample>)> {
-        let mut indexes: HashMap<&Labels, usize> = HashMap::new();
-        let mut series: Vec<(Labels, Vec<Sample>)> = Vec::new();
-        for (labels, sample) in self.samples.iter().take(max) {
-            // A request names each series once, however its samples are interleaved.
-            let index = *indexes.entry(labels).or_insert(series.len());
-            if index == series.len() {
-                series.push((labels.clone(), Vec::new()));
-            }
-            series[index].1.push(*sample);
-        }
-        series
+        by_series(self.samples.iter().take(max))
     }
 
     /// Removes the first `count` samples.
     pub(super) fn remove_front(&mut self, count: usize) {
         self.samples.drain(..count);
     }
+}
+
+/// Groups samples by series, in the order of arrival.
+pub(super) fn by_series<'a>(
+    samples: impl Iterator<Item = &'a (Labels, Sample)>,
+) -> Vec<(Labels, Vec<Sample>)> {
+    let mut indexes: HashMap<&Labels, usize> = HashMap::new();
+    let mut series: Vec<(Labels, Vec<Sample>)> = Vec::new();
+    for (labels, sample) in samples {
+        // A request names each series once, however its samples are interleaved.
+        let index = *indexes.entry(labels).or_insert(series.len());
+        if index == series.len() {
+            series.push((labels.clone(), Vec::new()));
+        }
+        series[index].1.push(*sample);
+    }
+    series
 }

@@ -29,5 +29,8 @@ pub enum SendError {
     Rejected {
         /// The server's message.
         reason: String,
+        /// Whether the server may accept parts of the request: it rejects some of the samples, or the
+        /// size (400, 413, 422).
+        divisible: bool,
     },
 }

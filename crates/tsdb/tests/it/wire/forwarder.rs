@@ -146,6 +146,7 @@ fn failed_request_is_retried_until_accepted() {
 fn rejected_request_is_dropped_and_next_is_sent() {
     let rejected = SendError::Rejected {
         reason: "400".into(),
+        divisible: true,
     };
     let server = Server::new([rejected.clone()]);
     let options = ForwarderOptions {

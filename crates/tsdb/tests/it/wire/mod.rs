@@ -10,6 +10,7 @@ mod json_pieces;
 mod json_query;
 mod json_write;
 mod line_protocol;
+mod log_forwarder;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod remote_write;
