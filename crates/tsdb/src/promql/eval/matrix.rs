@@ -4,7 +4,7 @@ use super::{Evaluation, Stepped};
 use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::{ABSENT, is_absent};
-use crate::promql::functions::{Window, WindowFunction};
+use crate::promql::functions::{SeriesFacts, Window, WindowFunction};
 use crate::promql::plan::{Matrix, Scalar, Vector};
 use crate::promql::steps::Steps;
 use crate::promql::time::whole_milliseconds;
@@ -68,10 +68,12 @@ impl Evaluation<'_> {
             } => (*placement, *range_ms),
         };
         let ends = self.placed(steps, placement);
+        let overlap = ends.overlap(range_ms);
         self.each_series(operand, ends, &mut |samples| {
             let (from, to) = (0, 0);
             visit(&mut Windows {
                 samples,
+                facts: SeriesFacts::new(samples.values, overlap),
                 steps,
                 ends,
                 range_ms,
@@ -178,6 +180,7 @@ fn keep_present(
 /// The windows of a series, step by step.
 pub(super) struct Windows<'a> {
     pub(super) samples: Samples<'a>,
+    facts: SeriesFacts<'a>,
     steps: Steps,
     ends: Steps,
     range_ms: i64,
@@ -185,9 +188,11 @@ pub(super) struct Windows<'a> {
     to: usize,
 }
 
-impl<'a> Windows<'a> {
+impl Windows<'_> {
     /// The window of a step, `None` if it is empty. Call this in ascending order of steps.
-    pub(super) fn next(&mut self, step: usize) -> Option<Window<'a>> {
+    // Otherwise a window is copied for each step, which takes longer than finding it.
+    #[inline(always)]
+    pub(super) fn next(&mut self, step: usize) -> Option<Window<'_>> {
         let end = self.ends.time(step);
         let start = end.saturating_sub(self.range_ms);
         let Samples {
@@ -203,6 +208,8 @@ impl<'a> Windows<'a> {
             start,
             end,
             step_time: self.steps.time(step),
+            first: self.from,
+            series: &self.facts,
         })
     }
 }

@@ -12,3 +12,4 @@ mod names;
 mod rates;
 mod selectors;
 mod subqueries;
+mod windows;
