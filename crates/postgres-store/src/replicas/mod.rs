@@ -112,10 +112,9 @@ impl<T: Send + Sync + 'static> Replicas<T> {
         }
         let choice = self.shared.choices.fetch_add(1, Ordering::Relaxed);
         let required = self.shared.required.load(Ordering::Acquire);
-        let from_choice = (0..each.len()).map(|next| &each[choice.wrapping_add(next) % each.len()]);
-        from_choice
-            .into_iter()
-            .find(|replica| replica.is_in_use() && replica.progress() >= required)
+        let mut from_choice =
+            (0..each.len()).map(|next| &each[choice.wrapping_add(next) % each.len()]);
+        from_choice.find(|replica| replica.is_in_use() && replica.progress() >= required)
     }
 
     /// All replicas, in use or not.

@@ -106,9 +106,11 @@ fn push_sample(out: &mut String, sample: Sample) {
 
 /// Appends Unix seconds, with a fraction only if it is not zero.
 pub(super) fn push_time(out: &mut String, timestamp_ms: i64) {
-    let sign = if timestamp_ms < 0 { "-" } else { "" };
+    if timestamp_ms < 0 {
+        out.push('-');
+    }
     let size = timestamp_ms.unsigned_abs();
-    let _ = write!(out, "{sign}{}", size / 1000);
+    out.push_str(itoa::Buffer::new().format(size / 1000));
     match size % 1000 {
         0 => {}
         fraction => {

@@ -17,10 +17,17 @@ pub(super) fn push_number(out: &mut String, value: f64) {
     }
 }
 
-/// Appends the shortest digits that parse back to this value, never with an exponent.
+/// Appends the shortest digits that parse back to this finite value, never with an exponent.
 pub(super) fn push_plain(out: &mut String, value: f64) {
-    // Writing to a String doesn't fail.
-    let _ = write!(out, "{value}");
+    // This library is several times as fast as `Display`, but writes exponents at smaller sizes.
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format_finite(value);
+    if text.contains('e') {
+        // Writing to a String doesn't fail.
+        let _ = write!(out, "{value}");
+    } else {
+        out.push_str(text.strip_suffix(".0").unwrap_or(text));
+    }
 }
 
 fn push_scientific(out: &mut String, value: f64) {

@@ -1,4 +1,9 @@
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::Duration;
+
+/// Reading the number of cores takes longer than a small query.
+static CORES: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
 /// The limits of an evaluation, and how far a selector looks back.
 #[derive(Clone, Debug)]
@@ -14,6 +19,10 @@ pub struct QueryOptions {
     pub max_steps: usize,
     /// The maximum duration of an evaluation. Default 2 minutes.
     pub timeout: Duration,
+    /// The maximum number of threads that read series and apply functions to their ranges. A query
+    /// uses more than one only if its ranges keep each of them busy, and the answer does not depend
+    /// on their number. Default: the number of cores.
+    pub threads: usize,
 }
 
 impl Default for QueryOptions {
@@ -24,6 +33,7 @@ impl Default for QueryOptions {
             max_samples: 50_000_000,
             max_steps: 11_000,
             timeout: Duration::from_secs(120),
+            threads: *CORES,
         }
     }
 }

@@ -56,15 +56,24 @@ impl Steps {
         }
     }
 
+    /// Whether ranges of this width that end at the steps have times in common.
+    pub(super) fn overlap(&self, range_ms: i64) -> bool {
+        self.count > 1 && range_ms > self.step
+    }
+
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
     /// The time of a step, clamped to the range of `i64`.
     pub(super) fn time(&self, index: usize) -> i64 {
-        // This uses i128, because the product can exceed 64 bits near the ends of time.
-        let exact = i128::from(self.start) + i128::from(self.step) * index as i128;
-        exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+        let offset = self.step.checked_mul(index as i64);
+        let time = offset.and_then(|offset| self.start.checked_add(offset));
+        time.unwrap_or_else(|| {
+            // Near the ends of time, the product can exceed 64 bits.
+            let exact = i128::from(self.start) + i128::from(self.step) * index as i128;
+            exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+        })
     }
 
     /// The first time.

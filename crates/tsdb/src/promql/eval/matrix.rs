@@ -1,13 +1,17 @@
 //! Range vectors, and the functions that slide over them.
 
+use super::selector::sorted;
 use super::{Evaluation, Stepped};
-use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::{ABSENT, is_absent};
-use crate::promql::functions::{Window, WindowFunction};
+use crate::promql::functions::{SeriesFacts, Window, WindowFunction};
 use crate::promql::plan::{Matrix, Scalar, Vector};
 use crate::promql::steps::Steps;
 use crate::promql::time::whole_milliseconds;
+use crate::{Labels, SelectedSeries};
+
+/// Samples that a thread visits before it charges them to the budget.
+const VISITS_AT_ONCE: usize = 1 << 16;
 
 /// A series of a range vector, without stale markers.
 #[derive(Clone, Copy)]
@@ -22,7 +26,7 @@ pub(super) struct Samples<'a> {
 /// Called with each series of a range vector.
 // A trait object, because sub-queries nest, and each level would wrap a generic visitor in a new
 // type.
-type Visitor<'v> = &'v mut dyn FnMut(Samples<'_>) -> Result<(), QueryError>;
+pub(super) type Visitor<'v> = &'v mut dyn FnMut(Samples<'_>) -> Result<(), QueryError>;
 
 impl Evaluation<'_> {
     /// Applies a function to the windows of each series.
@@ -34,22 +38,43 @@ impl Evaluation<'_> {
         steps: Steps,
     ) -> Result<Vec<Stepped>, QueryError> {
         let parameters = self.scalars(parameters, steps)?;
+        let apply = |windows: &mut Windows<'_>| self.applied(function, &parameters, windows);
+        if let Matrix::Selector { selector, range_ms } = operand {
+            return self.on_threads(selector, *range_ms, steps, apply);
+        }
         let mut out = Vec::new();
         self.slide(operand, steps, |windows| {
-            self.budget.hold(steps.count())?;
-            let mut series = Stepped::absent(windows.samples.labels.clone(), steps.count());
-            series.drops_name = windows.samples.drops_name;
-            for (step, slot) in series.values.iter_mut().enumerate() {
-                let Some(window) = windows.next(step) else {
-                    continue;
-                };
-                self.budget.visit(window.values.len())?;
-                *slot = function(&window, &parameters[step]).unwrap_or(ABSENT);
-            }
-            out.push(series);
+            out.push(apply(windows)?);
             Ok(())
         })?;
         Ok(out)
+    }
+
+    /// The results of a function for the windows of a series.
+    fn applied(
+        &self,
+        function: WindowFunction,
+        parameters: &[Vec<f64>],
+        windows: &mut Windows<'_>,
+    ) -> Result<Stepped, QueryError> {
+        let steps = windows.steps.count();
+        self.budget.hold(steps)?;
+        let mut series = Stepped::absent(windows.samples.labels.clone(), steps);
+        series.drops_name = windows.samples.drops_name;
+        let mut visited = 0;
+        for (step, slot) in series.values.iter_mut().enumerate() {
+            let Some(window) = windows.next(step) else {
+                continue;
+            };
+            visited += window.values.len();
+            // Threads share the budget, so they don't touch it for each window.
+            if visited > VISITS_AT_ONCE {
+                self.budget.visit(std::mem::take(&mut visited))?;
+            }
+            *slot = function(&window, &parameters[step]).unwrap_or(ABSENT);
+        }
+        self.budget.visit(visited)?;
+        Ok(series)
     }
 
     /// Calls `visit` with the windows of each series.
@@ -69,15 +94,7 @@ impl Evaluation<'_> {
         };
         let ends = self.placed(steps, placement);
         self.each_series(operand, ends, &mut |samples| {
-            let (from, to) = (0, 0);
-            visit(&mut Windows {
-                samples,
-                steps,
-                ends,
-                range_ms,
-                from,
-                to,
-            })
+            visit(&mut Windows::new(samples, steps, ends, range_ms))
         })
     }
 
@@ -91,23 +108,9 @@ impl Evaluation<'_> {
     ) -> Result<(), QueryError> {
         match operand {
             Matrix::Selector { selector, range_ms } => {
-                // A range excludes its start.
-                let from = ends.first().saturating_sub(*range_ms).saturating_add(1);
-                let (mut times, mut numbers) = (Vec::new(), Vec::new());
-                self.read(selector, from, ends.last(), |labels, timestamps, values| {
-                    let series = |timestamps, values| Samples {
-                        labels,
-                        drops_name: false,
-                        timestamps,
-                        values,
-                    };
-                    // Without stale markers, which is the usual case, nothing is copied.
-                    if !values.iter().any(|value| is_absent(*value)) {
-                        return visit(series(timestamps, values));
-                    }
-                    keep_present(timestamps.iter().copied(), values, &mut times, &mut numbers);
-                    visit(series(&times, &numbers))
-                })
+                let (from, to) = reach(ends, *range_ms);
+                let selection = self.db.select(&selector.matchers, from, to);
+                self.present_samples(&sorted(&selection), visit)
             }
             Matrix::Subquery {
                 operand,
@@ -116,6 +119,29 @@ impl Evaluation<'_> {
                 ..
             } => self.subquery(operand, ends, *range_ms, *step_ms, visit),
         }
+    }
+
+    /// Calls `visit` with the samples of each series.
+    pub(super) fn present_samples(
+        &self,
+        series: &[SelectedSeries<'_>],
+        visit: Visitor<'_>,
+    ) -> Result<(), QueryError> {
+        let (mut times, mut numbers) = (Vec::new(), Vec::new());
+        self.read_each(series, |labels, timestamps, values| {
+            let series = |timestamps, values| Samples {
+                labels,
+                drops_name: false,
+                timestamps,
+                values,
+            };
+            // Without stale markers, which is the usual case, nothing is copied.
+            if !values.iter().any(|value| is_absent(*value)) {
+                return visit(series(timestamps, values));
+            }
+            keep_present(timestamps.iter().copied(), values, &mut times, &mut numbers);
+            visit(series(&times, &numbers))
+        })
     }
 
     /// Evaluates a sub-query. Its times are multiples of its step and do not depend on the times of
@@ -159,6 +185,13 @@ impl Evaluation<'_> {
     }
 }
 
+/// The first and the last time in the ranges that end at these steps.
+pub(super) fn reach(ends: Steps, range_ms: i64) -> (i64, i64) {
+    // A range excludes its start.
+    let from = ends.first().saturating_sub(range_ms).saturating_add(1);
+    (from, ends.last())
+}
+
 fn keep_present(
     timestamps: impl Iterator<Item = i64>,
     values: &[f64],
@@ -178,6 +211,7 @@ fn keep_present(
 /// The windows of a series, step by step.
 pub(super) struct Windows<'a> {
     pub(super) samples: Samples<'a>,
+    facts: SeriesFacts<'a>,
     steps: Steps,
     ends: Steps,
     range_ms: i64,
@@ -186,8 +220,23 @@ pub(super) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
+    /// The windows of this width that end at `ends`, one for each of the steps.
+    pub(super) fn new(samples: Samples<'a>, steps: Steps, ends: Steps, range_ms: i64) -> Self {
+        Self {
+            samples,
+            facts: SeriesFacts::new(samples.values, ends.overlap(range_ms)),
+            steps,
+            ends,
+            range_ms,
+            from: 0,
+            to: 0,
+        }
+    }
+
     /// The window of a step, `None` if it is empty. Call this in ascending order of steps.
-    pub(super) fn next(&mut self, step: usize) -> Option<Window<'a>> {
+    // Otherwise a window is copied for each step, which takes longer than finding it.
+    #[inline(always)]
+    pub(super) fn next(&mut self, step: usize) -> Option<Window<'_>> {
         let end = self.ends.time(step);
         let start = end.saturating_sub(self.range_ms);
         let Samples {
@@ -203,6 +252,8 @@ impl<'a> Windows<'a> {
             start,
             end,
             step_time: self.steps.time(step),
+            first: self.from,
+            series: &self.facts,
         })
     }
 }

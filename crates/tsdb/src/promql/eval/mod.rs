@@ -16,6 +16,7 @@ mod selector;
 mod set;
 mod sorted;
 mod stepped;
+mod threads;
 mod vector;
 
 use budget::Budget;

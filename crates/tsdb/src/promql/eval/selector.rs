@@ -1,12 +1,12 @@
 //! Reading series from the engine.
 
 use super::{Evaluation, Stepped};
-use crate::Labels;
 use crate::promql::QueryError;
 use crate::promql::absence::is_absent;
 use crate::promql::plan::Selector;
 use crate::promql::steps::Steps;
 use crate::promql::time::whole_milliseconds;
+use crate::{Labels, SelectedSeries, Selection};
 
 /// The last sample at or before a step: its time and value.
 type Last = (i64, f64);
@@ -55,13 +55,20 @@ impl Evaluation<'_> {
         selector: &Selector,
         from_ms: i64,
         to_ms: i64,
+        visit: impl FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        let selection = self.db.select(&selector.matchers, from_ms, to_ms);
+        self.read_each(&sorted(&selection), visit)
+    }
+
+    /// Does the same for series that were selected.
+    pub(super) fn read_each(
+        &self,
+        series: &[SelectedSeries<'_>],
         mut visit: impl FnMut(&Labels, &[i64], &[f64]) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
         let (mut timestamps, mut values) = (Vec::new(), Vec::new());
-        let selection = self.db.select(&selector.matchers, from_ms, to_ms);
-        let mut found: Vec<_> = selection.iter().collect();
-        found.sort_unstable_by(|one, other| one.labels().cmp(other.labels()));
-        for series in found {
+        for series in series {
             timestamps.clear();
             values.clear();
             let mut cursor = series.cursor();
@@ -77,6 +84,13 @@ impl Evaluation<'_> {
         }
         Ok(())
     }
+}
+
+/// The series in the order of their labels.
+pub(super) fn sorted(selection: &Selection) -> Vec<SelectedSeries<'_>> {
+    let mut found: Vec<_> = selection.iter().collect();
+    found.sort_unstable_by(|one, other| one.labels().cmp(other.labels()));
+    found
 }
 
 /// For each step the last sample at or before it, unless that sample is older than the look-back or

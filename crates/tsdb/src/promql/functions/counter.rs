@@ -45,7 +45,10 @@ fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
     }
     let mut difference = last - first;
     if kind == Kind::Counter {
-        difference += lost_by_resets(window.values);
+        // Resets lose the values before them. Prometheus adds them in this order too.
+        difference = window
+            .before_falls()
+            .fold(difference, |sum, lost| sum + lost);
     }
     let distance = sampled / (window.values.len() - 1) as f64;
     let stretch = |gap: f64| {
@@ -62,15 +65,6 @@ fn extrapolated(window: &Window<'_>, kind: Kind) -> Option<(f64, f64)> {
         before = before.min(sampled * (first / difference));
     }
     Some((difference, (sampled + before + after) / sampled))
-}
-
-/// The sum of the values that a counter had before its resets.
-fn lost_by_resets(values: &[f64]) -> f64 {
-    values
-        .windows(2)
-        .filter(|pair| pair[1] < pair[0])
-        .map(|pair| pair[0])
-        .sum()
 }
 
 /// The increase per second between the last two samples of a counter.
@@ -94,11 +88,7 @@ pub(super) fn instant_delta(window: &Window<'_>) -> Option<f64> {
 
 /// How many times the value falls.
 pub(super) fn resets(window: &Window<'_>) -> f64 {
-    window
-        .values
-        .windows(2)
-        .filter(|pair| pair[1] < pair[0])
-        .count() as f64
+    window.before_falls().len() as f64
 }
 
 /// How many times the value changes; NaN after NaN is not a change.

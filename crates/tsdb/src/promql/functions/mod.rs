@@ -3,6 +3,7 @@
 pub(super) mod calendar;
 pub(super) mod counter;
 pub(super) mod elementwise;
+mod exact_sums;
 mod histogram;
 pub(super) mod over_time;
 pub(super) mod regression;
@@ -13,5 +14,5 @@ mod window_function;
 
 pub(super) use elementwise::Elementwise;
 pub(super) use histogram::{Bucket, BucketFunction, named as bucket_function};
-pub(super) use window::Window;
+pub(super) use window::{SeriesFacts, Window};
 pub(super) use window_function::{WindowFunction, window_function};

@@ -4,11 +4,16 @@ use super::window::seconds;
 use super::{Window, statistics};
 
 pub(super) fn mean(window: &Window<'_>) -> Option<f64> {
-    Some(statistics::mean(window.values))
+    Some(match window.sum() {
+        // This sum has not overflowed.
+        Some(sum) => sum / window.values.len() as f64,
+        None => statistics::mean(window.values),
+    })
 }
 
 pub(super) fn sum(window: &Window<'_>) -> Option<f64> {
-    Some(statistics::sum(window.values))
+    let direct = || statistics::sum(window.values);
+    Some(window.sum().unwrap_or_else(direct))
 }
 
 pub(super) fn min(window: &Window<'_>) -> Option<f64> {

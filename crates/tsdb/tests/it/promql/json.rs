@@ -1,4 +1,6 @@
 use crate::support::promql::{load, try_at};
+use proptest::prelude::*;
+use tsdb::Db;
 use tsdb::promql::{Query, QueryOptions, TimeRange, parse_duration, parse_time, to_json};
 
 fn json(query: &str) -> String {
@@ -11,7 +13,11 @@ fn json(query: &str) -> String {
             "v{n=\"3\"} Inf",
         ],
     );
-    to_json(&try_at(&db, 1, query))
+    json_of(&db, query)
+}
+
+fn json_of(db: &Db, query: &str) -> String {
+    to_json(&try_at(db, 1, query))
 }
 
 fn success(kind: &str, result: &str) -> String {
@@ -53,6 +59,37 @@ fn numbers_print_like_prometheus() {
             success("scalar", &format!(r#"[1,"{text}"]"#)),
             "{query}"
         );
+    }
+}
+
+/// The text of a number in an answer.
+fn printed(value: f64) -> String {
+    let db = load(60, &[]);
+    let answer = json_of(&db, &format!("{value:e}"));
+    let text = answer.rsplit('"').nth(1).expect("a number");
+    text.to_owned()
+}
+
+proptest! {
+    #[test]
+    fn numbers_print_shortest_digits(
+        value in prop_oneof![
+            any::<u64>().prop_map(f64::from_bits),
+            1e-9..1e-3_f64,
+            -1e24..1e24_f64,
+            (any::<i32>(), 0..12_i32).prop_map(|(units, decimals)| f64::from(units) / 10_f64.powi(decimals)),
+        ],
+    ) {
+        prop_assume!(value.is_finite());
+        let text = printed(value);
+        let read: f64 = text.parse().expect("a number");
+        prop_assert_eq!(read.to_bits(), value.to_bits(), "{}", text);
+        // Only numbers of extreme size have an exponent, which has a sign and at least two digits.
+        let plain = value == 0.0 || (1e-6..1e21).contains(&value.abs());
+        prop_assert_eq!(text.contains('e'), !plain, "{}", text);
+        if plain {
+            prop_assert_eq!(text.len(), value.to_string().len(), "{}", text);
+        }
     }
 }
 

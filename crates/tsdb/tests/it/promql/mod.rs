@@ -12,3 +12,5 @@ mod names;
 mod rates;
 mod selectors;
 mod subqueries;
+mod threads;
+mod windows;
