@@ -102,12 +102,8 @@ fn long_stream(log: &Log, size: Size) -> (Row, Op) {
             std::hint::black_box(event);
             seen += 1;
         }
-        expect(
-            seen,
-            LONG.min(Position::number_or_zero(Bookmark::position_of(
-                stream.head(),
-            ))),
-        )?;
+        let head = Bookmark::position_of(stream.head());
+        expect(seen, LONG.min(Position::number_or_zero(head)))?;
         Ok(Outcome::Success)
     });
     (row, op)

@@ -27,8 +27,8 @@ impl Reader {
             async move {
                 let store = Store::configured(log.database().await?, change).await?;
                 let head = Position::number_or_zero(store.events.head().await?);
-                let after = Position::new(head.saturating_sub(log.content().past_events()))
-                    .map(Bookmark::from);
+                let after = Position::new(head.saturating_sub(log.content().past_events()));
+                let after = after.map(Bookmark::from);
                 Ok(Self { store, after })
             }
         })

@@ -72,6 +72,14 @@ pub(crate) async fn data_directory(url: &str) -> Result<String, Refusal> {
     Ok(row.try_get(0)?)
 }
 
+/// Connects, and returns the boolean that a query selects.
+pub(crate) async fn boolean(url: &str, sql: &'static str) -> Result<bool, Refusal> {
+    let mut connection = connect(url).await?;
+    let row = sqlx::raw_sql(sql).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(row.try_get(0)?)
+}
+
 /// The facts that a server reports about itself.
 pub(crate) struct Facts {
     pub(crate) version: String,

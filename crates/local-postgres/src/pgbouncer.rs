@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -11,17 +11,15 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use crate::Certificates;
+use crate::process::supervised::Supervised;
 
 /// The tests have more clients than this, so that clients share sessions of the server.
 const SESSIONS: usize = 6;
 
-/// Runs a command until its standard input ends. A value in a `static` is never dropped, but the pipe
-/// closes when the test process ends for any reason, and that ends the pooler.
-const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat > /dev/null; kill $!; wait"#;
-
 /// A PgBouncer process. It ends when the value is dropped or the test process ends.
 pub struct PgBouncer {
-    process: Child,
+    /// Ends the process when it is dropped.
+    _process: Supervised,
     address: String,
     _folder: TempDir,
 }
@@ -75,22 +73,16 @@ impl PgBouncer {
             fs::set_permissions(path, fs::Permissions::from_mode(0o755))
                 .expect("the test owns the file");
         }
-        let mut command = Command::new("sh");
-        command.args(["-c", UNTIL_INPUT_ENDS, program]);
-        if fs::metadata("/proc/self")
-            .is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
-        {
-            command.args(["--user", "postgres"]);
-        }
-        let process = command
-            .arg(&configuration)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("sh can run");
+        let mut shell = Command::new("sh");
+        shell.stdout(Stdio::null()).stderr(Stdio::null());
+        let process = Supervised::start(shell, Path::new(program), |command| {
+            if is_root() {
+                command.args(["--user", "postgres"]);
+            }
+            command.arg(&configuration);
+        });
         let bouncer = Self {
-            process,
+            _process: process.expect("sh can run"),
             address: format!("127.0.0.1:{port}"),
             _folder: folder,
         };
@@ -115,12 +107,9 @@ impl std::fmt::Debug for PgBouncer {
     }
 }
 
-impl Drop for PgBouncer {
-    fn drop(&mut self) {
-        // Closing the pipe ends the process.
-        drop(self.process.stdin.take());
-        let _ = self.process.wait();
-    }
+fn is_root() -> bool {
+    fs::metadata("/proc/self")
+        .is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
 }
 
 fn settings(url: &str, port: u16) -> String {

@@ -120,7 +120,16 @@ impl LocalPostgres {
     /// [`Error::Standby`] if the standby does not start; [`Error::Unavailable`] if it then does not
     /// answer.
     pub async fn start_standby(&self) -> Result<Self, Error> {
-        let started = self.process()?.start_standby().await;
+        self.start_standby_through(&self.url).await
+    }
+
+    /// As [`start_standby`](Self::start_standby), for a standby that reaches this server at `url`,
+    /// for example through a [`Wire`](crate::Wire).
+    ///
+    /// # Errors
+    /// As [`start_standby`](Self::start_standby).
+    pub async fn start_standby_through(&self, url: &str) -> Result<Self, Error> {
+        let started = self.process()?.start_standby(url).await;
         let standby = started.map_err(|reason| Error::Standby { reason })?;
         let origin = format!("a standby of {}", crate::url::without_secrets(&self.url));
         Self::of(Found::of_process(self.source, origin, standby)).await
@@ -156,9 +165,34 @@ impl LocalPostgres {
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
     /// [`Error::Restart`] if the processes do not die.
     pub fn kill_hard(&self) -> Result<(), Error> {
-        self.process()?.kill_hard().map_err(|error| Error::Restart {
-            reason: error.to_string(),
-        })
+        self.process()?.kill_hard().map_err(signal_failed)
+    }
+
+    /// Stops all processes of the server, like a virtual machine that is paused: connections stay
+    /// open and get no answer. Blocks the thread for a few milliseconds.
+    ///
+    /// # Errors
+    /// As [`kill_hard`](Self::kill_hard).
+    pub fn pause(&self) -> Result<(), Error> {
+        self.process()?.pause().map_err(signal_failed)
+    }
+
+    /// Lets a paused server go on.
+    ///
+    /// # Errors
+    /// As [`kill_hard`](Self::kill_hard).
+    pub fn resume(&self) -> Result<(), Error> {
+        self.process()?.resume().map_err(signal_failed)
+    }
+
+    /// Shuts the server down. It ends the sessions of its clients and sends all changes to its standby
+    /// first.
+    ///
+    /// # Errors
+    /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
+    /// [`Error::Restart`] if it does not end within a minute.
+    pub async fn shut_down(&self) -> Result<(), Error> {
+        self.process()?.shut_down().await.map_err(signal_failed)
     }
 
     /// Starts the server again on the same data and port. Returns when it accepts connections,
@@ -188,6 +222,12 @@ impl fmt::Debug for LocalPostgres {
         f.debug_tuple("LocalPostgres")
             .field(&self.description)
             .finish()
+    }
+}
+
+fn signal_failed(error: io::Error) -> Error {
+    Error::Restart {
+        reason: error.to_string(),
     }
 }
 

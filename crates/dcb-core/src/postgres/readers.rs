@@ -81,6 +81,12 @@ impl Readers {
         self.head.store(head, Ordering::Relaxed);
     }
 
+    /// Takes other connections for the next reads. These may lead to a server that lost the lead in a
+    /// failover, and lacks what was read from the next leader.
+    pub(super) fn doubt(&self) {
+        self.pool.doubt();
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.pool.is_closed()
     }

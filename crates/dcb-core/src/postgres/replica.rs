@@ -42,7 +42,22 @@ impl PostgresStore {
         {
             return answer;
         }
-        read(&self.shared.primary).await
+        self.on_primary(|| read(&self.shared.primary)).await
+    }
+
+    /// Reads from the primary. A server that lost the lead in a failover may still answer, and lack what
+    /// the reader has seen at the next leader. Then the read runs again, on a new connection.
+    pub(super) async fn on_primary<T, F>(&self, read: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        match read().await {
+            Err(Error::AfterBeyondHead { .. } | Error::PastReplaced { .. }) => {
+                self.shared.primary.doubt();
+                read().await
+            }
+            answer => answer,
+        }
     }
 
     /// As [`EventStore::wait_for`](crate::EventStore::wait_for), if there are replicas.

@@ -60,8 +60,8 @@ fn take(answers: &mut [Answer], filters: &[Option<&Query>], row: &PgRow) -> Opti
 /// Binds the parameters of [`Statements::read_together`]. Also returns the filter of each read: its
 /// query if the rows are not exactly its events.
 fn bind(sql: SqlStr, reads: &[Read]) -> (Bound<'static>, Vec<Option<&Query>>) {
-    let mut columns = [Int8, Int8, Int8, Text, Text].map(Column::new);
-    let [above, below, limits, types, tags] = &mut columns;
+    let mut columns = [Int8, Int8, Int8, Text, Text, Int8].map(Column::new);
+    let [above, below, limits, types, tags, afters] = &mut columns;
     let mut filters = Vec::with_capacity(reads.len());
     for (query, options) in reads.iter().map(|read| &**read) {
         let selection = Selection::new(query);
@@ -77,10 +77,17 @@ fn bind(sql: SqlStr, reads: &[Read]) -> (Bound<'static>, Vec<Option<&Query>>) {
             Wanted::Names { tag, .. } => tag,
             _ => None,
         });
+        afters.push_optional_int8(checked_position(*options));
         filters.push((!is_exact).then_some(query));
     }
     let statement = columns.iter().fold(sqlx::query(sql), Bound::bind);
     (statement, filters)
+}
+
+/// The position whose event the reader has seen, if it knows the id.
+fn checked_position(options: ReadOptions) -> Option<i64> {
+    let after = options.after.filter(|after| after.event_id.is_some())?;
+    Some(i64::try_from(after.position.get()).unwrap_or(i64::MAX))
 }
 
 /// Adds the types of the query as an array literal; NULL if an item has none.

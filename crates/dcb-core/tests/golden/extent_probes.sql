@@ -1,4 +1,7 @@
-WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT count(*), max(e.position), (SELECT h.head FROM h)
+WITH h AS MATERIALIZED ( SELECT position AS head, id FROM "log".event
+ORDER BY position DESC LIMIT 1) SELECT n.count, n.last, (SELECT e.id FROM "log".event e
+WHERE e.position = n.last), h.head, h.id
+FROM (SELECT count(*) AS count, max(e.position) AS last
 FROM (SELECT DISTINCT ON (e.position) e.position
 FROM (SELECT u.type, u.tags::text[] AS tags FROM unnest($4::text[], $5::text[]) u(type, tags) OFFSET 0) p
 CROSS JOIN LATERAL ( (SELECT e.position FROM "log".event e
@@ -13,4 +16,5 @@ WHERE t.key = k.key AND t.position > $1 AND t.position < $2
 AND CASE WHEN p.type IS NULL OR e.type = p.type THEN e.tags @> p.tags END
 ORDER BY t.position ASC LIMIT $3) e
 WHERE p.tags <> '{}') ) e
-ORDER BY e.position ASC LIMIT $3) e
+ORDER BY e.position ASC LIMIT $3) e) n
+LEFT JOIN h ON true

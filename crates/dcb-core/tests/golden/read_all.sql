@@ -1,4 +1,8 @@
-WITH h AS MATERIALIZED (SELECT max(position) AS head FROM "log".event) SELECT h.head, NULL::timestamptz, NULL::uuid, NULL::text, NULL::text[], NULL::json, NULL::bytea FROM h
+WITH h AS MATERIALIZED ( SELECT position AS head, id FROM "log".event
+ORDER BY position DESC LIMIT 1) SELECT h.head, NULL::timestamptz, h.id, NULL::text, NULL::text[], NULL::json, uuid_send(CASE h.head WHEN $1 THEN h.id ELSE (SELECT e.id FROM "log".event e
+WHERE e.position = $1) END)
+FROM (SELECT) one
+LEFT JOIN h ON true
 UNION ALL (SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data FROM "log".event e
 WHERE e.position > $1 AND e.position < $2
 ORDER BY e.position ASC LIMIT $3)

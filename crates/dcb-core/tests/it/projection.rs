@@ -8,6 +8,7 @@ use dcb_core::{
     MemoryStore, Position, Problem, Projection, Projector, ProjectorBuilder, Query, ReadOptions,
     Reads, SequencedEvent,
 };
+use uuid::Uuid;
 
 /// A store whose reads fail after the first event.
 #[derive(Clone, Default)]
@@ -232,11 +233,13 @@ impl EventStore for Lagging {
 async fn last_event_from_a_lagging_replica_conflicts_with_newer_ones() {
     let tagged = |tag: &str| Event::builder("Happened").tag(tag).build().unwrap();
     let (store, replica) = (MemoryStore::new(), MemoryStore::new());
-    store
-        .append([tagged("a"), tagged("b"), tagged("a")])
-        .await
-        .unwrap();
-    replica.append([tagged("a"), tagged("b")]).await.unwrap();
+    for (id, tag) in (1..).zip(["a", "b", "a"]) {
+        let event = tagged(tag).with_id(Uuid::from_u128(id));
+        store.append(event.clone()).await.unwrap();
+        if id < 3 {
+            replica.append(event).await.unwrap();
+        }
+    }
     let lagging = Lagging { store, replica };
     let query = |tag: &str| Query::builder().tag(tag).build().unwrap();
     let last = Projector::new(query("a"), 0, |last, event| *last = event.position().get());

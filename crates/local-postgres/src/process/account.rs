@@ -1,6 +1,11 @@
 //! The user that runs a server. `initdb` and `postgres` refuse to run as root.
 
-use std::{fs, io, os::unix::process::CommandExt as _, path::Path, process::Command};
+use std::{
+    fs, io,
+    os::unix::{fs::chown, process::CommandExt as _},
+    path::Path,
+    process::Command,
+};
 
 /// The user that runs a server: an unprivileged user of this machine, or the caller.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,12 @@ impl Account {
     pub(crate) fn uid(self) -> u32 {
         self.ids
             .map_or_else(|| rustix::process::geteuid().as_raw(), |(uid, _)| uid)
+    }
+
+    /// Makes the account the owner of a file or folder of the caller.
+    pub(crate) fn give(self, path: &Path) -> io::Result<()> {
+        let (uid, gid) = self.ids.unzip();
+        chown(path, uid, gid)
     }
 
     /// A command that runs as this account, in `/`, which every user may enter. When the standard

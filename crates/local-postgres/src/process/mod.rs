@@ -7,5 +7,6 @@ pub(crate) mod place;
 pub(crate) mod port;
 pub(crate) mod postmaster;
 pub(crate) mod shared_memory;
+pub(crate) mod supervised;
 pub(crate) mod table;
 pub(crate) mod watchdog;

@@ -68,8 +68,8 @@ impl Postmaster {
     }
 
     /// Copies this server's data and starts a standby on the copy. The standby streams changes from
-    /// this server. Takes about 1 s.
-    pub(crate) async fn start_standby(&self) -> Result<Self, String> {
+    /// this server, which it reaches at `url`. Takes about 1 s.
+    pub(crate) async fn start_standby(&self, url: &str) -> Result<Self, String> {
         let options = Options::default();
         let mut standby =
             Self::prepare(&self.binaries, &options).map_err(|error| error.to_string())?;
@@ -77,7 +77,7 @@ impl Postmaster {
             &standby.binaries,
             &standby.folder,
             standby.account,
-            &self.url(),
+            url,
             &standby.watchdog,
         )
         .await?;
@@ -154,6 +154,22 @@ impl Postmaster {
         Ok(())
     }
 
+    /// Stops all processes of the server. Does nothing if the server is down.
+    pub(crate) fn pause(&self) -> io::Result<()> {
+        let child = self.child();
+        child
+            .as_ref()
+            .map_or(Ok(()), |child| table::pause_with_children(pid_of(child)))
+    }
+
+    /// Lets the processes of the server go on.
+    pub(crate) fn resume(&self) -> io::Result<()> {
+        let child = self.child();
+        child
+            .as_ref()
+            .map_or(Ok(()), |child| table::resume_with_children(pid_of(child)))
+    }
+
     /// Starts the server again on the same folder and port. A running server is shut down first.
     pub(crate) async fn restart(&self) -> Result<(), String> {
         self.shut_down().await.map_err(|error| error.to_string())?;
@@ -168,7 +184,8 @@ impl Postmaster {
         Err(format!("port {} was taken by another process", self.port))
     }
 
-    async fn shut_down(&self) -> io::Result<()> {
+    /// Shuts the server down. A standby that streams gets all changes first.
+    pub(crate) async fn shut_down(&self) -> io::Result<()> {
         // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients to disconnect.
         if let Some(postmaster) = self.child().as_ref() {
             table::signal(pid_of(postmaster), Signal::INT)?;
@@ -272,6 +289,8 @@ impl Postmaster {
 
 impl Drop for Postmaster {
     fn drop(&mut self) {
+        // A paused process handles no signal of the watchdog.
+        let _ = self.resume();
         self.watchdog.release();
         // The watchdog ends the server, but only this process, its parent, can remove it from the
         // process table.

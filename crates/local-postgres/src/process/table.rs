@@ -29,13 +29,7 @@ struct Row {
 /// It stops the postmaster first, so that the postmaster forks no more children and does not start
 /// crash recovery when a child dies.
 pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
-    signal(postmaster, Signal::STOP)?;
-    wait_until(|| rows().map(|rows| rows.iter().any(|row| is_stopped(row, postmaster))))?;
-    let family: Vec<i32> = rows()?
-        .iter()
-        .filter(|row| row.parent == postmaster || row.pid == postmaster)
-        .map(|row| row.pid)
-        .collect();
+    let family = stop(postmaster)?;
     for pid in &family {
         signal(*pid, Signal::KILL)?;
     }
@@ -43,6 +37,31 @@ pub(crate) fn kill_with_children(postmaster: i32) -> io::Result<()> {
         let alive = |row: &Row| family.contains(&row.pid) && row.state != 'Z';
         rows().map(|rows| !rows.iter().any(alive))
     })
+}
+
+/// Stops a process and all its children, as a virtual machine does that is paused.
+pub(crate) fn pause_with_children(parent: i32) -> io::Result<()> {
+    let family = stop(parent)?;
+    family.iter().try_for_each(|pid| signal(*pid, Signal::STOP))
+}
+
+/// Lets a process and all its children go on.
+pub(crate) fn resume_with_children(parent: i32) -> io::Result<()> {
+    let family = family_of(parent)?;
+    family.iter().try_for_each(|pid| signal(*pid, Signal::CONT))
+}
+
+/// Stops a process, so that it forks no more children, and returns it and its children.
+fn stop(parent: i32) -> io::Result<Vec<i32>> {
+    signal(parent, Signal::STOP)?;
+    wait_until(|| rows().map(|rows| rows.iter().any(|row| is_stopped(row, parent))))?;
+    family_of(parent)
+}
+
+fn family_of(parent: i32) -> io::Result<Vec<i32>> {
+    let rows = rows()?.into_iter();
+    let family = rows.filter(|row| row.parent == parent || row.pid == parent);
+    Ok(family.map(|row| row.pid).collect())
 }
 
 /// Ends the postmaster that runs on `data`, if any, and waits for its end.
@@ -67,7 +86,7 @@ pub(crate) fn signal(pid: i32, signal: Signal) -> io::Result<()> {
 
 /// The process id in postmaster.pid, if that process is still a server on this folder. The check is
 /// needed because the system may have given the id to another process.
-fn postmaster_of(data: &Path) -> Option<i32> {
+pub(crate) fn postmaster_of(data: &Path) -> Option<i32> {
     let file = fs::read_to_string(data.join("postmaster.pid")).ok()?;
     let pid = file.lines().next()?.trim().parse().ok()?;
     command_line(pid)?.contains(data.to_str()?).then_some(pid)

@@ -20,8 +20,10 @@ while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
   # SIGQUIT ends a server at once, with its child processes. SIGKILL would leave the children behind.
   kill -QUIT "$pid"
+  # A paused server handles no signal. It kills paused children after 5 s.
+  kill -CONT "$pid"
   tries=0
-  while kill -0 "$pid" && [ "$tries" -lt 100 ]; do
+  while kill -0 "$pid" && [ "$tries" -lt 200 ]; do
     sleep 0.05
     tries=$((tries + 1))
   done

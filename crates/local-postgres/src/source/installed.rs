@@ -38,7 +38,7 @@ async fn start_from(binaries: &Path, options: &Options) -> Result<Postmaster, St
 
 /// The folder with binaries of this version: `PG_BIN_DIR` if it is set, otherwise the newest version
 /// in the usual folders, otherwise a folder on `PATH`.
-fn find(version: Option<u16>) -> Result<PathBuf, String> {
+pub(crate) fn find(version: Option<u16>) -> Result<PathBuf, String> {
     let fits = |folder: &PathBuf| has_server(folder) && has_version(folder, version);
     let wanted = version.map_or_else(String::new, |version| format!(" of PostgreSQL {version}"));
     if let Some(folder) = env::var_os("PG_BIN_DIR").filter(|value| !value.is_empty()) {

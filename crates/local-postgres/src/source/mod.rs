@@ -2,7 +2,7 @@
 
 mod container;
 mod download;
-mod installed;
+pub(crate) mod installed;
 mod url;
 
 use crate::{Error, Missing, Options, Source, process::postmaster::Postmaster};

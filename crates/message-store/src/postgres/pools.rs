@@ -66,6 +66,12 @@ impl Pool {
         }
     }
 
+    /// Takes other connections for the next reads. These may lead to a server that lost the lead in a
+    /// failover, and lacks what was read from the next leader.
+    pub(super) fn doubt(&self) {
+        self.pool.doubt();
+    }
+
     /// Runs a statement and returns all rows. Retries once if the connection was dead or its session
     /// spoiled, so the statement must be safe to run twice.
     pub(super) async fn rows(

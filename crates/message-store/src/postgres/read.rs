@@ -61,8 +61,8 @@ impl PostgresStore {
         // head comes from the primary, so the page must too.
         match group {
             Some(_) => {
-                self.checked(&self.pools()?.primary, handled, &statement)
-                    .await
+                let read = |pool| self.checked(pool, handled, &statement);
+                self.on_primary(&self.pools()?.primary, read).await
             }
             None => {
                 let read = |pool| self.checked(pool, handled, &statement);
@@ -85,8 +85,8 @@ impl PostgresStore {
             bind(statement, handled)
         };
         // Advisory locks are not replicated, so only the primary knows the writes in progress.
-        self.checked(&self.pools()?.primary, handled, &statement)
-            .await
+        let read = |pool| self.checked(pool, handled, &statement);
+        self.on_primary(&self.pools()?.primary, read).await
     }
 
     pub(super) async fn read_last(

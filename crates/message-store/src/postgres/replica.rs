@@ -45,7 +45,26 @@ impl PostgresStore {
         {
             return answer;
         }
-        read(&pools.primary).await
+        self.on_primary(&pools.primary, read).await
+    }
+
+    /// Reads from the primary. A server that lost the lead in a failover may still answer, and lack what
+    /// the reader has handled. Then the read runs again, on a new connection.
+    pub(super) async fn on_primary<'a, T, F>(
+        &self,
+        primary: &'a Pool,
+        read: impl Fn(&'a Pool) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        match read(primary).await {
+            Err(refused) if is_out_of_place(&refused) => {
+                primary.doubt();
+                read(primary).await
+            }
+            answer => answer,
+        }
     }
 
     /// Waits until reads see the message at a global position that a write has returned. Without

@@ -54,9 +54,14 @@ impl Statements {
         Self {
             write_batch: sql(&write_batch(transaction_pooling)),
             advance_sequence: sql(ADVANCE),
-            positions_by_id: sql("SELECT m.id::text, m.position, m.global_position \
-                 FROM message_store.messages m WHERE m.id = ANY ($1)"),
-            by_id: messages("WHERE m.id = ANY ($1)"),
+            positions_by_id: sql(&format!(
+                "SELECT m.id::text, m.position, m.global_position, {WAIT_FOR_STANDBY} \
+                   FROM message_store.messages m WHERE m.id = ANY ($1)"
+            )),
+            by_id: sql(&format!(
+                "SELECT {COLUMNS}, {WAIT_FOR_STANDBY} \
+                   FROM message_store.messages m WHERE m.id = ANY ($1)"
+            )),
             by_position: messages("WHERE m.global_position = ANY ($1)"),
             stream: checked(&read(STREAM), 4),
             all: checked(&read(ALL), 6),
@@ -157,6 +162,13 @@ const STREAM: &str = "\
      WHERE m.stream_name = $1 AND m.position >= $2 ORDER BY m.position LIMIT $3";
 
 const ALL: &str = "message_store.get_all_messages($1, $2, $3, $4, $5) m";
+
+/// Makes the commit of a read wait until a synchronous standby has what was read. If the session of a
+/// write was ended while its commit waited for the standby, its messages are visible before the standby
+/// has them. Without this, the answer to the same write, sent again, would acknowledge them.
+const WAIT_FOR_STANDBY: &str = "\
+    CASE WHEN current_setting('synchronous_standby_names') <> '' AND NOT pg_is_in_recovery() \
+         THEN pg_logical_emit_message(true, 'message_store', '')::text END";
 
 fn write_batch(transaction_pooling: bool) -> String {
     let answer = "versions, global_positions, refused, reasons";

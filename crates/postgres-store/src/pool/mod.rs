@@ -161,6 +161,20 @@ impl Pool {
         self.shared.idle.lock().retired_before = Some(Instant::now());
     }
 
+    /// [Retires](Self::retire) the connections, because an answer contradicts what was read before: they
+    /// may lead to a server that lost the lead in a failover and does not know it yet. At most once a
+    /// second, since a mistake of the caller looks the same.
+    pub fn doubt(&self) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let mut idle = self.shared.idle.lock();
+        if idle
+            .retired_before
+            .is_none_or(|last| last.elapsed() >= PAUSE)
+        {
+            idle.retired_before = Some(Instant::now());
+        }
+    }
+
     /// Treats all connections by the failure of one: [suspects](Self::suspect) them if it was lost,
     /// and [retires](Self::retire) them if its session is spoiled.
     pub fn learn(&self, failure: Failure) {

@@ -46,12 +46,13 @@ pub(super) struct Statements {
     pub(super) by_id: SqlStr,
     pub(super) positions_by_id: SqlStr,
     pub(super) clear: SqlStr,
-    /// Several forward reads of short ranges. `$1` to `$5` are arrays with an element per read: the
+    /// Several forward reads of short ranges. `$1` to `$6` are arrays with an element per read: the
     /// two bounds of the position, both exclusive; the limit, NULL for none; the types as an array
-    /// literal, NULL for any; one tag, NULL for any. The first row has the head, as in
+    /// literal, NULL for any; one tag, NULL for any; the position whose id to return, NULL for none.
+    /// The first row has the head, as in
     /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
     /// 1. A read whose range is not short gets no events. The `data` of the first row has 16 bytes for
-    /// each read: the id of the event at its lower bound, zeros for none.
+    /// each read: that id, zeros for none.
     pub(super) read_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],
@@ -158,9 +159,9 @@ fn read(shape: Shape, backwards: bool) -> String {
 
 fn read_together() -> String {
     let ids_at_starts = "(SELECT string_agg(uuid_send(coalesce( \
-            (SELECT e.id FROM dcb.event e WHERE e.position = a.above), \
+            (SELECT e.id FROM dcb.event e WHERE e.position = a.after), \
             '00000000-0000-0000-0000-000000000000')), ''::bytea ORDER BY a.number) \
-           FROM unnest($1::bigint[]) WITH ORDINALITY a(above, number))";
+           FROM unnest($6::bigint[]) WITH ORDINALITY a(after, number))";
     let head = head_row(ids_at_starts, ", NULL::bigint");
     // OFFSET 0 makes the server parse the types once per read instead of once per event.
     format!(

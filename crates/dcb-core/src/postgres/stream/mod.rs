@@ -48,8 +48,8 @@ impl PostgresStore {
                 return stream;
             }
         }
-        let primary = &shared.primary;
-        self.stream_from(primary, None, query, options).await
+        let stream = || self.stream_from(&shared.primary, None, query, options);
+        self.on_primary(stream).await
     }
 
     async fn stream_from(

@@ -217,7 +217,7 @@ async fn schema_of_version_2_is_upgraded() {
     assert_replaced(store.append_if(numbered("a", 999), lost).await, LOST);
     let head = sql
         .row(&format!(
-            "SELECT head, refused FROM {schema}.append(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+            "SELECT head FROM {schema}.append(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
              NULL, NULL, '{{1}}', '{{NULL}}', '{{\"{{b}}\"}}', '{{3}}', '{{NULL}}', \
              NULL, NULL, NULL, NULL, NULL, NULL)"
         ))

@@ -54,7 +54,10 @@ impl Input {
             .as_str()
             .is_some_and(|name| name.starts_with("stream."));
         let is_category = value[1].as_str().is_some_and(|name| !name.contains('-'));
-        other_token || projectors > 1 || (is_of_stream && is_category)
+        // The members of a consumer group are numbered from 0.
+        let group = &value[2]["consumerGroup"];
+        let is_no_member = group["member"].as_u64() >= group["size"].as_u64().or(Some(u64::MAX));
+        other_token || projectors > 1 || (is_of_stream && is_category) || is_no_member
     }
 }
 

@@ -1,0 +1,50 @@
+//! The errors that callers may get during a failover. Any other error fails the test.
+
+use course_enrollment::Error as EnrollmentError;
+use dcb_core::Error as EventError;
+use message_store::Error as MessageError;
+
+/// What a caller is told whose decision depends on lost events. Only a failover with a loss explains it.
+pub(super) const PAST_IS_LOST: &str = "past is lost";
+
+pub(super) fn of_events(error: &EventError) -> &'static str {
+    use EventError::{
+        AfterBeyondHead, Conflict, OutcomeUnknown, PastReplaced, ReadOnly, RetriesExhausted,
+        Timeout, Unavailable,
+    };
+    match error {
+        Conflict { .. } => "conflict",
+        OutcomeUnknown { .. } => "outcome unknown",
+        ReadOnly { .. } => "read only",
+        RetriesExhausted { .. } => "retries exhausted",
+        Timeout { .. } => "timeout",
+        Unavailable { .. } => "unavailable",
+        AfterBeyondHead { .. } | PastReplaced { .. } => PAST_IS_LOST,
+        _ => panic!("a caller was told: {error:?}"),
+    }
+}
+
+pub(super) fn of_enrollment(error: &EnrollmentError) -> &'static str {
+    use EnrollmentError::{AlreadyEnrolled, CourseFull, CourseUnknown, Store, TooManyCourses};
+    match error {
+        Store(error) => of_events(error),
+        // The last: another caller offers the course, and may be late or have failed.
+        CourseFull { .. }
+        | TooManyCourses { .. }
+        | AlreadyEnrolled { .. }
+        | CourseUnknown { .. } => "refused",
+        _ => panic!("a caller was told: {error:?}"),
+    }
+}
+
+pub(super) fn of_messages(error: &MessageError) -> &'static str {
+    use MessageError::{OutcomeUnknown, ReadOnly, Timeout, Unavailable, WrongExpectedVersion};
+    match error {
+        WrongExpectedVersion { .. } => "message: wrong version",
+        OutcomeUnknown { .. } => "message: outcome unknown",
+        ReadOnly { .. } => "message: read only",
+        Timeout { .. } => "message: timeout",
+        Unavailable { .. } => "message: unavailable",
+        _ => panic!("a caller was told: {error:?}"),
+    }
+}
