@@ -92,7 +92,7 @@ impl App {
         let messages = Arc::clone(&stores.messages);
         let namespaces = Arc::new(OpenNamespaces::open(messages, settings.token.as_deref()).await?);
         let (settings, stores) = (Arc::new(settings), Arc::new(stores));
-        let health = Health::default();
+        let health = Arc::new(Health::default());
         // Without this first probe, `/health` would answer 503 until the first background tick.
         health.probe(&stores).await;
         let guard = Arc::new(Guard::of(&settings));
@@ -101,11 +101,13 @@ impl App {
             Arc::clone(&guard),
             Arc::clone(&outbox),
             Arc::clone(&stores),
+            Arc::clone(&health),
+            settings.folder(),
         ));
         Ok(Self(Arc::new(Parts {
             tokens: Arc::new(Tokens::of(Arc::clone(&settings), Arc::clone(&namespaces))),
             engine: Arc::new(Engine::new(stores.series.clone(), Arc::clone(&observed))),
-            health: Arc::new(health),
+            health,
             namespaces,
             guard,
             outbox,

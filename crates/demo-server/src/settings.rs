@@ -8,11 +8,16 @@ use std::path::PathBuf;
 #[command(name = "demo-server", version)]
 pub struct Settings {
     /// Port to listen on; 0 picks a free one.
-    #[arg(long, env = "REGISTRAR_PORT", default_value_t = 8080)]
+    #[arg(long, env = "REGISTRAR_PORT", default_value_t = 8080, global = true)]
     pub port: u16,
 
     /// Address to listen on; any address but loopback needs --require-token.
-    #[arg(long, env = "REGISTRAR_LISTEN", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    #[arg(
+        long,
+        env = "REGISTRAR_LISTEN",
+        default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST),
+        global = true
+    )]
     pub listen: IpAddr,
 
     /// Data folder [default: registrar-data, or in memory with --test-mode].

@@ -122,15 +122,15 @@ impl Server {
         // If this process dies, a pooler may not notice. Without this timeout the transaction would
         // stay open and keep its locks.
         settings.push(("idle_in_transaction_session_timeout", milliseconds(limit)));
-        self.session(settings, limit)
+        self.session(&settings, limit)
     }
 
     /// How reads run, within this time limit.
     pub fn reader(&self, limit: Duration) -> Session {
-        self.session(settings(limit), limit)
+        self.session(&settings(limit), limit)
     }
 
-    fn session(&self, settings: Vec<(&'static str, String)>, limit: Duration) -> Session {
+    fn session(&self, settings: &[(&'static str, String)], limit: Duration) -> Session {
         if self.transaction_pooling {
             let set = settings
                 .iter()

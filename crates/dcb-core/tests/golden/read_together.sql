@@ -1,7 +1,7 @@
 WITH h AS MATERIALIZED ( SELECT position AS head, id FROM "log".event
 ORDER BY position DESC LIMIT 1) SELECT h.head, NULL::timestamptz, h.id, NULL::text, NULL::text[], NULL::json, (SELECT string_agg(uuid_send(coalesce( (SELECT e.id FROM "log".event e
-WHERE e.position = a.above), '00000000-0000-0000-0000-000000000000')), ''::bytea
-ORDER BY a.number) FROM unnest($1::bigint[]) WITH ORDINALITY a(above, number)), NULL::bigint
+WHERE e.position = a.after), '00000000-0000-0000-0000-000000000000')), ''::bytea
+ORDER BY a.number) FROM unnest($6::bigint[]) WITH ORDINALITY a(after, number)), NULL::bigint
 FROM (SELECT) one
 LEFT JOIN h ON true
 UNION ALL ( SELECT e.position, e.recorded_at, e.id, e.type, e.tags, e.metadata, e.data, r.number

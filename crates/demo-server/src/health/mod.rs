@@ -3,6 +3,7 @@
 //! failure for a reason of the server is kept until the next write succeeds. Tests:
 //! `tests/it/health.rs`, `tests/it/server.rs` and the module `tests` below.
 
+mod ask;
 mod cause;
 mod probe;
 
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 
+pub(crate) use ask::ask;
 pub(crate) use cause::{Cause, Refusal};
 pub(crate) use probe::watch;
 

@@ -10,6 +10,7 @@ use tsdb::{Labels, LabelsBuilder, Metadata, MetricKind};
 
 use super::histogram::Counted;
 use super::observed::Observed;
+use super::{process, state};
 
 const COUNTERS: [(&str, &str); 20] = [
     (
@@ -124,16 +125,21 @@ const BUCKET: &str = "registrar_http_request_duration_seconds_bucket";
 const SUM: &str = "registrar_http_request_duration_seconds_sum";
 const COUNT: &str = "registrar_http_request_duration_seconds_count";
 
-/// All metrics with their metadata.
+type Kind = (MetricKind, &'static [(&'static str, &'static str)]);
+
+/// The metrics in the server's own series, with their metadata.
 pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
-    let kinds = [
-        (MetricKind::Counter, COUNTERS.as_slice()),
+    described([
+        (MetricKind::Counter, &COUNTERS),
         (MetricKind::Gauge, &GAUGES),
         (
             MetricKind::Histogram,
             &[(DURATION, "Time until the response begins")],
         ),
-    ];
+    ])
+}
+
+fn described<const N: usize>(kinds: [Kind; N]) -> impl Iterator<Item = (&'static str, Metadata)> {
     kinds.into_iter().flat_map(|(kind, metrics)| {
         metrics.iter().map(move |(metric, help)| {
             let help = (*help).to_owned();
@@ -145,14 +151,35 @@ pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, Metadata)> {
 /// The content type of Prometheus' text format.
 pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All values in Prometheus' text format.
+/// The values that the server's own series have too, in Prometheus' text format.
 pub(crate) fn exposition(observed: &Observed) -> Response {
-    let mut exposition = Exposition::new();
-    for (metric, metadata) in descriptions() {
-        exposition.describe(metric, metadata);
-    }
     let mut measured = Measured::default();
     measured.add_all(observed);
+    text(descriptions(), measured)
+}
+
+/// Like [`exposition`], with what only a look at the process and its files tells.
+pub(super) fn with_process(observed: &Observed) -> Response {
+    let more = described([
+        (MetricKind::Counter, &process::COUNTERS),
+        (MetricKind::Gauge, &process::GAUGES),
+        (MetricKind::Gauge, &state::GAUGES),
+    ]);
+    let mut measured = Measured::default();
+    measured.add_all(observed);
+    process::add(&mut measured);
+    state::add(&mut measured, observed);
+    text(descriptions().chain(more), measured)
+}
+
+fn text(
+    descriptions: impl Iterator<Item = (&'static str, Metadata)>,
+    measured: Measured,
+) -> Response {
+    let mut exposition = Exposition::new();
+    for (metric, metadata) in descriptions {
+        exposition.describe(metric, metadata);
+    }
     for (labels, value) in measured.values {
         exposition.value(labels, value);
     }

@@ -16,8 +16,10 @@ mod histogram;
 mod keep;
 mod measure;
 mod observed;
+mod process;
 mod rates;
 mod requests;
+mod state;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,6 +32,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
 
+use crate::error::ApiError;
 use crate::settings::Settings;
 
 use access::Logged;
@@ -70,6 +73,8 @@ pub(crate) async fn record(
     response
 }
 
-async fn metrics(State(observed): State<Arc<Observed>>) -> Response {
-    exposition(&observed)
+async fn metrics(State(observed): State<Arc<Observed>>) -> Result<Response, ApiError> {
+    // Reading about files and the process may wait for the disk.
+    let text = tokio::task::spawn_blocking(move || measure::with_process(&observed)).await;
+    text.map_err(|failed| ApiError::internal(&failed))
 }

@@ -1,9 +1,11 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::requests::Requests;
 use crate::guard::Guard;
+use crate::health::Health;
 use crate::openapi;
 use crate::outbox::Outbox;
 use crate::stores::Stores;
@@ -13,6 +15,9 @@ pub(crate) struct Observed {
     pub(super) guard: Arc<Guard>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) stores: Arc<Stores>,
+    pub(super) health: Arc<Health>,
+    /// The data folder, if there is one.
+    pub(super) folder: Option<PathBuf>,
     started: Instant,
     pub(super) requests: Requests,
     pub(super) bodies_refused: AtomicU64,
@@ -22,11 +27,19 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    pub(crate) fn new(guard: Arc<Guard>, outbox: Arc<Outbox>, stores: Arc<Stores>) -> Self {
+    pub(crate) fn new(
+        guard: Arc<Guard>,
+        outbox: Arc<Outbox>,
+        stores: Arc<Stores>,
+        health: Arc<Health>,
+        folder: Option<PathBuf>,
+    ) -> Self {
         Self {
             guard,
             outbox,
             stores,
+            health,
+            folder,
             started: Instant::now(),
             requests: Requests::new(openapi::templates()),
             bodies_refused: AtomicU64::new(0),

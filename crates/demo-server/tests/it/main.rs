@@ -10,6 +10,7 @@ mod log;
 mod messages;
 mod observe;
 mod openapi;
+mod operating;
 mod page;
 mod readme;
 mod refused_start;

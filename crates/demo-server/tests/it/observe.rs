@@ -108,7 +108,7 @@ async fn every_metric_is_described_and_has_values() {
         })
         .collect();
     assert_eq!(described, measured);
-    assert_eq!(described.len(), 28);
+    assert_eq!(described.len(), 37);
     client.stop().await;
 }
 
@@ -125,6 +125,47 @@ async fn rejected_bodies_are_counted() {
         value(&text, "registrar_http_bodies_refused_total"),
         Some(1.0)
     );
+    client.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_tell_the_process_the_version_and_the_stores() {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let settings = Settings {
+        data: Some(folder.path().to_owned()),
+        ..Settings::in_memory()
+    };
+    let client = Client::with(settings).await;
+    let text = client.get("/metrics").await.text();
+    let version = format!(
+        r#"registrar_build_info{{version="{}"}}"#,
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(value(&text, &version), Some(1.0), "{text}");
+    for metric in [
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "process_virtual_memory_bytes",
+        "process_open_fds",
+        "process_max_fds",
+    ] {
+        assert!(
+            value(&text, &format!("{metric} ")) > Some(0.0),
+            "{metric}: {text}"
+        );
+    }
+    let started = value(&text, "process_start_time_seconds ");
+    assert!(started > Some(1e9), "{text}");
+    for store in ["events", "messages", "series"] {
+        for metric in ["registrar_store_answers", "registrar_store_takes_writes"] {
+            let series = format!(r#"{metric}{{store="{store}"}}"#);
+            assert_eq!(value(&text, &series), Some(1.0), "{text}");
+        }
+        let wal = format!(r#"registrar_store_file_bytes{{kind="wal",store="{store}"}}"#);
+        assert!(value(&text, &wal).is_some(), "{text}");
+    }
+    let data = r#"registrar_store_file_bytes{kind="data",store="events"}"#;
+    assert!(value(&text, data) >= Some(4096.0), "{text}");
     client.stop().await;
 }
 
@@ -217,4 +258,32 @@ async fn rates_follow_writes() {
     let rate: f64 = rate.parse().expect("it is a number");
     assert!(rate > 0.0 && rate.is_finite(), "{rate}");
     client.stop().await;
+}
+
+/// Prometheus' own check of names, types and help texts.
+#[tokio::test(flavor = "multi_thread")]
+async fn promtool_accepts_the_metrics() {
+    let client = Client::with(Settings {
+        // The metrics of forwarding too.
+        forward_to: Some("http://127.0.0.1:1/".to_owned()),
+        ..Settings::in_memory()
+    })
+    .await;
+    client.get("/health").await.ok();
+    let text = client.get("/metrics").await.text();
+    client.stop().await;
+    let file = tempfile::NamedTempFile::new().expect("the file is made");
+    std::fs::write(file.path(), text).expect("it is written");
+    let input = file.reopen().expect("it exists");
+    let check = std::process::Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(input)
+        .output();
+    let Ok(checked) = check else {
+        println!("not run: there is no promtool");
+        return;
+    };
+    let text = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success(), "{text}");
+    assert!(text.trim().is_empty(), "{text}");
 }

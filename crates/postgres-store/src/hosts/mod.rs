@@ -106,7 +106,7 @@ impl Hosts {
     }
 
     /// The indexes, from the host that was found last on.
-    fn from_last(&self) -> impl Iterator<Item = usize> + use<> {
+    fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
         let hosts = self.each.len();
         let last = self.last.load(Ordering::Relaxed);
         (last..last + hosts).map(move |index| index % hosts)

@@ -85,7 +85,7 @@ pub(crate) async fn find(hosts: &Hosts) -> Result<Found, Error> {
 impl Search<'_> {
     /// Asks the hosts one after the other. `None` if none suits best.
     async fn run(&mut self) -> Option<Found> {
-        for host in self.hosts.from_last() {
+        for host in self.hosts.in_turn() {
             self.running.spawn(ask(self.hosts.clone(), host));
             if let Some(found) = self.wait_until(Instant::now() + HEAD_START).await {
                 return Some(found);

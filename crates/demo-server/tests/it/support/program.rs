@@ -1,7 +1,7 @@
 //! The server as a process, for tests of what only a process has.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -41,6 +41,12 @@ pub(crate) fn command_after(mount: &str, folder: &Path) -> Option<Command> {
 fn with_own_settings(mut command: Command) -> Command {
     command.env_remove("DATABASE_URL").env_remove("RUST_LOG");
     command
+}
+
+/// A port that no server listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it is bound").port()
 }
 
 impl Program {
