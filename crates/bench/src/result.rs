@@ -119,6 +119,12 @@ pub struct FloorFigures {
     pub concurrency: usize,
     /// Time of one op of it.
     pub mean_ns: Interval,
+    /// Median time of a call; 0 in runs that were saved before this was recorded.
+    #[serde(default)]
+    pub p50_ns: u64,
+    /// 99th percentile of the time of a call; 0 as above.
+    #[serde(default)]
+    pub p99_ns: u64,
     /// The ratio of the row's time to the floor's: the median over samples.
     pub ratio: Interval,
     /// Bytes that this process allocated per op of it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The bench programs, each with its targets.
-pub const PROGRAMS: [(&str, &[&str]); 4] = [
+pub const PROGRAMS: [(&str, &[&str]); 5] = [
     (
         "events",
         &[
@@ -28,6 +28,7 @@ pub const PROGRAMS: [(&str, &[&str]); 4] = [
     ("messages", &["message_store"]),
     ("series", &["tsdb_write", "tsdb_query"]),
     ("http", &["http_events", "http_messages", "http_series"]),
+    ("peers", &["peers"]),
 ];
 
 fn program_of(target: &str) -> Option<&'static str> {

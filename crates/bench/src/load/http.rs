@@ -6,7 +6,7 @@ use crate::op::Outcome;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HOST};
+use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::any::Any;
@@ -29,12 +29,33 @@ pub struct Answer {
     pub body: Bytes,
 }
 
+/// The type of a request's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Content {
+    media_type: &'static str,
+    encoding: Option<&'static str>,
+}
+
+impl Content {
+    /// JSON.
+    pub const JSON: Self = Self {
+        media_type: "application/json",
+        encoding: None,
+    };
+    /// Prometheus' remote write.
+    pub const REMOTE_WRITE: Self = Self {
+        media_type: "application/x-protobuf",
+        encoding: Some("snappy"),
+    };
+}
+
 type Judge = Box<dyn Fn(&Answer) -> Result<Outcome, BoxError> + Send + Sync>;
 
 /// A request, and the check of its answer.
 pub struct Exchange {
     method: Method,
     path: String,
+    content: Content,
     body: Bytes,
     pause: Duration,
     judge: Judge,
@@ -46,7 +67,7 @@ impl Exchange {
         Self::new(Method::GET, path.into(), Bytes::new())
     }
 
-    /// A request with a JSON body.
+    /// A request with a body: JSON, unless [`content`](Self::content) sets another type.
     pub fn post(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
         Self::new(Method::POST, path.into(), body.into())
     }
@@ -55,10 +76,17 @@ impl Exchange {
         Self {
             method,
             path,
+            content: Content::JSON,
             body,
             pause: Duration::ZERO,
             judge: Box::new(|_| Ok(Outcome::Success)),
         }
+    }
+
+    /// Sets the type of the body.
+    #[must_use]
+    pub fn content(self, content: Content) -> Self {
+        Self { content, ..self }
     }
 
     /// Sets the pause of the user after the answer.
@@ -129,7 +157,10 @@ impl HttpConnection {
             .uri(&exchange.path)
             .header(HOST, &self.host);
         if exchange.method == Method::POST {
-            request = request.header(CONTENT_TYPE, "application/json");
+            request = request.header(CONTENT_TYPE, exchange.content.media_type);
+            if let Some(encoding) = exchange.content.encoding {
+                request = request.header(CONTENT_ENCODING, encoding);
+            }
         }
         let request = request.body(Full::new(exchange.body.clone()))?;
         let connection = &mut self.connection;

@@ -26,6 +26,6 @@ pub use caller::{Caller, DatabaseWork, Service};
 pub use direct::{Direct, DirectService};
 pub use figures::{CallCost, Latencies, LoadFigures};
 pub use generator::Load;
-pub use http::{Answer, Exchange, Exchanges, HttpConnection, HttpService};
+pub use http::{Answer, Content, Exchange, Exchanges, HttpConnection, HttpService};
 pub use ramp::{Ramp, Stage};
 pub use schedule::Schedule;

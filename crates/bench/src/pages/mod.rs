@@ -5,6 +5,7 @@ pub mod decisions;
 pub mod local_postgresql;
 pub mod message_store;
 pub mod operations;
+pub mod peers;
 pub mod performance;
 pub mod sqlite;
 pub mod subscriptions;
@@ -23,5 +24,6 @@ pub fn all() -> Vec<Page> {
         sqlite::PAGE,
         subscriptions::PAGE,
         tsdb::PAGE,
+        peers::PAGE,
     ]
 }

@@ -183,6 +183,8 @@ fn figures(concurrency: usize, events: u64) -> Figures {
         what: "one INSERT of the same event".to_owned(),
         concurrency: 1,
         mean_ns: around(200_000.0),
+        p50_ns: 180_000,
+        p99_ns: 600_000,
         ratio: around(ns / 200_000.0),
         bytes_per_op: 500.0,
         allocations_per_op: 10.0,

@@ -7,5 +7,6 @@ mod golden;
 mod load;
 mod measuring;
 mod pages;
+mod peers;
 mod settings;
 mod web_app;

@@ -1,0 +1,48 @@
+//! The page of the peers has the same columns for every row, even if a peer is missing.
+
+use crate::common::{FIRST, Folders, allocating, yielding};
+use bench::pages::peers::{PAGE, PEERS, QUERIES, WRITES};
+use bench::{Floor, Row, Settings, measure};
+use std::fs;
+
+#[test]
+fn missing_peer_is_printed_in_its_columns() {
+    let folders = Folders::new();
+    let settings = Settings {
+        pages: vec![PAGE],
+        ..folders.settings(FIRST)
+    };
+    let run = measure("peers", settings, |target| {
+        target.facts().set(PEERS[1], "missing here");
+        let peer = Floor::new(PEERS[0], "the same request", &yielding());
+        for table in [QUERIES, WRITES] {
+            let row = Row::new(table.0, "1 series")
+                .on_the_dataset()
+                .events(5)
+                .fills(table)
+                .floor(&peer);
+            target.row(row, &allocating());
+        }
+        Ok(())
+    })
+    .unwrap();
+    for row in &run.rows {
+        let peer = &row.figures().unwrap().floors[0];
+        assert!(0 < peer.p50_ns && peer.p50_ns <= peer.p99_ns, "{peer:?}");
+    }
+
+    let page = fs::read_to_string(folders.reports().join("peers.md")).unwrap();
+    assert!(
+        page.contains("| VictoriaMetrics | missing here |"),
+        "{page}"
+    );
+    // Besides two times and a ratio, writes have a rate.
+    for (table, columns, missing) in [(QUERIES, 10, 3), (WRITES, 13, 4)] {
+        let start = format!("| {} |", table.0);
+        let row = page.lines().find(|line| line.starts_with(&start)).unwrap();
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), columns, "{row}");
+        let found = cells.iter().filter(|cell| **cell == "missing").count();
+        assert_eq!(found, missing, "{row}");
+    }
+}
