@@ -59,9 +59,15 @@ impl Servers {
     }
 
     /// The installed peers as floors of a row.
-    pub(crate) fn floors(&self, op: impl Fn(Database) -> Op) -> impl Iterator<Item = Floor> {
-        let peers = self.installed.iter();
-        peers.map(move |peer| Floor::new(peer.name(), "the same request", &op(*peer)))
+    pub(crate) fn floors(
+        &self,
+        op: impl Fn(Database) -> Op,
+    ) -> impl Iterator<Item = (Database, Floor)> {
+        let floor = move |peer: &Database| {
+            let floor = Floor::new(peer.name(), "the same request", &op(*peer));
+            (*peer, floor)
+        };
+        self.installed.iter().map(floor)
     }
 
     /// The address of a server that has the data.

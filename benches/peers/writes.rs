@@ -23,7 +23,7 @@ pub(crate) fn declare(target: &mut Target, servers: &Arc<Servers>) {
             "one request with {SAMPLES} samples of each of {SERIES} series"
         ))
         .fills(page::WRITES);
-    for peer in servers.floors(|database| write(servers, database)) {
+    for (_, peer) in servers.floors(|database| write(servers, database)) {
         row = row.floor(&peer);
     }
     target.row(row, &write(servers, Database::Ours));

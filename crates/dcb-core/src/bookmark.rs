@@ -70,6 +70,7 @@ impl Bookmark {
     }
 
     /// Whether the event with the id `found`, at the position, may be the one of the bookmark.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn accepts(self, found: Option<Uuid>) -> bool {
         self.event_id.is_none() || self.event_id == found
     }

@@ -165,7 +165,9 @@ impl LocalPostgres {
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
     /// [`Error::Restart`] if the processes do not die.
     pub fn kill_hard(&self) -> Result<(), Error> {
-        self.process()?.kill_hard().map_err(signal_failed)
+        self.process()?
+            .kill_hard()
+            .map_err(|failed| signal_failed(&failed))
     }
 
     /// Stops all processes of the server, like a virtual machine that is paused: connections stay
@@ -174,7 +176,9 @@ impl LocalPostgres {
     /// # Errors
     /// As [`kill_hard`](Self::kill_hard).
     pub fn pause(&self) -> Result<(), Error> {
-        self.process()?.pause().map_err(signal_failed)
+        self.process()?
+            .pause()
+            .map_err(|failed| signal_failed(&failed))
     }
 
     /// Lets a paused server go on.
@@ -182,7 +186,9 @@ impl LocalPostgres {
     /// # Errors
     /// As [`kill_hard`](Self::kill_hard).
     pub fn resume(&self) -> Result<(), Error> {
-        self.process()?.resume().map_err(signal_failed)
+        self.process()?
+            .resume()
+            .map_err(|failed| signal_failed(&failed))
     }
 
     /// Shuts the server down. It ends the sessions of its clients and sends all changes to its standby
@@ -192,7 +198,10 @@ impl LocalPostgres {
     /// [`Error::NotOurs`] for a server from [`Source::Url`] or [`Source::Container`];
     /// [`Error::Restart`] if it does not end within a minute.
     pub async fn shut_down(&self) -> Result<(), Error> {
-        self.process()?.shut_down().await.map_err(signal_failed)
+        self.process()?
+            .shut_down()
+            .await
+            .map_err(|failed| signal_failed(&failed))
     }
 
     /// Starts the server again on the same data and port. Returns when it accepts connections,
@@ -225,7 +234,7 @@ impl fmt::Debug for LocalPostgres {
     }
 }
 
-fn signal_failed(error: io::Error) -> Error {
+fn signal_failed(error: &io::Error) -> Error {
     Error::Restart {
         reason: error.to_string(),
     }

@@ -37,7 +37,7 @@ pub struct Server {
 /// How statements of one kind run.
 #[derive(Clone)]
 pub struct Session {
-    /// Where connections lead to, and their options.
+    /// The hosts of connections, with their options.
     pub hosts: Hosts,
     /// Behind a pooler, the statement that begins a transaction with the session's settings.
     /// Without a pooler `None`, because the connection has the settings.

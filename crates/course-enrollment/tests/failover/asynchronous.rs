@@ -1,5 +1,5 @@
-//! An asynchronous standby lacks the leader's last events. The configuration loses them, but nothing is
-//! decided on them, and every follower is told.
+//! An asynchronous standby lacks the leader's last events. The configuration allows this loss. No decision
+//! counts on the lost events, and each follower gets an error.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const REPLICATED: u64 = 6;
 /// Those that it lacks.
 const LOST: u64 = 4;
 
-/// What the new leader has in place of the lost events when the others find it.
+/// The events of the new leader at the positions of the lost ones, when the others find it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Since {
     Nothing,
@@ -80,7 +80,7 @@ async fn elsewhere() -> Database {
     database.unwrap()
 }
 
-/// What a service knows when the leader dies: more than the standby has.
+/// A service when the leader dies. It has seen more than the standby has.
 struct Service {
     store: PostgresStore,
     read: Events,
@@ -272,7 +272,7 @@ async fn nothing_is_decided_on_lost_events_under_load() {
     };
     let load = Load::start(&cluster.url()).await;
     load.wait_for_writes(100).await;
-    // What was acknowledged up to now is in the standby.
+    // The standby has everything that was acknowledged up to now.
     let from = Instant::now();
     cluster.wait_for_standby().await;
     cluster.replication().cut();

@@ -109,12 +109,12 @@ pub(super) async fn extent_agrees_with_events(store: &impl EventStore) {
         tag("z").or(query(&["A"], &[])),
     ] {
         for range in ranges.clone() {
-            let matching = events
+            let mut matching = events
                 .iter()
                 .filter(|event| query.matches(event) && range.contains(&event.position()));
             let expected = Extent {
                 count: matching.clone().count() as u64,
-                last: matching.last().map(SequencedEvent::bookmark),
+                last: matching.next_back().map(SequencedEvent::bookmark),
                 head,
             };
             let extent = store.extent(&query, range).await.unwrap();

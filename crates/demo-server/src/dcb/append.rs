@@ -6,11 +6,10 @@ use axum::extract::State;
 use axum::response::Response;
 use dcb_core::{Append, AppendCondition, Error, Event, EventStore as _};
 use serde::Deserialize;
-use uuid::Uuid;
 
 use super::event::OneOrMore;
 use super::json::{micros_since, response};
-use super::position::Place;
+use super::position::{EventId, Place};
 use super::query::QueryDto;
 use crate::error::ApiError;
 use crate::health::{Health, Store};
@@ -37,7 +36,7 @@ struct ConditionDto {
     fail_if_events_match: Object<QueryDto>,
     after: Option<Place>,
     /// The id of the event at `after`, as `/dcb/project` answers it.
-    after_event_id: Option<Uuid>,
+    after_event_id: Option<EventId>,
 }
 
 impl AppendRequest<'_> {

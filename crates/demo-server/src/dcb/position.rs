@@ -16,14 +16,6 @@ pub(super) struct Mark(pub(super) u64);
 impl Mark {
     const EXPECTED: &str = "a whole number from 0, or a string of 1 to 20 digits";
 
-    /// Parses the digits of a URL parameter or header.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ApiError> {
-        digits(text).ok_or_else(|| {
-            let message = format!("{name} must be a position: {}", Self::EXPECTED);
-            ApiError::invalid_field(name, message)
-        })
-    }
-
     pub(super) fn position(self) -> Option<Position> {
         Position::new(self.0)
     }
@@ -48,7 +40,7 @@ impl<'de> Deserialize<'de> for Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     mark: Mark,
-    event_id: Option<Uuid>,
+    event_id: Option<EventId>,
 }
 
 impl Place {
@@ -64,9 +56,9 @@ impl Place {
     }
 
     /// The bookmark, with this id of the event if it has none itself. `None` for position 0.
-    pub(super) fn bookmark(self, event_id: Option<Uuid>) -> Option<Bookmark> {
+    pub(super) fn bookmark(self, event_id: Option<EventId>) -> Option<Bookmark> {
         let position = self.mark.position()?;
-        let event_id = self.event_id.or(event_id);
+        let event_id = self.event_id.or(event_id).map(|EventId(id)| id);
         Some(Bookmark { position, event_id })
     }
 }
@@ -78,8 +70,31 @@ fn place(text: &str) -> Option<Place> {
     };
     Some(Place {
         mark: digits(number)?,
-        event_id: id.map(Uuid::parse_str).transpose().ok()?,
+        event_id: match id {
+            Some(id) => Some(EventId::parse(id)?),
+            None => None,
+        },
     })
+}
+
+/// The id of an event: a UUID with hyphens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventId(Uuid);
+
+impl EventId {
+    fn parse(text: &str) -> Option<Self> {
+        const CHARS: usize = 36;
+        let id = Uuid::parse_str(text).ok()?;
+        // The other forms that the parser knows have other lengths.
+        (text.len() == CHARS).then_some(Self(id))
+    }
+}
+
+impl<'de> Deserialize<'de> for EventId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("expected a UUID with hyphens"))
+    }
 }
 
 impl<'de> Deserialize<'de> for Place {

@@ -93,7 +93,11 @@ impl Sender {
         *request.uri_mut() = self.target.url.clone();
         request.headers_mut().clone_from(&self.target.headers);
         let answer = async {
-            let answer = self.client.request(request).await.map_err(lost)?;
+            let answer = self
+                .client
+                .request(request)
+                .await
+                .map_err(|failed| lost(&failed))?;
             let (head, body) = answer.into_parts();
             // Reading to the end lets the connection serve the next request.
             let body = Limited::new(body, ANSWER_BYTES).collect().await;
@@ -168,9 +172,9 @@ fn retry(reason: String) -> SendError {
 }
 
 /// The connection failed or was lost.
-fn lost(failed: hyper_util::client::legacy::Error) -> SendError {
+fn lost(failed: &hyper_util::client::legacy::Error) -> SendError {
     let mut reason = failed.to_string();
-    let mut source = std::error::Error::source(&failed);
+    let mut source = std::error::Error::source(failed);
     while let Some(cause) = source {
         reason = format!("{reason}: {cause}");
         source = cause.source();

@@ -46,10 +46,13 @@ pub(super) fn add(measured: &mut Measured, observed: &Observed) {
     }
 }
 
+/// The files of a store in a folder: their kind, and whether a name belongs to them.
+type Files<'f> = (Store, &'f Path, &'static str, fn(&str) -> bool);
+
 /// The sizes of the files in this data folder. Stores in PostgreSQL have none.
 fn add_files(measured: &mut Measured, folder: &Path) {
     let (messages, series) = (folder.join("messages"), folder.join(SERIES_FOLDER));
-    let files: [(Store, &Path, &str, fn(&str) -> bool); 6] = [
+    let files: [Files<'_>; 6] = [
         (Store::Events, folder, "data", |name| {
             name == "events.sqlite"
         }),

@@ -1,7 +1,7 @@
 //! One server of a cluster, with the Patroni that watches it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::settings::Settings;
-use super::{is_true, log_to};
+use super::{PATRONI, is_true, log_to};
 use crate::process::account::Account;
 use crate::process::cluster::last_lines;
 use crate::process::supervised::Supervised;
@@ -105,8 +105,7 @@ impl Member {
     pub fn start(&mut self) {
         let mut shell = self.account.command("sh");
         log_to(&mut shell, &self.log());
-        let program = std::path::Path::new("/usr/bin/patroni");
-        let patroni = Supervised::start(shell, program, |patroni| {
+        let patroni = Supervised::start(shell, Path::new(PATRONI), |patroni| {
             patroni.arg(self.folder.join("patroni.yml"));
         });
         self.patroni = Some(patroni.expect("sh can run"));

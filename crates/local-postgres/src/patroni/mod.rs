@@ -4,7 +4,8 @@ mod member;
 mod settings;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -17,6 +18,9 @@ use crate::process::supervised::Supervised;
 use crate::process::{place, port};
 use crate::source::installed;
 use crate::{Durability, connection};
+
+const PATRONI: &str = "/usr/bin/patroni";
+const ETCD: &str = "/usr/bin/etcd";
 
 /// Longer than any step takes. Only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -46,7 +50,7 @@ impl Patroni {
     /// # Panics
     /// If they are installed and the cluster does not start.
     pub async fn start() -> Option<Self> {
-        let [patroni, etcd] = ["/usr/bin/patroni", "/usr/bin/etcd"].map(Path::new);
+        let [patroni, etcd] = [PATRONI, ETCD].map(Path::new);
         let binaries = installed::find(None);
         let (true, true, Ok(binaries)) = (patroni.exists(), etcd.exists(), binaries) else {
             eprintln!("Patroni, etcd or PostgreSQL is not installed; its tests do not run");
@@ -173,7 +177,7 @@ fn start_etcd(program: &Path, folder: &Path, account: Account) -> (Supervised, u
 }
 
 /// Sends the output of a program to the end of a file.
-fn log_to(command: &mut std::process::Command, path: &PathBuf) {
+fn log_to(command: &mut Command, path: &Path) {
     let log = File::options().create(true).append(true).open(path);
     let log = log.expect("the folder is writable");
     command.stdout(log.try_clone().expect("an open file"));

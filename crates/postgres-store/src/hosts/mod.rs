@@ -18,7 +18,7 @@ pub(crate) use self::search::{Found, find};
 use self::wanted::Wanted;
 use crate::encryption;
 
-/// The hosts of a URL, one of which a connection leads to. Cheap to clone. Clones, and the sessions
+/// The hosts of a URL. A connection leads to one of them. Cheap to clone. Clones, and the sessions
 /// made of them, share the memory of the host that was found last.
 #[derive(Clone)]
 pub struct Hosts {
@@ -45,7 +45,7 @@ impl Hosts {
         })
     }
 
-    /// These hosts, of which a connection leads to one that takes writes.
+    /// These hosts, for connections to the one that takes writes.
     pub(crate) fn for_writes(mut self) -> Result<Self, String> {
         self.wanted = match self.wanted {
             // A lone host needs no search.
@@ -87,7 +87,7 @@ impl Hosts {
         }
     }
 
-    /// The options of a connection, if there is one host, whatever its role is.
+    /// The options of a connection, if there is one host and it may have any role.
     pub(crate) fn only_one(&self) -> Option<&PgConnectOptions> {
         match (&*self.each, self.wanted) {
             ([only], Wanted::Any) => Some(only),
@@ -149,7 +149,7 @@ fn random_below(end: usize) -> usize {
 }
 
 impl From<PgConnectOptions> for Hosts {
-    /// One host, whatever its role is.
+    /// One host, in any role.
     fn from(options: PgConnectOptions) -> Self {
         Self {
             each: Arc::new([options]),

@@ -42,7 +42,7 @@ struct Asked {
 
 /// Why a host does not serve.
 enum Wrong {
-    /// What the host is.
+    /// The role of the host.
     Role(&'static str),
     Failed(Error),
 }

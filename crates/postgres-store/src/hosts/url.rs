@@ -9,7 +9,7 @@ use form_urlencoded::Serializer;
 
 use super::wanted::Wanted;
 
-/// What a URL says about its hosts.
+/// The hosts of a URL, and how to choose one.
 pub(super) struct Split {
     /// A URL for each host, which the driver can read.
     pub(super) urls: Vec<String>,

@@ -23,11 +23,11 @@ pub(super) enum Suits {
     Best,
     /// Only if no other host suits better.
     IfNoOther,
-    /// What the host is instead.
+    /// The unwanted role of the host.
     Not(&'static str),
 }
 
-/// What a host says about itself.
+/// The role of a host, by its own account.
 #[derive(Clone, Copy)]
 pub(super) struct Role {
     is_standby: bool,

@@ -139,7 +139,7 @@ impl<T: Send + Sync + 'static> Replicas<T> {
 }
 
 impl<T> Replica<T> {
-    /// What reads from this replica.
+    /// The readers of this replica.
     pub fn readers(&self) -> &T {
         &self.readers
     }

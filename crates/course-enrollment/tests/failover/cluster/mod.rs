@@ -8,7 +8,7 @@ use tokio::time::Instant;
 pub(crate) use managed::ManagedCluster;
 pub(crate) use standby::{Address, Replication, StandbyCluster};
 
-/// What happens to the leader of a cluster.
+/// A fault of the leader of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Its processes are killed.

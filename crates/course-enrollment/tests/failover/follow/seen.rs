@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::sql::PATIENCE;
 
-/// What a follower has got so far, in order.
+/// The items that a follower has got so far, in order.
 pub(super) struct Seen<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> Clone for Seen<T> {
@@ -29,7 +29,7 @@ impl<T> Seen<T> {
 /// Why a follower ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// What it got may be lost. It knows, and can begin again.
+    /// Some of its items may be lost. It knows, and can begin again.
     PastIsLost,
     By(String),
 }

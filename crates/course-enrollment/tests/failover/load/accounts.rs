@@ -21,7 +21,7 @@ pub(super) async fn run(shared: Arc<Shared>, number: usize) -> Ledger {
             break;
         }
         let account = format!("{}", (number + round) % ACCOUNTS);
-        let answer = move_money(&shared, &account, number % 2 == 0, &mut ledger).await;
+        let answer = move_money(&shared, &account, number.is_multiple_of(2), &mut ledger).await;
         let has_failed = answer.is_err_and(|error| !matches!(error, Error::Conflict { .. }));
         pause(has_failed).await;
     }

@@ -23,7 +23,7 @@ pub(super) async fn run(shared: Arc<Shared>) -> Ledger {
     while shared.goes_on() {
         let attempt = shared.seats.fetch_add(1, Ordering::SeqCst);
         let course = course(attempt / ATTEMPTS);
-        if attempt % ATTEMPTS == 0 {
+        if attempt.is_multiple_of(ATTEMPTS) {
             offer(&shared, &course, &mut ledger).await;
         }
         let student = student(attempt % STUDENTS);

@@ -4,7 +4,7 @@ use course_enrollment::Error as EnrollmentError;
 use dcb_core::Error as EventError;
 use message_store::Error as MessageError;
 
-/// What a caller is told whose decision depends on lost events. Only a failover with a loss explains it.
+/// The answer to a caller whose decision depends on lost events. Only a failover with a loss explains it.
 pub(super) const PAST_IS_LOST: &str = "past is lost";
 
 pub(super) fn of_events(error: &EventError) -> &'static str {

@@ -1,4 +1,4 @@
-//! What the callers sent and were told, and what both stores must therefore have.
+//! The requests of the callers with their answers, and the content that both stores must have.
 
 use std::collections::HashMap;
 
@@ -114,8 +114,8 @@ impl Ledger {
     }
 
     /// Asserts that positions are dense, and that the log has every acknowledged event once, no refused
-    /// one, and each append of unknown outcome completely or not at all. What was acknowledged during a
-    /// loss may be missing.
+    /// one, and each append of unknown outcome completely or not at all. Events that were acknowledged
+    /// during a loss may be missing.
     pub(super) fn check_events(&self, log: &[SequencedEvent], loss: Option<&Loss>) {
         let mut stored = HashMap::new();
         for (event, expected) in log.iter().zip(1..) {

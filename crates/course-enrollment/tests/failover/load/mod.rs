@@ -31,7 +31,7 @@ const CALLERS: usize = 4;
 /// The pause of a caller between two writes, so that the log stays short enough to check.
 const PACE: Duration = Duration::from_millis(25);
 
-/// What the callers have in common.
+/// The state that the callers share.
 pub(crate) struct Shared {
     events: PostgresStore,
     messages: message_postgres::PostgresStore,

@@ -49,10 +49,10 @@ pub(super) struct Statements {
     /// Several forward reads of short ranges. `$1` to `$6` are arrays with an element per read: the
     /// two bounds of the position, both exclusive; the limit, NULL for none; the types as an array
     /// literal, NULL for any; one tag, NULL for any; the position whose id to return, NULL for none.
-    /// The first row has the head, as in
-    /// [`Statements::read`]. Each further row is an event, followed by the number of its read, from
-    /// 1. A read whose range is not short gets no events. The `data` of the first row has 16 bytes for
-    /// each read: that id, zeros for none.
+    ///
+    /// The first row has the head, as in [`Statements::read`]. Its `data` has 16 bytes for each read:
+    /// the id at that position, zeros for none. Each further row is an event, followed by the number
+    /// of its read, from 1. A read whose range is not short gets no events.
     pub(super) read_together: SqlStr,
     read: [[SqlStr; 2]; Shape::ALL.len()],
     extent: [SqlStr; Shape::COUNTED.len()],

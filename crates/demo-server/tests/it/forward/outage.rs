@@ -39,6 +39,11 @@ async fn survives_outages(kind: Kind, values: &'static [f64], with_files: bool) 
         r#"dropped_total{reason="size"} "#,
         r#"dropped_total{reason="age"} "#,
     ] {
+        // If Prometheus is killed before it answers, it refuses the same request afterwards: its samples
+        // are there, and count as out of order.
+        if kind == Kind::Prometheus && lost == "rejected_total " {
+            continue;
+        }
         let name = format!("registrar_forward_samples_{lost}");
         assert_eq!(metric(&client, &name).await, 0.0, "{name}");
     }

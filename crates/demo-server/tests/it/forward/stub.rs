@@ -15,10 +15,13 @@ use super::load::{DECIMAL, Load};
 use super::{in_memory, metric, wait_for};
 use crate::support::Client;
 
+/// A status, and the header `Retry-After`.
+type Answer = (u16, Option<&'static str>);
+
 /// A receiver that gives the next of these answers, and then 204.
 #[derive(Clone, Default)]
 struct Stub {
-    answers: Arc<Mutex<VecDeque<(u16, Option<&'static str>)>>>,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
     requests: Arc<Mutex<Vec<(Instant, HeaderMap)>>>,
 }
 
@@ -35,7 +38,7 @@ async fn write(State(stub): State<Stub>, headers: HeaderMap) -> Response {
 }
 
 impl Stub {
-    async fn start(answers: &[(u16, Option<&'static str>)]) -> (Self, SocketAddr) {
+    async fn start(answers: &[Answer]) -> (Self, SocketAddr) {
         let stub = Self::default();
         stub.answers.lock().expect("unlocked").extend(answers);
         let router = Router::new()

@@ -174,7 +174,8 @@ fn is_for_others(keyword: &str) -> bool {
 pub(super) enum Pattern {
     NoNul,
     Digits,
-    Bookmark,
+    Place,
+    Uuid,
     Token,
 }
 
@@ -183,7 +184,8 @@ impl Pattern {
         match pattern {
             "^[^\\u0000]*$" => Self::NoNul,
             "^[0-9]{1,20}$" => Self::Digits,
-            "^[0-9]{1,20}(@[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$" => Self::Bookmark,
+            "^[0-9]{1,20}(@[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?$" => Self::Place,
+            "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$" => Self::Uuid,
             "^ns_[A-Za-z0-9_-]+_[0-9a-f]{64}$" => Self::Token,
             _ => panic!("the tests do not know the pattern {pattern}"),
         }
@@ -195,12 +197,12 @@ impl Pattern {
             Self::Digits => {
                 (1..=20).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
             }
-            Self::Bookmark => match value.split_once('@') {
-                Some((digits, id)) => {
-                    Self::Digits.fits(digits) && uuid::Uuid::try_parse(id).is_ok()
-                }
+            Self::Place => match value.split_once('@') {
+                Some((digits, id)) => Self::Digits.fits(digits) && Self::Uuid.fits(id),
                 None => Self::Digits.fits(value),
             },
+            // The other forms that the parser knows have other lengths.
+            Self::Uuid => value.len() == 36 && value.parse::<uuid::Uuid>().is_ok(),
             Self::Token => value == self.sample(),
         }
     }
@@ -210,7 +212,8 @@ impl Pattern {
         match self {
             Self::NoNul => "x".to_owned(),
             Self::Digits => "7".to_owned(),
-            Self::Bookmark => "7@019a0000-0000-7000-8000-000000000001".to_owned(),
+            Self::Place => format!("7@{}", Self::Uuid.sample()),
+            Self::Uuid => uuid::Uuid::from_u128(7).to_string(),
             Self::Token => format!("ns_eA_{}", "0".repeat(64)),
         }
     }

@@ -289,3 +289,21 @@ fn window_too_long_for_exact_sums_is_summed_directly() {
         assert_eq!(value.to_bits(), direct.to_bits(), "at {time_ms}");
     }
 }
+
+/// The compensated sum loses the last value, which decides between two neighbours of the exact sum.
+#[test]
+fn window_whose_exact_sum_differs_has_compensated_sum() {
+    let values = [2_f64.powi(53), 1.0, 2_f64.powi(-60)];
+    let samples = (1..).zip(values);
+    let case = Case {
+        samples: samples
+            .map(|(second, value)| Sample::new(second * 1000, value))
+            .collect(),
+        range_s: 60,
+        step_s: 1,
+    };
+    let sums = case.over_range(&case.db(), "sum_over_time");
+    let at_end = sums.iter().find(|sum| sum.0 == 3_000).expect("a sum");
+    assert_eq!(at_end.1, compensated_sum(&case.samples));
+    assert_ne!(at_end.1, 2_f64.powi(53) + 2.0);
+}

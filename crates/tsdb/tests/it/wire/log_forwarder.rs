@@ -181,7 +181,7 @@ fn samples_arrive_bit_for_bit_and_in_order() {
 #[test]
 fn outage_of_the_receiver_loses_nothing() {
     let disk = Disk::new();
-    let (db, tail) = LogTail::open(disk.clone(), written_through()).expect("opens");
+    let (db, tail) = LogTail::open(disk, written_through()).expect("opens");
     assert_eq!(tail.start(), TailStart::Now);
     let receiver = Receiver::new();
     let forwarder = forward(tail, &receiver, quick());
