@@ -1,6 +1,6 @@
 //! Every `sslmode` against a server that encrypts, one that does not, and rules that demand either.
 
-use local_postgres::{Certificates, Durability, LocalPostgres, Options};
+use local_postgres::{Certificates, Durability, HaProxy, LocalPostgres, Options};
 use postgres_store::{Failure, Server, connect, failure};
 use sqlx::Row as _;
 use tokio::sync::OnceCell;
@@ -148,6 +148,19 @@ async fn client_certificate_opens_the_session() {
     connected(&with_other)
         .await
         .expect_err("a client that the server does not know");
+}
+
+/// A proxy that passes the bytes on keeps the encryption from end to end.
+#[tokio::test]
+async fn session_through_a_proxy_is_encrypted() {
+    let encrypted = encrypted_server().await;
+    let Some(proxy) = HaProxy::start(&[encrypted.server.url()]).await else {
+        return;
+    };
+    let url = proxy.url(&encrypted.url("postgres", "verify-full"));
+    assert!(connected(&url).await.expect("a connection"));
+    let other = Certificates::make();
+    refused(&proxy.url(&other.url(encrypted.server.url(), "postgres", "verify-full"))).await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{host, pair, url};
 
 const LIMIT: Duration = Duration::from_secs(20);
 /// How soon a write succeeds after another host takes writes.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(4);
 
 async fn run(server: &LocalPostgres, sql: &str) {
     let server = Server::new(server.url(), "test", false).expect("a URL");

@@ -7,7 +7,7 @@ use sqlx::{PgConnection, Row as _};
 use super::{dead, host, pair, url};
 
 /// How long a host that does not serve may hold up a connection.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(4);
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn is_standby(connection: &mut PgConnection) -> bool {

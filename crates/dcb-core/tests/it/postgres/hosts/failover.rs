@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::{AppendCondition, EventStore as _, Position, Query, SubscribeOptions};
-use tokio::time::{Instant, sleep};
+use local_postgres::{HaProxy, LocalPostgres};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{SOON, TIMEOUT, cluster, url};
 use crate::support::events::{at, tag, tagged, whole_log};
@@ -22,6 +23,42 @@ async fn append_until(store: PostgresStore, end: Instant) -> Vec<Position> {
     acknowledged
 }
 
+/// From now on, an acknowledged append is on the standby's disk.
+async fn replicate_synchronously(primary: &LocalPostgres) {
+    let mut sql = Sql::connect(primary.url()).await;
+    sql.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        .await;
+    sql.run("SELECT pg_reload_conf()").await;
+}
+
+/// One host in the URL: a proxy that leads to the server that answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn store_goes_on_behind_a_proxy_that_moves() {
+    let Some((primary, standbys)) = cluster(1).await else {
+        return;
+    };
+    let standby = &standbys[0];
+    let Some(proxy) = HaProxy::start(&[primary.url(), standby.url()]).await else {
+        return;
+    };
+    replicate_synchronously(&primary).await;
+    let store = connect(&log_on(&proxy.url(&url(&[primary.url()])))).await;
+    let first = store.append(tagged("first")).await.unwrap().last();
+    primary.kill_hard().unwrap();
+    Sql::connect(standby.url())
+        .await
+        .run("SELECT pg_promote()")
+        .await;
+    let moved = async {
+        while store.append(tagged("a")).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TIMEOUT, moved).await.expect("appends go on");
+    assert_eq!(whole_log(&store).await[0].position(), first);
+    store.close().await;
+}
+
 /// The store moves to the promoted standby without a restart. Replication is synchronous, so no
 /// acknowledged event is lost.
 #[tokio::test(flavor = "multi_thread")]
@@ -30,10 +67,7 @@ async fn store_moves_to_a_promoted_standby() {
         return;
     };
     let standby = &standbys[0];
-    let mut sql = Sql::connect(primary.url()).await;
-    sql.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        .await;
-    sql.run("SELECT pg_reload_conf()").await;
+    replicate_synchronously(&primary).await;
     let store = connect(&log_on(&url(&[primary.url(), standby.url()]))).await;
     store.append(tagged("first")).await.unwrap();
     let mut events = store.subscribe(Query::all(), None, SubscribeOptions::new());
@@ -82,7 +116,7 @@ async fn store_moves_to_a_promoted_standby() {
     let expected: Vec<_> = (1..=log.len() as u64).map(at).collect();
     assert_eq!(log, expected, "dense positions");
     assert!(acknowledged.iter().all(|position| log.contains(position)));
-    let seen = tokio::time::timeout(TIMEOUT, seen).await;
+    let seen = timeout(TIMEOUT, seen).await;
     assert_eq!(seen.expect("it ends").unwrap(), log[..log.len() - 1]);
     store.close().await;
 }

@@ -5,7 +5,7 @@ use dcb_core::{Bookmark, EventStore as _, Query, ReadOptions};
 use local_postgres::SessionProxy;
 use tokio::time::{sleep, timeout};
 
-use super::{SOON, TIMEOUT, cluster, url, wait_until_in_use};
+use super::{READING, SOON, TIMEOUT, cluster, url, wait_until_in_use};
 use crate::support::events::{at, tag, tagged};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, log_on};
@@ -63,17 +63,17 @@ async fn reads_use_all_replicas_that_answer() {
     // A replica falls silent.
     proxy.silence_new(true);
     proxy.silence();
-    read_for(&store, SOON).await;
+    read_for(&store, READING).await;
     assert_eq!(store.replicas_in_use(), 1);
     proxy.silence_new(false);
     wait_until_in_use(&store, 2).await;
     // The other one dies.
     standbys[1].kill_hard().unwrap();
-    read_for(&store, SOON).await;
+    read_for(&store, READING).await;
     assert_eq!(store.replicas_in_use(), 1);
     // And the first one too, which leaves the primary.
     standbys[0].kill_hard().unwrap();
-    read_for(&store, SOON).await;
+    read_for(&store, READING).await;
     assert_eq!(store.replicas_in_use(), 0);
     let appended = store.append(tagged("a")).await.unwrap().last();
     assert_eq!(store.wait_for(appended, TIMEOUT).await.unwrap(), appended);

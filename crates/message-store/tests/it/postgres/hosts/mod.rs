@@ -9,8 +9,11 @@ use local_postgres::{Durability, LocalPostgres, Options};
 
 use crate::support::postgres::separate_server;
 
-/// How soon calls succeed again after a host has failed or has taken over.
-const SOON: Duration = Duration::from_secs(2);
+/// The longest time until calls succeed again after a host has failed or has taken over. The goal is
+/// 2 s; a busy machine may take longer.
+const SOON: Duration = Duration::from_secs(8);
+/// How long the tests read after a change.
+const READING: Duration = Duration::from_secs(2);
 
 /// A server and some standbys.
 async fn cluster(standbys: usize) -> Option<(LocalPostgres, Vec<LocalPostgres>)> {

@@ -5,7 +5,7 @@ use message_store::postgres::{Config, PostgresStore};
 use message_store::{ExpectedVersion, MessageStore as _};
 use tokio::time::{sleep, timeout};
 
-use super::{SOON, cluster, url};
+use super::{READING, SOON, cluster, url};
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{
     connect, message, stream_name, wait_until, whole_category, whole_stream, write,
@@ -70,10 +70,10 @@ async fn reads_use_all_replicas_that_answer() {
     }
     proxy.silence_new(true);
     proxy.silence();
-    read_for(&store, SOON).await;
+    read_for(&store, READING).await;
     assert_eq!(store.replicas_in_use(), 1);
     standbys[1].kill_hard().unwrap();
-    read_for(&store, SOON).await;
+    read_for(&store, READING).await;
     assert_eq!(store.replicas_in_use(), 0);
     proxy.silence_new(false);
     standbys[1].restart().await.unwrap();
