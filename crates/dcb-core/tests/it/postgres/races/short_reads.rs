@@ -418,7 +418,7 @@ async fn waiting_reads_of_a_silent_server_time_out() {
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
     hurried.read_connections = 1;
-    hurried.read_timeout = Duration::from_millis(300);
+    hurried.read_timeout = Duration::from_secs(1);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
     let mut locker = locked(&log).await;
@@ -494,7 +494,7 @@ async fn read_without_a_connection_times_out() {
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
     hurried.read_connections = 1;
-    hurried.read_timeout = Duration::from_millis(300);
+    hurried.read_timeout = Duration::from_secs(1);
     let store = connect(&hurried).await;
     store.head().await.unwrap();
     let mut locker = locked(&log).await;
@@ -523,7 +523,7 @@ async fn read_without_a_connection_times_out() {
 /// The later read joins a run that gives up when the time of the first one is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn read_that_joins_later_waits_no_longer_than_its_own_time() {
-    const LIMIT: Duration = Duration::from_secs(1);
+    const LIMIT: Duration = Duration::from_secs(2);
     let log = fresh_log().await;
     connect(&log).await.append(seats(MANY)).await.unwrap();
     let mut hurried = log.clone();
