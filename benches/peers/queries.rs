@@ -23,7 +23,7 @@ struct Share {
 struct Question {
     operation: &'static str,
     query: &'static str,
-    /// Whether it is asked over a range, or at the end of the data.
+    /// A range query; false for an instant query at the end of the data.
     over_range: bool,
     /// The series that the query reads.
     reads: usize,

@@ -16,8 +16,8 @@ use crate::{Error, Position, Problem};
 /// [`EventBatch::through`](crate::EventBatch::through),
 /// [`SequencedEvent::bookmark`](crate::SequencedEvent::bookmark).
 ///
-/// A bookmark without an id, made from a [`Position`], accepts whatever event is at the position:
-/// use it for positions from elsewhere, or to go on after [`Error::PastReplaced`] on purpose.
+/// A bookmark without an id, made from a [`Position`], accepts any event at the position. Use it for
+/// positions from elsewhere, or to go on after [`Error::PastReplaced`] on purpose.
 ///
 /// The text form is `17@018f3c5e-…`, or `17` without an id. With serde, a bookmark is that string, or
 /// a number without an id.

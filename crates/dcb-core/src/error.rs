@@ -40,8 +40,8 @@ pub enum Error {
     },
     /// The event at the position is not the one that the caller's [`Bookmark`] names: the log was
     /// restored from a backup, failed over to a replica that was behind, or was emptied. Nothing was
-    /// written. What the caller derived from the log may contain lost events. Derive it again from
-    /// the start, or go on from a position on purpose, given as a plain number; see the README.
+    /// written. The caller's state may contain lost events. Build it again from the start, or go on
+    /// from a plain position on purpose; see the README.
     #[error(
         "the event at position {position} is not the one that was read: the log was restored, failed \
          over or emptied since"

@@ -79,7 +79,7 @@ fn settings(address: &str, urls: &[&str]) -> String {
     settings
 }
 
-/// What stands before and after the `@`.
+/// The parts before and after the `@`.
 fn split(url: &str) -> (&str, &str) {
     url.split_once('@').expect("the URL has a user")
 }

@@ -48,7 +48,7 @@ pub enum Error {
         position: GlobalPosition,
     },
     /// The store ends before a message that the reader has handled, as after a restore or a failover.
-    /// What to do is the same as for [`Error::PastReplaced`].
+    /// The ways on are those of [`Error::PastReplaced`].
     #[error("position {after} is beyond the head {}", .head.map_or(0, GlobalPosition::get))]
     AfterBeyondHead {
         /// The global position of the last message that the reader has handled.

@@ -14,7 +14,7 @@ pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
 pub const DISK_FULL: &str = "53100";
 
 const PROTOCOL_VIOLATION: &str = "08P01";
-/// What to do about a pooler that refuses the settings of a session.
+/// Advice for a pooler that refuses the settings of a session.
 const POOLER: &str = "the URL leads to a pooler: if it has pool_mode = transaction, set \
     Config::transaction_pooling; if it has pool_mode = session, name the parameter in its \
     ignore_startup_parameters, or connect to the server itself";

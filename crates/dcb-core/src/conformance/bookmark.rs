@@ -65,7 +65,7 @@ pub(super) async fn condition_on_another_event_is_refused(store: &impl EventStor
     assert_eq!(head(store).await, 5);
 }
 
-/// The smallest position is told, before a position beyond the head.
+/// The error names the smallest replaced position, even if another position is beyond the head.
 pub(super) async fn first_replaced_position_is_told(store: &impl EventStore) {
     store.append(many(5, "a")).await.unwrap();
     let conditions = || {

@@ -244,7 +244,7 @@ impl SequencedEvent {
         self.position
     }
 
-    /// The position and the id: where a reader that has handled this event goes on.
+    /// The position and the id. A reader that has handled this event goes on after them.
     pub fn bookmark(&self) -> Bookmark {
         Bookmark::new(self.position, self.id)
     }

@@ -13,7 +13,7 @@ use crate::{Bookmark, Command, Error, Extent, Position, RecordedCommand, Sequenc
 /// Seconds from the Unix epoch to 2000-01-01, the epoch of PostgreSQL's timestamps.
 const POSTGRES_EPOCH_SECONDS: u64 = 946_684_800;
 
-/// What the first row of a read tells.
+/// The first row of a read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heading {
     /// The last event of the log, `None` if the log is empty.

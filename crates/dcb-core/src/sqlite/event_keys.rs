@@ -145,7 +145,7 @@ fn missing_at_ends(connection: &Connection) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// What is wrong with the recorded end of the index.
+/// The fault of the recorded end of the index; `None` if it is right.
 fn beyond_ends(connection: &Connection) -> Result<Option<String>> {
     Ok(match index_end_and_head(connection)? {
         None => Some("dcb_indexed has no row".to_owned()),

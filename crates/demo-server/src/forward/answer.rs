@@ -1,4 +1,4 @@
-//! What an answer of the receiver means for the samples.
+//! The receiver's answers: the samples are stored, to be sent again, or refused.
 
 use std::time::Duration;
 

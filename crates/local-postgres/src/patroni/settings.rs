@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Patroni;
 
-/// What differs between members.
+/// The settings that differ between members.
 pub(super) struct Settings<'a> {
     pub(super) name: &'a str,
     pub(super) folder: &'a Path,

@@ -129,7 +129,7 @@ impl Search<'_> {
         std::io::Error::new(ErrorKind::ConnectionRefused, self.reasons()).into()
     }
 
-    /// What is wrong with each host.
+    /// The fault of each host, as one text.
     fn reasons(&self) -> String {
         let mut text = format!("no {}", self.hosts.wanted.kind());
         for (host, options) in self.hosts.each.iter().enumerate() {

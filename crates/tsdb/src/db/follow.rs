@@ -1,4 +1,4 @@
-//! What a follower of the log needs to know about the series.
+//! The series, as a follower of the log sees them.
 
 use std::sync::Arc;
 

@@ -36,20 +36,20 @@ pub struct LogTail {
     start: TailStart,
 }
 
-/// Where forwarding begins.
+/// The place in the log at which forwarding begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TailStart {
     /// With the samples that are written from now on.
     Now,
-    /// Where it ended in an earlier process.
+    /// The place at which an earlier process stopped.
     Resumed,
     /// With the samples that are written from now on, although there is a stored position: the log
     /// does not reach it. It was replaced, for example by an older copy.
     Replaced,
 }
 
-/// What the sender has not sent yet.
+/// The part of the log that is not sent yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unsent {
     pub(crate) bytes: u64,
@@ -127,7 +127,7 @@ impl LogTail {
         Ok((db, tail))
     }
 
-    /// Where forwarding begins.
+    /// The place in the log at which forwarding begins.
     pub fn start(&self) -> TailStart {
         self.start
     }
@@ -180,7 +180,7 @@ impl LogTail {
         self.save(self.confirmed)
     }
 
-    /// What is not sent yet.
+    /// The part of the log that is not sent yet.
     pub(crate) fn unsent(&mut self, now: Instant) -> Result<Unsent, StorageFailure> {
         let segments = self.files.segments()?;
         let at = self.confirmed;

@@ -99,7 +99,7 @@ async fn running_projection_ends_with_the_error(log: Log) {
     log.restore().await;
     let ended = timeout(Duration::from_secs(30), running).await;
     let ended = ended.expect("it ends").unwrap();
-    // Where the restore takes steps, the log is seen while it is still short.
+    // Some stores are restored in steps, and a reader may see the log while it is still short.
     assert!(
         matches!(
             ended,

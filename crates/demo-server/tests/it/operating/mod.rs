@@ -1,4 +1,4 @@
-//! What an operator relies on: the page `OPERATING.md`, the container file, the unit, the stop.
+//! The page `OPERATING.md`, the container file, the unit of systemd and the stop.
 
 mod container;
 mod page;

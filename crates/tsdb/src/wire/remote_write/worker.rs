@@ -212,7 +212,7 @@ impl<T: Transport> Worker<T> {
             Limit::Size => stats.dropped_for_size += count as u64,
             Limit::Age => stats.dropped_for_age += count as u64,
         });
-        // What remains may be within the limits.
+        // The rest may be within the limits.
         self.surveyed = None;
     }
 
