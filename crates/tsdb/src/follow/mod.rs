@@ -6,7 +6,7 @@
 //! `arrivals` tells the age of a place; `tail` joins them.
 //!
 //! # Invariants
-//! Each invariant names the tests that fail without it, in `tests/it/wire/log_forwarder.rs`.
+//! Each invariant names the tests that fail without it, in `tests/it/wire/log_forwarder`.
 //! - A snapshot removes no segment that the sender has not sent completely (`snapshot_keeps_segments_that_are_not_sent`).
 //! - After a restart, the first batch has the same samples as the last batch before it, if that one
 //!   was not confirmed. So a receiver that has it already sees a repeated request, and not a mixture
