@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::{Bookmark, Position};
 
-/// Why a call to a store failed, and what the caller can do next.
+/// Why a call to a store failed, and what the caller can do next. The table in `crates/ERRORS.md` of
+/// the repository lists all variants.
 // Sources are in an `Arc`, so that each caller of a failed batch can get a copy of its error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -107,10 +108,10 @@ pub enum Error {
         /// The conflicting position of the last attempt.
         position: Position,
     },
-    /// The call exceeded its time limit. If it was an append, nothing was written. Try again.
+    /// The call exceeded its time limit. If it was an append, nothing was written. Try again later.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
-        /// `append`, `read`, `wait`, `clear` or `rebuild_keys`.
+        /// `append`, `read`, `decide`, `wait`, `clear` or `rebuild_keys`.
         operation: &'static str,
         /// The time limit.
         limit: Duration,
@@ -205,7 +206,7 @@ pub enum Error {
         /// The newest version that this library supports.
         supported: i32,
     },
-    /// The data of an event is not JSON of the expected shape.
+    /// The data of an event is not JSON of the expected shape. Correct the program or the data.
     #[error("the data is not the expected JSON: {source}")]
     Json {
         /// The error of `serde_json`.
@@ -267,7 +268,9 @@ pub enum Error {
         /// The operating system's error.
         source: Arc<std::io::Error>,
     },
-    /// The database rejected the statement. If it was an append, nothing was written.
+    /// The database rejected the statement. If it was an append, nothing was written. If the SQLSTATE
+    /// is of class 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct
+    /// what the message names.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE, if the database sent one.
@@ -282,13 +285,19 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed if repeated unchanged: the database was unreachable, busy,
-    /// read-only or out of space, it aborted this transaction in favor of another, or too many calls
-    /// were under way. A conflict of an append is not transient: the caller has to read and decide
-    /// again.
+    /// Whether the same call may succeed later, although neither the call nor the program changes: the
+    /// database was unreachable, busy, locked, read-only or out of space, it aborted this transaction
+    /// in favor of another, or too many calls were under way. A conflict of an append is not
+    /// transient: the caller has to read and decide again.
+    ///
+    /// A loop that repeats transient errors needs a pause and a limit: a full disk may stay full.
+    /// [`RetriesExhausted`](Self::RetriesExhausted) comes only from calls that decide, and repeating
+    /// such a call decides again.
     pub fn is_transient(&self) -> bool {
         /// SQLSTATE classes: transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
+        /// Another transaction held a lock for longer than `lock_timeout`.
+        const LOCKED: &str = "55P03";
         match self {
             // `OutcomeUnknown` is not transient: an append without ids would get new ids when
             // repeated, and could be stored twice.
@@ -301,7 +310,7 @@ impl Error {
             | Self::RetriesExhausted { .. } => true,
             Self::Database {
                 code: Some(code), ..
-            } => CLASSES.iter().any(|class| code.starts_with(class)),
+            } => &**code == LOCKED || CLASSES.iter().any(|class| code.starts_with(class)),
             _ => false,
         }
     }
@@ -326,14 +335,14 @@ pub(crate) fn shared(
     source.into().into()
 }
 
-/// A problem with a field.
+/// A problem with a field, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The field is empty.
+    /// The field is empty. Give it a value.
     #[error("is empty")]
     Empty,
-    /// A text has too many characters.
+    /// A text has too many characters. Shorten it.
     #[error("has {actual} characters, {max} are allowed")]
     TooLong {
         /// The limit, in characters.
@@ -341,10 +350,10 @@ pub enum Problem {
         /// The length, in characters.
         actual: usize,
     },
-    /// A text contains a NUL character.
+    /// A text contains a NUL character. Remove it.
     #[error("contains a NUL character")]
     ContainsNul,
-    /// A list has too many entries.
+    /// A list has too many entries. Give fewer.
     #[error("has {actual} entries, {max} are allowed")]
     TooMany {
         /// The limit.
@@ -352,7 +361,7 @@ pub enum Problem {
         /// The number of entries.
         actual: usize,
     },
-    /// A number, or a size in bytes, is too large.
+    /// A number, or a size in bytes, is too large. Give a smaller one.
     #[error("is {actual}, at most {max} is allowed")]
     TooLarge {
         /// The limit.
@@ -360,7 +369,7 @@ pub enum Problem {
         /// The value.
         actual: u64,
     },
-    /// A number is too small.
+    /// A number is too small. Give a greater one.
     #[error("is {actual}, at least {min} is required")]
     TooSmall {
         /// The limit.
@@ -368,13 +377,13 @@ pub enum Problem {
         /// The value.
         actual: i64,
     },
-    /// A key that must be unique occurs twice.
+    /// A key that must be unique occurs twice. Give it once.
     #[error("contains {key} twice")]
     Duplicate {
         /// The key.
         key: String,
     },
-    /// A text does not have the expected form.
+    /// A text does not have the expected form. Give it the form that the reason names.
     #[error("is malformed: {reason}")]
     Malformed {
         /// The expected form.

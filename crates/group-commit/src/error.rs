@@ -1,4 +1,4 @@
-/// Why a submitted request has no verdict.
+/// Why a submitted request has no verdict, and what the caller can do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError<E> {
@@ -9,8 +9,8 @@ pub enum SubmitError<E> {
     /// The queue was closed before the request arrived. Nothing was written: submit elsewhere.
     #[error("the commit queue is closed")]
     Closed,
-    /// The deadline passed while the request was queued. It was not and will not be written: submit
-    /// it again or give up.
+    /// The deadline passed while the request was queued. It was not and will not be written: try again
+    /// later, or give up.
     #[error("timed out while queued; nothing was written")]
     TimedOut,
     /// The deadline passed during the commit of the request, or the runtime that drove the commit
@@ -21,8 +21,7 @@ pub enum SubmitError<E> {
     /// This request is invalid. Nothing of it was written: correct the request.
     #[error("the request was refused; nothing of it was written")]
     Refused(#[source] E),
-    /// The commit of this request's batch failed. Nothing was written: submit the request again
-    /// once the cause is gone.
+    /// The commit of this request's batch failed. Nothing was written. The source says what to do.
     #[error("the commit failed; nothing of it was written")]
     Failed(#[source] E),
     /// The committer does not know whether this request's batch was written: look the request up

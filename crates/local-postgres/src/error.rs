@@ -55,7 +55,8 @@ pub enum Error {
         /// The end of the server's log, or the error of the operating system.
         reason: String,
     },
-    /// No standby started: the binaries lack `pg_basebackup`, or the server refused the copy.
+    /// No standby started: the binaries lack `pg_basebackup`, or the server refused the copy. Correct
+    /// what the reason names.
     #[error("no standby could be started: {reason}")]
     Standby {
         /// The last output of `pg_basebackup` or the standby.
@@ -67,7 +68,7 @@ pub enum Error {
         /// The template's name.
         template: String,
     },
-    /// The server refused to create a database, or did not answer.
+    /// The server refused to create a database, or did not answer. Correct what the reason names.
     #[error("database {name} cannot be created: {reason}")]
     CreateDatabase {
         /// The database's name.

@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::{ExpectedVersion, GlobalPosition, Position};
 
-/// Why a call to a store failed.
+/// Why a call to a store failed, and what the caller can do next. The table in `crates/ERRORS.md` of
+/// the repository lists all variants.
 // Sources are in an `Arc`, so that each caller of a failed batch can get a copy of its error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -86,7 +87,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The call's time limit expired. A write that timed out wrote nothing; try again.
+    /// The call's time limit expired. A write that timed out wrote nothing; try again later.
     #[error("{operation} took longer than {limit:?}")]
     Timeout {
         /// `write`, `read` or `open`.
@@ -198,19 +199,23 @@ pub enum Error {
         /// The schema.
         schema: String,
     },
-    /// The data or metadata of a message is not JSON of the expected shape.
+    /// The data or metadata of a message is not JSON of the expected shape. Correct the program or the
+    /// data.
     #[error("not the expected JSON: {source}")]
     Json {
         /// The error of `serde_json`.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
-    /// Reading or writing a file failed, in an export, an import or a backup.
+    /// Reading or writing a file failed, in an export, an import or a backup. Fix the cause, then repeat
+    /// the call: an import skips the messages that are stored.
     #[error("input or output failed: {source}")]
     Io {
         /// The operating system's error.
         source: Arc<std::io::Error>,
     },
-    /// The database rejected the statement or failed; nothing was written.
+    /// The database rejected the statement or failed; nothing was written. If the SQLSTATE is of class
+    /// 40, 53 or 57, or is 55P03, the cause may pass: try again later. If not, correct what the
+    /// message names.
     #[error("the database failed: {message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
     Database {
         /// The SQLSTATE or the name of SQLite's result code, if there is one.
@@ -225,13 +230,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later, unchanged: the database was unreachable, busy,
-    /// read-only or out of space, or it rolled this transaction back in favor of another. A wrong
-    /// expected version is not transient: read the stream again and repeat the decision. Neither is a
-    /// replaced past.
+    /// Whether the same call may succeed later, although neither the call nor the program changes: the
+    /// database was unreachable, busy, locked, read-only or out of space, or it rolled this transaction
+    /// back in favor of another. A wrong expected version is not transient: read the stream again and
+    /// repeat the decision. Neither is a replaced past.
+    ///
+    /// A loop that repeats transient errors needs a pause and a limit: a full disk may stay full.
     pub fn is_transient(&self) -> bool {
         /// Transaction rollback, insufficient resources, operator intervention.
         const CLASSES: [&str; 3] = ["40", "53", "57"];
+        /// Another transaction held a lock for longer than `lock_timeout`.
+        const LOCKED: &str = "55P03";
         match self {
             Self::Unavailable { .. }
             | Self::ReadOnly { .. }
@@ -239,7 +248,7 @@ impl Error {
             | Self::Timeout { .. } => true,
             Self::Database {
                 code: Some(code), ..
-            } => CLASSES.iter().any(|class| code.starts_with(class)),
+            } => &**code == LOCKED || CLASSES.iter().any(|class| code.starts_with(class)),
             _ => false,
         }
     }
@@ -277,18 +286,18 @@ pub(crate) fn shared(
     source.into().into()
 }
 
-/// Why a field is invalid.
+/// Why a field is invalid, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The field is empty.
+    /// The field is empty. Give it a value.
     #[error("is empty")]
     Empty,
     /// The text contains a NUL character, or the JSON contains an escaped one. PostgreSQL can't
-    /// store either.
+    /// store either. Remove it.
     #[error("contains a NUL character")]
     ContainsNul,
-    /// A list has too many entries.
+    /// A list has too many entries. Give fewer.
     #[error("has {actual} entries, {max} are allowed")]
     TooMany {
         /// The limit.
@@ -296,7 +305,7 @@ pub enum Problem {
         /// The number of entries.
         actual: usize,
     },
-    /// A number, or a size in bytes, is too large.
+    /// A number, or a size in bytes, is too large. Give a smaller one.
     #[error("is {actual}, at most {max} is allowed")]
     TooLarge {
         /// The limit.
@@ -304,7 +313,7 @@ pub enum Problem {
         /// The value.
         actual: u64,
     },
-    /// A number is too small.
+    /// A number is too small. Give a greater one.
     #[error("is {actual}, at least {min} is required")]
     TooSmall {
         /// The limit.
@@ -313,18 +322,18 @@ pub enum Problem {
         actual: i64,
     },
     /// The JSON contains a number that PostgreSQL can't store. SQLite stores it, so a store that has
-    /// such a message can't move to PostgreSQL.
+    /// such a message can't move to PostgreSQL. Give a number with fewer digits.
     #[error(
         "contains a number with more than 131,072 digits before or 16,383 digits after the decimal point"
     )]
     TooManyDigits,
-    /// A list contains an entry twice.
+    /// A list contains an entry twice. Give it once.
     #[error("contains {key} twice")]
     Duplicate {
         /// The repeated entry.
         key: String,
     },
-    /// The text does not have the expected form.
+    /// The text does not have the expected form. Give it the form that the reason names.
     #[error("is malformed: {reason}")]
     Malformed {
         /// The expected form, or the parser's message.

@@ -1,9 +1,11 @@
 //! Checks of the workspace that no compiler makes: the wording of its prose, the figures in its
-//! README, and the paths in its architecture page.
+//! README, the paths in its architecture page, and the table of its errors.
 //!
-//! [`prose`] extracts comments and Markdown from a file, [`phrases`] finds the wordings that make a
-//! reader stop, and [`workspace`] lists the files. The tests of this crate run the checks.
+//! [`errors`] lists the error types of the crates and the rows of their table, [`prose`] extracts
+//! comments and Markdown from a file, [`phrases`] finds the wordings that make a reader stop, and
+//! [`workspace`] lists the files. The tests of this crate run the checks.
 
+pub mod errors;
 pub mod phrases;
 pub mod prose;
 pub mod workspace;

@@ -4,7 +4,8 @@ use std::time::Duration;
 use crate::Labels;
 use crate::storage::StorageFailure;
 
-/// The error of every call into the engine. Each variant says what the caller can do.
+/// The error of every call into the engine. Each variant says what the caller can do. The table in
+/// `crates/ERRORS.md` of the repository lists all variants.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -50,8 +51,8 @@ pub enum Error {
         /// The limit.
         max: usize,
     },
-    /// The write would begin more series in an interval than the limit. Nothing was written; write
-    /// again after `retry_after`, or raise [`Limits::new_series`](crate::Limits::new_series).
+    /// The write would begin more series in an interval than the limit. Nothing was written; try again
+    /// after `retry_after`, or raise [`Limits::new_series`](crate::Limits::new_series).
     #[error("the limit of {max} new series in {interval:?} is reached")]
     TooManyNewSeries {
         /// The limit.
@@ -110,12 +111,12 @@ pub enum Error {
         /// The parser's message.
         reason: String,
     },
-    /// The disk is full. A write was not applied; other calls document their own effect. Free space
-    /// and call again: the log recovers by itself. Reads still work.
+    /// The disk is full. A write was not applied; other calls document their own effect. Free space,
+    /// then try again: the log recovers by itself. Reads still work.
     #[error("the disk is full")]
     DiskFull(#[source] StorageFailure),
     /// A file could not be read or written. A write was not applied; other calls document their own
-    /// effect. Fix the cause and call again: the log recovers by itself. Reads still work.
+    /// effect. Fix the cause, then try again: the log recovers by itself. Reads still work.
     #[error("a file could not be read or written")]
     Storage(#[source] StorageFailure),
     /// The write was applied and reads show it, but it is not durable yet: a crash now would lose
@@ -156,9 +157,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later, unchanged: the disk was full, a file could not be
-    /// read or written, or too many series began in an interval. [`Error::NotDurable`] is not transient: the write was applied, and the log
-    /// itself retries.
+    /// Whether the same call may succeed later, although neither the call nor the program changes: the
+    /// disk was full, a file could not be read or written, or too many series began in an interval.
+    /// [`Error::NotDurable`] is not transient: the write was applied, and the log itself retries.
+    /// Neither are [`Error::TooManySeries`] and [`Error::MemoryFull`]: without retention, the database
+    /// stays at its limit until someone deletes samples or raises it.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 use tokio::task::spawn_blocking;
 
+use super::access::read_only;
 use super::config::{Config, Location};
 use super::error::{error, is_busy};
 use super::log::absolute;
@@ -67,6 +68,7 @@ impl<H: Handler> SqliteReadModel<H> {
     /// limits the wait for other writers of the file.
     ///
     /// # Errors
+    /// [`Error::ReadOnlyFile`] if `config` allows only reads;
     /// [`Error::Invalid`] with field `location` if it is not a file, or with field `name`;
     /// [`Error::Unavailable`] if the path is relative and the current directory does not exist.
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
@@ -74,6 +76,9 @@ impl<H: Handler> SqliteReadModel<H> {
         let name = name.into();
         check(&name, MAX_CHARS).map_err(invalid("name"))?;
         match &mut config.location {
+            Location::File(path) if config.read_only => {
+                return Err(read_only(path, "it is configured only for reads"));
+            }
             Location::File(path) if !path.as_os_str().is_empty() => *path = absolute(path)?,
             _ => return Err(invalid("location")(Problem::Empty)),
         }

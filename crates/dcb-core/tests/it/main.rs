@@ -14,6 +14,7 @@ mod restored;
 mod runner;
 mod sqlite;
 mod support;
+mod transient;
 mod upcasting;
 mod vocabulary;
 

@@ -31,7 +31,9 @@ impl From<Error> for ApiError {
             Error::DuplicateId { id } => {
                 conflict("DUPLICATE_EVENT_ID", message, json!({ "id": id }))
             }
-            Error::TooManyProjections { .. } => Self::overloaded(message),
+            Error::TooManyProjections { .. } | Error::RetriesExhausted { .. } => {
+                Self::overloaded(message)
+            }
             Error::Timeout { .. } => retryable("STORE_TIMEOUT", message),
             Error::Closed => retryable("UNAVAILABLE", "the server is stopping"),
             Error::Unavailable { .. } => {
@@ -47,6 +49,11 @@ impl From<Error> for ApiError {
                     "the outcome of the append is unknown: send the events again with these ids",
                 )
             },
+            // A deadlock, a lock that others hold, a server without memory. The reason may contain SQL.
+            busy if busy.is_transient() => {
+                tracing::warn!(%error, "the event store is busy");
+                retryable("UNAVAILABLE", "the event store is busy")
+            }
             _ => Self::internal(&error),
         }
     }
@@ -92,6 +99,14 @@ mod tests {
                 limit,
             },
             Error::TooManyProjections { max: 1, current: 1 },
+            Error::RetriesExhausted {
+                attempts: 10,
+                position: Position::FIRST,
+            },
+            Error::Database {
+                code: Some("55P03".into()),
+                message: "canceling statement due to lock timeout on db.internal".into(),
+            },
             Error::Unavailable { source },
             Error::ReadOnly {
                 message: "cannot execute INSERT on db.internal".into(),

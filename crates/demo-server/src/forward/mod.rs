@@ -5,6 +5,7 @@
 //! log for forwarding alone.
 
 mod answer;
+mod left;
 mod target;
 mod transport;
 
@@ -22,6 +23,7 @@ use crate::settings::Settings;
 use target::Target;
 use transport::Http;
 
+pub(crate) use left::warn_of_left;
 pub(crate) use target::{check, target};
 
 /// How long a stop may take to send what waits.

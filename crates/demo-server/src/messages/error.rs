@@ -16,11 +16,22 @@ impl From<Error> for ApiError {
             Some(Cause::ReadOnly) => return Self::read_only(STORE, &failed),
             _ => {}
         }
-        let message = failed.to_string();
-        match failed {
+        // The interface has one status for all failures of a store. The header tells which may pass.
+        let retry_after_s = failed.is_transient().then_some(1);
+        Self {
+            retry_after_s,
+            ..answer(failed)
+        }
+    }
+}
+
+fn answer(failed: Error) -> ApiError {
+    let message = failed.to_string();
+    let is_transient = failed.is_transient();
+    match failed {
         Error::Invalid { field, problem } => {
             let field = camel_case(&field);
-            Self::invalid_field(&field, format!("{field} {problem}"))
+            ApiError::invalid_field(&field, format!("{field} {problem}"))
         }
         Error::WrongExpectedVersion {
             expected, actual, ..
@@ -33,8 +44,9 @@ impl From<Error> for ApiError {
         Error::DuplicateId { id } => {
             conflict("MESSAGE_ID_CONFLICT", message).with_details(json!({ "id": id }))
         }
-        Error::PastReplaced { position } => conflict("PAST_REPLACED", message)
-            .with_details(json!({ "after": position.get() })),
+        Error::PastReplaced { position } => {
+            conflict("PAST_REPLACED", message).with_details(json!({ "after": position.get() }))
+        }
         Error::AfterBeyondHead { after, head } => {
             let head = head.map_or(0, GlobalPosition::get);
             let details = json!({ "after": after.get(), "head": head });
@@ -45,7 +57,7 @@ impl From<Error> for ApiError {
         } => conflict("POSITION_EXISTS", message)
             .with_details(json!({ "globalPosition": global_position.get() })),
         Error::Import { line, .. } => {
-            Self::invalid(message).with_details(json!({ "line": line }))
+            ApiError::invalid(message).with_details(json!({ "line": line }))
         }
         Error::NamespaceExists { name } => {
             conflict("NAMESPACE_EXISTS", message).with_details(json!({ "namespace": name }))
@@ -68,8 +80,11 @@ impl From<Error> for ApiError {
             &message,
             "the store is unreachable: nothing was written, try again",
         ),
+        _ if is_transient => backend_error(
+            &message,
+            "the store is busy: nothing was written, try again",
+        ),
         _ => backend_error(&message, "internal error; see the server's log"),
-    }
     }
 }
 
@@ -121,6 +136,34 @@ mod tests {
         assert_eq!(shown.code, "BACKEND_ERROR");
         assert_eq!(shown.message, "internal error; see the server's log");
         assert!(shown.details.is_none());
+    }
+
+    #[test]
+    fn only_transient_errors_have_retry_after() {
+        let limit = std::time::Duration::from_secs(5);
+        let source = std::sync::Arc::new(std::io::Error::other("db.internal refused"));
+        let database = |code: &str| Error::Database {
+            code: Some(code.into()),
+            message: "on db.internal".into(),
+        };
+        for (failed, expected) in [
+            (
+                Error::Timeout {
+                    operation: "write",
+                    limit,
+                },
+                Some(1),
+            ),
+            (Error::Unavailable { source }, Some(1)),
+            (database("55P03"), Some(1)),
+            (database("42P01"), None),
+            (Error::OutcomeUnknown { ids: Vec::new() }, None),
+        ] {
+            let shown = ApiError::from(failed);
+            assert_eq!(shown.status, StatusCode::INTERNAL_SERVER_ERROR, "{shown:?}");
+            assert_eq!(shown.retry_after_s, expected, "{shown:?}");
+            assert!(!shown.message.contains("db.internal"), "{shown:?}");
+        }
     }
 
     #[test]

@@ -179,5 +179,8 @@ pub(super) fn refused(error: &QueryError) -> ApiError {
         _ => "QUERY_FAILED",
     };
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
-    ApiError::new(status, code, error.to_string())
+    ApiError {
+        retry_after_s: error.is_transient().then_some(1),
+        ..ApiError::new(status, code, error.to_string())
+    }
 }

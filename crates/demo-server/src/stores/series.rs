@@ -6,6 +6,7 @@ use tsdb::{
     Db, DbOptions, Durability, Error, Limits, LogTail, NewSeriesLimit, OpenOptions, Retention,
 };
 
+use crate::forward::warn_of_left;
 use crate::settings::{SeriesDurability, Settings};
 
 /// The interval of syncs with [`SeriesDurability::Periodic`].
@@ -35,8 +36,11 @@ pub(super) fn open(
 }
 
 fn open_alone(folder: Option<&Path>, options: OpenOptions) -> Result<Db, Error> {
-    match folder {
-        Some(folder) => Db::open(folder.join(FOLDER), options),
+    match folder.map(|folder| folder.join(FOLDER)) {
+        Some(folder) => {
+            warn_of_left(&folder);
+            Db::open(folder, options)
+        }
         None => Ok(Db::new(options.db)),
     }
 }

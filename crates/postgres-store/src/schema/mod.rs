@@ -12,7 +12,7 @@ mod objects;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use self::objects::{Object, differences, print};
+use self::objects::{Object, differences, invalid_indexes, print};
 
 /// Settings that change how the server prints objects, or how it parses a fresh installation. A
 /// role, a database or a URL may set them.
@@ -191,7 +191,8 @@ impl Schema {
         Ok(found < supported)
     }
 
-    /// Compares the schema with a fresh installation, and changes nothing. Call it in a transaction
+    /// Compares the schema with a fresh installation, looks for invalid indexes, also added ones, and
+    /// changes nothing. Call it in a transaction
     /// that [`BEGIN`](crate::BEGIN) began. Needs the right to read the table `migration`, and to
     /// create temporary tables.
     ///
@@ -211,7 +212,14 @@ impl Schema {
             };
             return Err(SchemaError::Differs(vec![lacks]));
         }
-        self.compare(transaction).await
+        let invalid = invalid_indexes(transaction, &self.name).await?;
+        match self.compare(transaction).await {
+            Ok(()) if !invalid.is_empty() => Err(SchemaError::Differs(invalid)),
+            Err(SchemaError::Differs(lines)) => {
+                Err(SchemaError::Differs([lines, invalid].concat()))
+            }
+            compared => compared,
+        }
     }
 
     /// The statements that install the schema, for a person who reviews or runs them. They do not

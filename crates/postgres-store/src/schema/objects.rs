@@ -48,6 +48,24 @@ pub(super) async fn print(
     objects.collect()
 }
 
+/// A line for each invalid index of a schema, sorted. A `CREATE INDEX CONCURRENTLY` that failed leaves
+/// one, and a `REINDEX CONCURRENTLY` leaves one beside the valid index. Each write pays for it.
+pub(super) async fn invalid_indexes(
+    transaction: &mut PgConnection,
+    schema: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    const INVALID: &str = "SELECT format('index %s is invalid: reindex or drop it', x.relname) \
+          FROM pg_catalog.pg_index i \
+          JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid \
+          JOIN pg_catalog.pg_namespace n ON n.oid = x.relnamespace \
+         WHERE n.nspname = $1 AND NOT i.indisvalid ORDER BY x.relname";
+    sqlx::query_scalar(INVALID)
+        .persistent(false)
+        .bind(schema)
+        .fetch_all(transaction)
+        .await
+}
+
 /// A line for each object of `fresh` that is missing in `installed` or differs there, sorted.
 pub(super) fn differences(fresh: &[Object], installed: &[Object]) -> Vec<String> {
     let differing = fresh.iter().filter(|object| !installed.contains(object));

@@ -87,12 +87,21 @@ pub enum QueryError {
         /// The reason.
         reason: String,
     },
-    /// The engine refused the selection.
+    /// The engine refused the selection. The inner error says what to do.
     #[error(transparent)]
     Engine(#[from] crate::Error),
 }
 
 impl QueryError {
+    /// Whether the same query may succeed later: it took too long, or the engine's error is transient.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Timeout { .. } => true,
+            Self::Engine(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+
     /// The `errorType` of Prometheus' HTTP interface: `bad_data`, `execution` or `timeout`.
     pub fn error_type(&self) -> &'static str {
         match self {

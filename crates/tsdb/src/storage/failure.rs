@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// A failed action on a file.
+/// A failed action on a file. The error that has it as its source says what to do.
 #[derive(Clone, Debug)]
 pub struct StorageFailure {
     /// The action: "write", "sync", …

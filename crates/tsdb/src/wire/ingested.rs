@@ -13,7 +13,7 @@ pub struct Ingested {
     pub errors: Vec<PointError>,
 }
 
-/// A point that was not written.
+/// A point that was not written. Its fault says what to do.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{fault}")]
 pub struct PointError {
@@ -32,7 +32,7 @@ pub enum Fault {
     /// The point is malformed. Correct it and send it again.
     #[error("{0}")]
     Form(String),
-    /// The engine refused the point.
+    /// The engine refused the point. The inner error says what to do.
     #[error(transparent)]
     Engine(#[from] Error),
 }

@@ -9,10 +9,13 @@ mod sqlite;
 
 use dcb_core::postgres::PostgresStore;
 use dcb_core::sqlite::SqliteStore;
-use dcb_core::{AnyStore, Bookmark, Error, Event, EventStore as _, MemoryStore, SequencedEvent};
+use dcb_core::{
+    AnyStore, Bookmark, Error, Event, EventStore as _, Events, MemoryStore, ReadOptions,
+    SequencedEvent,
+};
 
 use crate::support::backend::SharedStore;
-use crate::support::events::{at, tagged, whole_log};
+use crate::support::events::{at, tag, tagged, whole_log};
 
 /// The positions of the events in the backup, and of those that were lost.
 const KEPT: u64 = 6;
@@ -70,6 +73,14 @@ impl Log {
             self.other.append(event.into_event()).await.unwrap();
         }
         self.grow().await;
+    }
+
+    /// Fills the log, reads it, and restores it. The last events of the read are lost then.
+    async fn read_then_restore(&self) -> Events {
+        self.fill().await;
+        let read = self.store.query(&tag("a"), ReadOptions::new()).await;
+        self.restore().await;
+        read.expect("the log is read")
     }
 
     async fn grow(&self) {

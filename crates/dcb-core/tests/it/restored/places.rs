@@ -26,13 +26,7 @@ on_each_backend! {
 }
 
 async fn condition_on_a_lost_event_is_refused(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
-    log.restore().await;
+    let read = log.read_then_restore().await;
     let before = head(&log.store).await;
     for store in [&log.store, &log.other] {
         for query in [tag("a"), tag("absent"), Query::all()] {
@@ -47,13 +41,7 @@ async fn condition_on_a_lost_event_is_refused(log: Log) {
 
 /// A writer that has appended alone for a while sends other statements.
 async fn condition_is_refused_after_many_appends(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
-    log.restore().await;
+    let read = log.read_then_restore().await;
     for number in 0..40 {
         let own = format!("own {number}");
         log.store
@@ -80,13 +68,7 @@ async fn condition_is_refused_after_many_appends(log: Log) {
 }
 
 async fn condition_of_a_batch_is_refused_alone(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
-    log.restore().await;
+    let read = log.read_then_restore().await;
     let lost = unless("absent").after(read.head);
     let several = [unless("never"), unless("absent").after(at(2)), lost.clone()];
     let (first, second, third, fourth) = tokio::join!(
@@ -108,13 +90,7 @@ async fn condition_of_a_batch_is_refused_alone(log: Log) {
 }
 
 async fn retries_do_not_hide_it(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
-    log.restore().await;
+    let read = log.read_then_restore().await;
     let append = Append::new(numbered("a", 999)).condition(unless("absent").after(read.head));
     let limit = Duration::from_secs(30);
     let refused = append_until_known(&log.store, append, limit).await;
@@ -158,13 +134,7 @@ async fn plain_position_is_accepted(log: Log) {
 
 /// The ids decide first whether an append is a repeat.
 async fn repeated_append_is_recognized(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
-    log.restore().await;
+    let read = log.read_then_restore().await;
     let kept = read.events[2].clone().into_event();
     let appended = log
         .store
@@ -175,14 +145,8 @@ async fn repeated_append_is_recognized(log: Log) {
 }
 
 async fn reads_after_a_lost_event_are_refused(log: Log) {
-    log.fill().await;
-    let read = log
-        .store
-        .query(&tag("a"), ReadOptions::new())
-        .await
-        .unwrap();
+    let read = log.read_then_restore().await;
     let [middle, last] = [7, 9].map(|index: usize| read.events[index].bookmark());
-    log.restore().await;
     let counter = Projector::counter(tag("a"));
     for (lost, position) in [(middle, 8), (last, LOST)] {
         let after = ReadOptions::new().after(lost);

@@ -106,6 +106,28 @@ async fn state_and_checkpoint_are_committed_together() {
     }
 }
 
+/// A read model writes its checkpoint even before the first event.
+#[test]
+fn configuration_for_reads_is_refused_and_nothing_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stored, absent) = (
+        folder.path().join("stored.db"),
+        folder.path().join("absent.db"),
+    );
+    install(&stored);
+    let before = std::fs::read(&stored).unwrap();
+    for file in [&stored, &absent] {
+        let config = Config::file(file).read_only();
+        let refused = SqliteReadModel::new(config, "seen", Seen { fails_at: None });
+        assert!(
+            matches!(&refused, Err(Error::ReadOnlyFile { path, .. }) if path == file),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(std::fs::read(&stored).unwrap(), before);
+    assert!(!absent.exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_and_concurrent_runners_handle_each_event_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -55,6 +55,31 @@ async fn killed_sender_forwards_the_rest_after_its_restart() {
     receiver.stop().await;
 }
 
+/// The samples of an earlier run that forwarded.
+#[test]
+fn start_without_a_receiver_names_the_files_of_unsent_samples() {
+    let folder = tempfile::tempdir().expect("the folder exists");
+    let start = || {
+        let mut command = command();
+        command.arg("--data").arg(folder.path());
+        Program::start(command).stop()
+    };
+    let log = start();
+    assert!(!log.contains("wait to be forwarded"), "{log}");
+    let unsent = ["unsent-0000000000000001", "unsent-000000000000000a"];
+    for name in unsent {
+        let file = folder.path().join("series").join(name);
+        std::fs::write(file, "").expect("the file is written");
+    }
+    let log = start();
+    let warning = log
+        .lines()
+        .find(|line| line.contains("wait to be forwarded"));
+    let warning = warning.unwrap_or_else(|| panic!("{log}"));
+    assert!(warning.contains("WARN"), "{warning}");
+    assert!(warning.contains(&unsent.join(" ")), "{warning}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_sends_what_was_written_just_before() {
     let receiver = Client::start().await;

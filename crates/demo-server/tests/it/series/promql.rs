@@ -221,6 +221,7 @@ async fn slow_query_is_a_timeout() {
         answer.text()
     );
     assert_eq!(answer.json()["errorType"], "timeout");
+    assert_eq!(answer.headers[header::RETRY_AFTER], "1");
     client.stop().await;
 }
 

@@ -50,6 +50,29 @@ async fn check_names_differences_and_changes_nothing() {
     );
 }
 
+/// A `CREATE UNIQUE INDEX CONCURRENTLY` that fails, as a `REINDEX CONCURRENTLY` does when it breaks off.
+#[tokio::test]
+async fn check_names_an_index_that_could_not_be_built() {
+    let (database, store) = fresh_store().await;
+    write(&store, "a-1", 1).await;
+    write(&store, "a-1", 2).await;
+    store.close().await;
+    let config = Config::new(database.url());
+    let mut sql = Sql::connect(database.url()).await;
+    let failed = sql
+        .try_run(
+            "CREATE UNIQUE INDEX CONCURRENTLY messages_id_ccnew \
+             ON message_store.messages (stream_name)",
+        )
+        .await;
+    failed.unwrap_err();
+    let expected = ["index messages_id_ccnew is invalid: reindex or drop it"];
+    assert_eq!(differences(&config).await, expected);
+    connect(config.clone()).await.close().await;
+    sql.run("DROP INDEX message_store.messages_id_ccnew").await;
+    assert_eq!(differences(&config).await, [""; 0]);
+}
+
 /// An administrator runs the SQL; the store's login may create nothing.
 #[tokio::test]
 async fn database_made_from_sql_serves_a_login_that_may_not_create() {

@@ -28,7 +28,8 @@ pub enum Encoding {
     Json,
 }
 
-/// A body that is not a metrics request. Nothing was written, and the sender must not retry.
+/// A body that is not a metrics request. Nothing was written, and the sender must not retry. Correct
+/// the sender.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the body is not a metrics request: {reason}")]
 pub struct Malformed {

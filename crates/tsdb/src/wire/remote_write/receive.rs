@@ -19,7 +19,7 @@ pub const MAX_DECODED_BYTES: usize = 32 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// The body is not compressed with Snappy's block format, or is damaged.
+    /// The body is not compressed with Snappy's block format, or is damaged. Compress it so.
     #[error("the body is not compressed with snappy")]
     Compression,
     /// The decompressed size that the body claims exceeds the limit. Send smaller requests.
@@ -30,7 +30,7 @@ pub enum Malformed {
         /// The claimed size.
         actual: usize,
     },
-    /// The decompressed body is not a write request.
+    /// The decompressed body is not a write request. Correct the sender.
     #[error("the body is not a write request")]
     Message,
 }

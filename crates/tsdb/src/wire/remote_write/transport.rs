@@ -16,7 +16,8 @@ pub trait Transport: Send + 'static {
 /// The reason why a request was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The same request may succeed later.
+    /// The same request may succeed later. Try again after the wait that the server asks for, or after
+    /// a pause; the forwarder does so.
     #[error("temporary failure: {reason}")]
     Retry {
         /// The cause of the failure.
@@ -24,7 +25,8 @@ pub enum SendError {
         /// The wait that the server asks for (`Retry-After`), if any.
         after: Option<Duration>,
     },
-    /// The server will never accept this request. Its samples are dropped.
+    /// The server will never accept this request. Its samples are dropped. Correct what the reason
+    /// names.
     #[error("rejected: {reason}")]
     Rejected {
         /// The server's message.

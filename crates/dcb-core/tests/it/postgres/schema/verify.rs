@@ -1,6 +1,6 @@
 //! Connecting names the differences from the schema that was installed.
 
-use dcb_core::postgres::PostgresStore;
+use dcb_core::postgres::{PostgresStore, check_schema};
 use dcb_core::{Error, EventStore as _};
 
 use crate::support::postgres::sql::Sql;
@@ -44,6 +44,12 @@ async fn connect_names_each_schema_difference() {
         (
             "DROP INDEX dcb.event_type_position; \
              CREATE INDEX event_type_position ON dcb.event (position, type)",
+            &["index event_type_position differs from what was installed"],
+        ),
+        // A CREATE INDEX CONCURRENTLY or a REINDEX that failed leaves such an index. No query uses it.
+        (
+            "UPDATE pg_index SET indisvalid = false \
+              WHERE indexrelid = 'dcb.event_type_position'::regclass",
             &["index event_type_position differs from what was installed"],
         ),
         (
@@ -92,6 +98,34 @@ async fn added_objects_are_no_difference() {
     for addition in additions {
         assert_eq!(differences_after(addition).await, [""; 0], "{addition}");
     }
+}
+
+/// The state after a `REINDEX CONCURRENTLY` that broke off. The store works, and each append pays for
+/// the index.
+#[tokio::test(flavor = "multi_thread")]
+async fn check_names_an_added_index_that_is_invalid() {
+    let log = fresh_log().await;
+    connect(&log).await.close().await;
+    check_schema(&log).await.unwrap();
+    let mut sql = Sql::connect(&log.url).await;
+    let index = format!("{}.event_type_position_ccnew", log.schema);
+    sql.run(&format!(
+        "CREATE INDEX event_type_position_ccnew ON {}.event (type); \
+         UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{index}'::regclass",
+        log.schema
+    ))
+    .await;
+    match check_schema(&log).await {
+        Err(Error::SchemaMismatch { differences, .. }) => assert_eq!(
+            differences,
+            ["index event_type_position_ccnew is invalid: reindex or drop it"]
+        ),
+        other => panic!("{other:?}"),
+    }
+    connect(&log).await.close().await;
+    sql.run(&format!("DROP INDEX {index}")).await;
+    sql.close().await;
+    check_schema(&log).await.unwrap();
 }
 
 /// The state after an upgrade of the server, which prints some objects in another form, and after an

@@ -1,6 +1,7 @@
 //! Taking over a Message DB, with its messages and its clients.
 
 mod clients;
+mod cost;
 mod refusals;
 
 use local_postgres::Database;

@@ -1,0 +1,156 @@
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use message_store::{Error, ExpectedVersion, GlobalPosition, Position, Problem};
+use uuid::Uuid;
+
+use super::{Example, source};
+
+pub(super) fn all() -> Vec<Example> {
+    let errors = errors().into_iter().map(|error| {
+        let is_transient = Some(error.is_transient());
+        Example::new("message_store::Error", &error, is_transient)
+    });
+    let problems = problems()
+        .into_iter()
+        .map(|problem| Example::new("message_store::Problem", &problem, None));
+    errors.chain(problems).collect()
+}
+
+fn errors() -> Vec<Error> {
+    let mut errors = outcomes();
+    errors.extend(failures());
+    errors.extend(of_the_file_or_schema());
+    errors
+}
+
+/// The outcomes of calls while everything works.
+fn outcomes() -> Vec<Error> {
+    vec![
+        Error::Invalid {
+            field: "stream".to_owned(),
+            problem: Problem::Empty,
+        },
+        Error::WrongExpectedVersion {
+            stream: "account-1".to_owned(),
+            expected: ExpectedVersion::NoStream,
+            actual: Some(Position::new(4)),
+        },
+        Error::DuplicateId {
+            id: Uuid::from_u128(7),
+        },
+        Error::PastReplaced {
+            position: GlobalPosition::new(12),
+        },
+        Error::AfterBeyondHead {
+            after: GlobalPosition::new(12),
+            head: Some(GlobalPosition::new(11)),
+        },
+        Error::ImportConflict {
+            global_position: GlobalPosition::new(7),
+            reason: "the store is at 9".into(),
+        },
+        Error::Import {
+            line: 7,
+            source: source("missing field"),
+        },
+        Error::NamespaceExists {
+            name: "tenant".to_owned(),
+        },
+        Error::NamespaceNotFound {
+            name: "tenant".to_owned(),
+        },
+    ]
+}
+
+fn failures() -> Vec<Error> {
+    vec![
+        Error::Timeout {
+            operation: "write",
+            limit: Duration::from_secs(5),
+        },
+        Error::OutcomeUnknown {
+            ids: vec![Uuid::from_u128(7)],
+        },
+        Error::Closed,
+        Error::FeatureDisabled { feature: "sqlite" },
+        Error::Unavailable {
+            source: source("connection refused"),
+        },
+        Error::ReadOnly {
+            message: "cannot execute INSERT in a read-only transaction".into(),
+        },
+        Error::DiskFull {
+            message: "database or disk is full".into(),
+        },
+    ]
+}
+
+fn of_the_file_or_schema() -> Vec<Error> {
+    vec![
+        Error::FileMoved {
+            path: "messages.db".into(),
+        },
+        Error::ReadOnlyFile {
+            path: "messages.db".into(),
+            reason: "the system allows only reads of the file".into(),
+        },
+        Error::ColumnsDiffer {
+            global_position: GlobalPosition::new(12),
+            remedy: "message_store::sqlite::rebuild_columns",
+        },
+        Error::SchemaMismatch {
+            differences: vec!["index messages_id is missing".to_owned()],
+        },
+        Error::ForeignSchema {
+            schema: "message_store".to_owned(),
+        },
+        Error::SchemaTooNew {
+            found: 3,
+            supported: 2,
+        },
+        Error::SequenceBehind {
+            schema: "message_store".to_owned(),
+        },
+        Error::Json {
+            source: source("expected value"),
+        },
+        Error::Io {
+            source: Arc::new(io::Error::other("broken pipe")),
+        },
+        database("55P03", "canceling statement due to lock timeout"),
+        database("42501", "permission denied for table messages"),
+        Error::Panicked,
+    ]
+}
+
+fn database(code: &str, message: &str) -> Error {
+    Error::Database {
+        code: Some(code.into()),
+        message: message.into(),
+    }
+}
+
+fn problems() -> [Problem; 8] {
+    [
+        Problem::Empty,
+        Problem::ContainsNul,
+        Problem::TooMany {
+            max: 1000,
+            actual: 1001,
+        },
+        Problem::TooLarge {
+            max: 20,
+            actual: 21,
+        },
+        Problem::TooSmall { min: 1, actual: 0 },
+        Problem::TooManyDigits,
+        Problem::Duplicate {
+            key: "k".to_owned(),
+        },
+        Problem::Malformed {
+            reason: "no colon".to_owned(),
+        },
+    ]
+}

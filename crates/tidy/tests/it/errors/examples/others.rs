@@ -1,0 +1,109 @@
+use std::io;
+
+use course_enrollment::{CourseId, StudentId};
+use group_commit::SubmitError;
+use local_postgres::{LocalPostgres, Options, Source};
+
+use super::Example;
+
+pub(super) async fn all() -> Vec<Example> {
+    let enrollments = enrollments()
+        .into_iter()
+        .map(|error| Example::new("course_enrollment::Error", &error, None));
+    let submits = submits()
+        .into_iter()
+        .map(|error| Example::new("group_commit::SubmitError", &error, None));
+    let servers = servers().await.into_iter();
+    let servers = servers.map(|error| Example::new("local_postgres::Error", &error, None));
+    enrollments.chain(submits).chain(servers).collect()
+}
+
+fn enrollments() -> Vec<course_enrollment::Error> {
+    use course_enrollment::Error;
+    let course = CourseId::new("c1");
+    let student = StudentId::new("s1");
+    vec![
+        Error::CourseUnknown {
+            course: course.clone(),
+        },
+        Error::StudentUnknown {
+            student: student.clone(),
+        },
+        Error::CourseFull {
+            course: course.clone(),
+            capacity: 30,
+        },
+        Error::AlreadyEnrolled {
+            student: student.clone(),
+            course,
+        },
+        Error::TooManyCourses {
+            student,
+            max_courses: 5,
+        },
+        Error::DatasetUnknown {
+            name: "huge".to_owned(),
+        },
+        Error::Cache {
+            path: "small.sqlite".into(),
+            reason: "permission denied".to_owned(),
+        },
+        Error::Store(dcb_core::Error::Closed),
+    ]
+}
+
+fn submits() -> [SubmitError<io::Error>; 8] {
+    let cause = || io::Error::other("broken pipe");
+    [
+        SubmitError::Full,
+        SubmitError::Closed,
+        SubmitError::TimedOut,
+        SubmitError::OutcomeUnknown,
+        SubmitError::Refused(cause()),
+        SubmitError::Failed(cause()),
+        SubmitError::Unknown(cause()),
+        SubmitError::Panicked,
+    ]
+}
+
+async fn servers() -> Vec<local_postgres::Error> {
+    use local_postgres::Error;
+    let reason = || "permission denied".to_owned();
+    vec![
+        Error::UnknownSource {
+            value: "docker".to_owned(),
+        },
+        Error::UnknownVersion {
+            value: "new".to_owned(),
+        },
+        Error::BadSetting {
+            name: "a b".to_owned(),
+            reason: "a name has letters, digits, points and underscores only",
+        },
+        unavailable().await,
+        Error::NoneAvailable {
+            missing: Vec::new(),
+        },
+        Error::NotOurs { from: Source::Url },
+        Error::Restart { reason: reason() },
+        Error::Standby { reason: reason() },
+        Error::TemplateInUse {
+            template: "loaded".to_owned(),
+        },
+        Error::CreateDatabase {
+            name: "bookings".to_owned(),
+            reason: reason(),
+        },
+    ]
+}
+
+/// Only the crate itself can construct the reason, so this asks for a version that no machine has.
+async fn unavailable() -> local_postgres::Error {
+    let options = Options {
+        source: Some(Source::Installed),
+        version: Some(1),
+        ..Options::default()
+    };
+    let started = LocalPostgres::start(options).await;
+    started.expect_err("PostgreSQL has no version 1")
+}
