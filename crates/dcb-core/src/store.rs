@@ -218,6 +218,12 @@ pub trait EventStore: Send + Sync {
     ///
     /// After [`Error::OutcomeUnknown`], append the same ids again. [`Error::Timeout`],
     /// [`Error::Unavailable`], [`Error::Closed`] and [`Error::Database`] come from the backend.
+    ///
+    /// # Dropped futures
+    /// If the future is dropped, all events may be in the log, now or a moment later, or none. To
+    /// learn which, append again with the same ids ([`Event::with_id`]): the store returns the
+    /// positions of the first append, or appends now. Without ids of your own, the next append stores
+    /// the events a second time unless a condition prevents it.
     fn submit(&self, append: Append) -> impl Future<Output = Result<Appended, Error>> + Send;
 
     /// Streams the matching events of one snapshot. The stream also knows the head of that
@@ -532,6 +538,10 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`Error::Invalid`] or [`Error::DuplicateId`], with nothing written;
     /// [`Error::OutcomeUnknown`]; or an error of the backend. See [`EventStore::submit`].
+    ///
+    /// # Dropped futures
+    /// All events may be in the log, or none. Give them ids and append again, as for
+    /// [`EventStore::submit`].
     fn append(
         &self,
         events: impl Into<Vec<Event>>,
@@ -560,6 +570,11 @@ pub trait EventStore: Send + Sync {
     /// [`Error::Invalid`], [`Error::DuplicateId`], [`Error::AfterBeyondHead`] or
     /// [`Error::Conflict`], with nothing written; [`Error::OutcomeUnknown`]; or an error of the
     /// backend. See [`EventStore::submit`].
+    ///
+    /// # Dropped futures
+    /// All events may be in the log, or none. Append the same ids under the same conditions again: if
+    /// the first append is in the log, the store returns its positions and checks no condition. With
+    /// new ids, the condition can fail because of the first append.
     fn append_if(
         &self,
         events: impl Into<Vec<Event>>,
@@ -676,6 +691,9 @@ pub trait EventStore: Send + Sync {
     /// [`Error::Invalid`] if `projection` is an empty list; [`Error::TooManyProjections`] immediately
     /// if the limit is reached; the error of [`Projection::apply`]; [`Error::Timeout`],
     /// [`Error::Unavailable`], [`Error::Closed`] or [`Error::Database`] from the backend.
+    ///
+    /// # Dropped futures
+    /// Nothing has happened: the call only reads, and its connection goes back to the pool. Call again.
     fn project<P: Projection>(
         &self,
         projection: &P,

@@ -67,6 +67,10 @@ pub trait MessageStore: Send + Sync {
     /// with the same ids. [`Error::Unavailable`], [`Error::Timeout`] or [`Error::Database`] if the
     /// database fails; [`Error::Closed`] after [`MessageStore::close`]; [`Error::Panicked`] for a
     /// bug in the store.
+    ///
+    /// # Dropped futures
+    /// All messages may be in the store, or none. Write them again with the same ids, as for
+    /// [`MessageStore::write_message`].
     fn write_streams(
         &self,
         writes: Vec<StreamWrite>,
@@ -92,6 +96,10 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Invalid`] as for [`Limits::check_batch`](crate::Limits::check_batch); otherwise the
     /// errors of [`MessageStore::write_streams`].
+    ///
+    /// # Dropped futures
+    /// All messages may be in the store, or none. Write them again with the same ids, as for
+    /// [`MessageStore::write_message`].
     fn write_batch(
         &self,
         stream: &StreamName,
@@ -121,6 +129,12 @@ pub trait MessageStore: Send + Sync {
     /// # Errors
     /// [`Error::Invalid`] as for [`Limits::check_message`](crate::Limits::check_message); otherwise
     /// the errors of [`MessageStore::write_streams`].
+    ///
+    /// # Dropped futures
+    /// The message may be in the store, now or a moment later, or not. To learn which, write it again
+    /// with the same id ([`Message::with_id`]): the store returns its position, or writes it now. A
+    /// message without an id of yours would be stored a second time, unless the expected version
+    /// prevents it.
     fn write_message(
         &self,
         stream: &StreamName,

@@ -60,6 +60,11 @@ impl SubscribeOptions {
 /// with [`Error::PastReplaced`] or [`Error::AfterBeyondHead`]. A subscription that began at a plain
 /// position, and has not returned a message yet, can only notice a store that ends before the position.
 ///
+/// A subscription returns every error to its caller, so that the caller can decide. If the server is
+/// down, [`Subscription::next`] returns a transient error once per call; a loop that ends there handles
+/// nothing more. Use a [`MessageRunner`](crate::MessageRunner) for a consumer that waits for the server
+/// and goes on.
+///
 /// ```
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), message_store::Error> {
@@ -126,7 +131,9 @@ impl<S: MessageStore> Subscription<S> {
     /// The errors of [`MessageStore::get_stream_messages`] for a stream, or of
     /// [`MessageStore::get_category_messages`] and [`MessageStore::head_bookmark`]. After
     /// [`Error::PastReplaced`] or [`Error::AfterBeyondHead`] each call fails with the same error; after
-    /// any other error, the next call reads again.
+    /// any other error, the next call reads again. During an outage the error is transient
+    /// ([`Error::is_transient`]): pause and call again, or use a
+    /// [`MessageRunner`](crate::MessageRunner), which does so.
     pub async fn next(&mut self) -> Result<RecordedMessage, Error> {
         loop {
             if let Some(message) = self.try_next().await? {

@@ -42,6 +42,7 @@ mod matcher;
 #[cfg(feature = "wire")]
 mod merge;
 mod metadata;
+mod metrics;
 mod options;
 mod pattern;
 mod sample;
@@ -71,6 +72,7 @@ pub use labels::{Label, LabelIter, Labels};
 pub use labels_builder::LabelsBuilder;
 pub use matcher::{MatchOp, Matcher};
 pub use metadata::{Metadata, MetricKind};
+pub use metrics::{Counter, Histogram, Metrics};
 pub use options::{DbOptions, DuplicatePolicy, Limits, NewSeriesLimit, Retention};
 pub use sample::{STALE_MARKER, Sample, is_stale};
 pub use select::{SelectedSeries, Selection};

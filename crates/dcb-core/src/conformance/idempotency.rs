@@ -1,8 +1,12 @@
 //! Ids are unique in the log, and a repeated append gets the answer of the first.
 
+use std::time::Duration;
+
+use futures_util::poll;
+use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::fixture::{assert_refused, at, event, head, log, tag, tagged};
+use super::fixture::{assert_refused, at, event, head, log, read, tag, tagged};
 use crate::{Append, AppendCondition, Error, Event, EventStore, Position, Tracking};
 
 fn id(number: u128) -> Uuid {
@@ -151,4 +155,24 @@ pub(super) async fn id_repeated_within_an_append_is_refused(store: &impl EventSt
         9,
     )
     .await;
+}
+
+/// What the documentation tells a caller whose append was dropped. The append may be in the log by then,
+/// or a moment later, or not.
+pub(super) async fn dropped_append_is_stored_once_when_repeated(store: &impl EventStore) {
+    for round in 0..20 {
+        let event = numbered(round);
+        let condition = AppendCondition::fail_if(tag(&format!("n:{round}")));
+        let mut dropped = Box::pin(store.append_if(event.clone(), condition.clone()));
+        let has_ended = poll!(&mut dropped).is_ready();
+        if !has_ended && round % 2 == 1 {
+            sleep(Duration::from_millis(1)).await;
+            let _ = poll!(&mut dropped);
+        }
+        drop(dropped);
+        let repeated = store.append_if(event.clone(), condition).await.unwrap();
+        let stored = read(store, &tag(&format!("n:{round}"))).await;
+        assert_eq!(stored.len(), 1);
+        assert_eq!(repeated.positions().next(), Some(stored[0].position()));
+    }
 }

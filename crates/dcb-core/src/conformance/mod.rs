@@ -147,6 +147,7 @@ macro_rules! for_each_conformance_case {
                 stored_append_with_other_content_names_the_id
                 stored_events_are_recognized_in_any_grouping
                 id_repeated_within_an_append_is_refused
+                dropped_append_is_stored_once_when_repeated
             }
             order_of_checks {
                 size_is_checked_before_repeated_ids

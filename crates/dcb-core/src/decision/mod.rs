@@ -122,13 +122,16 @@ impl<P: Projection> DecisionModel<P> {
     /// `decide` returns no events, nothing is appended. Its result, with or without events or an
     /// error, is returned only once the state that it saw is committed.
     ///
-    /// Dropping the future leaves the line. If `decide` has returned events by then, they may be
-    /// committed nevertheless.
-    ///
     /// # Errors
     /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt until the time limit
     /// ended in a conflict; [`Error::Timeout`] if the limit passed before the first attempt; or any
     /// other error of [`EventStore::project`] and [`EventStore::submit`].
+    ///
+    /// # Dropped futures
+    /// The call leaves the line. If `decide` has returned events by then, they may be in the log, now or
+    /// a moment later. Decide again: the new decision reads the log, so it sees the events of the first
+    /// and refuses or accepts accordingly. If they must not be stored twice and your decision does not
+    /// prevent it, give them ids ([`Event::with_id`]) that you use again.
     pub async fn decide<S, V, E>(
         &self,
         store: &S,

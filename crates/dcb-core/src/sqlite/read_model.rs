@@ -44,9 +44,10 @@ pub trait Handler: Send + 'static {
     fn reset(&mut self, transaction: &Transaction<'_>) -> Result<(), HandlerError>;
 }
 
-/// A [`ReadModel`] with tables in an SQLite file, either the log's or another one.
+/// A [`ReadModel`] with tables in an SQLite file, either the log's or another one, or
+/// [in memory](SqliteReadModel::on_connection).
 ///
-/// The checkpoint is a row of the table `dcb_checkpoint` in that file, which is created if it does not
+/// The checkpoint is a row of the table `dcb_checkpoint` beside them, which is created if it does not
 /// exist. A batch is one transaction in one task on tokio's blocking pool. If its future is dropped,
 /// the batch may still be committed.
 pub struct SqliteReadModel<H> {
@@ -57,7 +58,13 @@ struct State<H> {
     config: Config,
     name: String,
     handler: H,
-    opened: Option<(Connection, OpenedFile)>,
+    opened: Option<Opened>,
+}
+
+enum Opened {
+    File(Connection, OpenedFile),
+    /// A connection that the caller uses too.
+    Shared(Arc<Mutex<Connection>>),
 }
 
 impl<H: Handler> SqliteReadModel<H> {
@@ -70,11 +77,9 @@ impl<H: Handler> SqliteReadModel<H> {
     /// # Errors
     /// [`Error::ReadOnlyFile`] if `config` allows only reads;
     /// [`Error::Invalid`] with field `location` if it is not a file, or with field `name`;
-    /// [`Error::Unavailable`] if the path is relative and the current directory does not exist.
+    /// [`Error::Unavailable`] if the path is relative and the current directory does not exist. For a
+    /// read model in memory, use [`SqliteReadModel::on_connection`].
     pub fn new(mut config: Config, name: impl Into<String>, handler: H) -> Result<Self, Error> {
-        const MAX_CHARS: usize = 255;
-        let name = name.into();
-        check(&name, MAX_CHARS).map_err(invalid("name"))?;
         match &mut config.location {
             Location::File(path) if config.read_only => {
                 return Err(read_only(path, "it is configured only for reads"));
@@ -82,11 +87,85 @@ impl<H: Handler> SqliteReadModel<H> {
             Location::File(path) if !path.as_os_str().is_empty() => *path = absolute(path)?,
             _ => return Err(invalid("location")(Problem::Empty)),
         }
+        Self::with_state(config, name.into(), handler, None)
+    }
+
+    /// Creates the read model `name` on a connection that you share with it. A database in memory
+    /// belongs to one connection, so this is the way to keep a read model there, beside a store in
+    /// memory:
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use dcb_core::sqlite::{Handler, SqliteReadModel, Transaction};
+    /// use dcb_core::{
+    ///     Event, EventStore, HandlerError, MemoryStore, ProjectionRunner, Query, SequencedEvent,
+    /// };
+    /// use rusqlite::Connection;
+    ///
+    /// /// Counts the bookings.
+    /// struct Count;
+    ///
+    /// impl Handler for Count {
+    ///     fn handle(
+    ///         &mut self,
+    ///         tables: &Transaction<'_>,
+    ///         events: &[SequencedEvent],
+    ///     ) -> Result<(), HandlerError> {
+    ///         tables.execute("UPDATE bookings SET number = number + ?1", [events.len() as i64])?;
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn reset(&mut self, tables: &Transaction<'_>) -> Result<(), HandlerError> {
+    ///         tables.execute("UPDATE bookings SET number = 0", [])?;
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let tables = Connection::open_in_memory()?;
+    /// tables.execute_batch("CREATE TABLE bookings (number); INSERT INTO bookings VALUES (0)")?;
+    /// let tables = Arc::new(Mutex::new(tables));
+    ///
+    /// let store = MemoryStore::new();
+    /// store.append(Event::builder("RoomBooked").build()?).await?;
+    /// let model = SqliteReadModel::on_connection(Arc::clone(&tables), "bookings", Count)?;
+    /// ProjectionRunner::new(store, Query::all(), model).catch_up().await?;
+    ///
+    /// let number = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+    /// let tables = tables.lock().map_err(|_| "a handler panicked")?;
+    /// assert_eq!(tables.query_row("SELECT number FROM bookings", [], number)?, 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// While a batch is applied, the connection is locked. Lock it for short reads, and without a
+    /// transaction that stays open.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with field `name`, which has 1 to 255 characters.
+    pub fn on_connection(
+        connection: Arc<Mutex<Connection>>,
+        name: impl Into<String>,
+        handler: H,
+    ) -> Result<Self, Error> {
+        let opened = Some(Opened::Shared(connection));
+        Self::with_state(Config::memory(), name.into(), handler, opened)
+    }
+
+    fn with_state(
+        config: Config,
+        name: String,
+        handler: H,
+        opened: Option<Opened>,
+    ) -> Result<Self, Error> {
+        const MAX_CHARS: usize = 255;
+        check(&name, MAX_CHARS).map_err(invalid("name"))?;
         let state = State {
             config,
             name,
             handler,
-            opened: None,
+            opened,
         };
         Ok(Self {
             state: Arc::new(Mutex::new(state)),
@@ -118,10 +197,20 @@ impl<H: Handler> State<H> {
         &mut self,
         work: impl FnOnce(&mut NamedHandler<'_, H>, &Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (connection, file) = match &mut self.opened {
+        let opened = match &mut self.opened {
             Some(opened) => opened,
             // Opened on first use, because `new` runs on a thread that must not block.
             none => none.insert(open(&self.config)?),
+        };
+        let mut shared;
+        let (connection, file) = match opened {
+            Opened::File(connection, file) => (connection, Some(file)),
+            Opened::Shared(connection) => {
+                // Ignoring poison is safe: SQLite is consistent after a panic of the caller.
+                shared = connection.lock().unwrap_or_else(PoisonError::into_inner);
+                create_table(&shared)?;
+                (&mut *shared, None)
+            }
         };
         let transaction = connection
             // Take the write lock now, because a transaction that reads first may fail to get it
@@ -134,21 +223,27 @@ impl<H: Handler> State<H> {
         };
         let done = work(&mut handler, &transaction)?;
         // SQLite would commit to a file that was moved or removed.
-        file.check()?;
+        if let Some(file) = file {
+            file.check()?;
+        }
         transaction.commit().map_err(|failed| error(&failed))?;
         Ok(done)
     }
 }
 
 /// Opens the file and creates the checkpoint table if it does not exist.
-fn open(config: &Config) -> Result<(Connection, OpenedFile), Error> {
+fn open(config: &Config) -> Result<Opened, Error> {
     let Location::File(path) = &config.location else {
         return Err(invalid("location")(Problem::Empty));
     };
     let connection = session::plain(config).map_err(|failed| error(&failed))?;
-    upgrade(&connection).map_err(|failed| error(&failed))?;
+    create_table(&connection)?;
     let file = OpenedFile::at(path)?;
-    Ok((connection, file))
+    Ok(Opened::File(connection, file))
+}
+
+fn create_table(connection: &Connection) -> Result<(), Error> {
+    upgrade(connection).map_err(|failed| error(&failed))
 }
 
 /// Creates the table, or adds the column that older versions did not have.

@@ -1,9 +1,13 @@
+use std::time::Duration;
+
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Subject;
 use super::fixture::{
     ANY, NO_STREAM, all, assert_refused, exactly, fill, message, name, stream, write,
 };
+use super::held::poll_once;
 use crate::{Error, Message, MessageStore, StreamWrite};
 
 fn numbered(id: u128) -> Message {
@@ -160,4 +164,25 @@ pub(super) async fn repeated_write_to_several_streams_returns_first_positions(
     let first = store.write_streams(writes()).await.unwrap();
     assert_eq!(store.write_streams(writes()).await.unwrap(), first);
     assert_eq!(stream(&**store, "a-1").await.len(), 2);
+}
+
+/// What the documentation tells a caller whose write was dropped. The message may be in the store by
+/// then, or a moment later, or not.
+pub(super) async fn dropped_write_is_stored_once_when_repeated(store: &Subject<impl MessageStore>) {
+    for round in 0..20 {
+        let account = format!("account-{round}");
+        let stream_name = name(&account);
+        let mut dropped = Box::pin(store.write_message(&stream_name, numbered(round), NO_STREAM));
+        let ended = poll_once(dropped.as_mut()).await;
+        if ended.is_none() && round % 2 == 1 {
+            sleep(Duration::from_millis(1)).await;
+            poll_once(dropped.as_mut()).await;
+        }
+        drop(dropped);
+        let repeated = store.write_message(&stream_name, numbered(round), NO_STREAM);
+        let repeated = repeated.await.unwrap();
+        let stored = stream(&**store, &account).await;
+        assert_eq!(stored.len(), 1);
+        assert_eq!(repeated.global_position, stored[0].global_position());
+    }
 }

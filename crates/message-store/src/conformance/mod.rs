@@ -119,6 +119,7 @@ macro_rules! for_each_message_store_case {
                 partly_stored_batch_conflicts
                 duplicate_id_in_one_write_conflicts
                 repeated_write_to_several_streams_returns_first_positions
+                dropped_write_is_stored_once_when_repeated
             }
             stream {
                 absent_stream_has_no_messages

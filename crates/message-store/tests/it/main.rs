@@ -4,6 +4,7 @@ mod any_store;
 mod model;
 mod namespaces;
 mod postgres;
+mod runner;
 mod sqlite;
 mod support;
 mod vocabulary;

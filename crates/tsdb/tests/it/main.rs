@@ -7,6 +7,7 @@ mod codecs;
 mod concurrency;
 mod crash;
 mod engine;
+mod metrics;
 #[cfg(feature = "promql")]
 mod promql;
 #[cfg(feature = "promql")]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dcb_core::conformance::effort;
@@ -274,6 +275,43 @@ fn read_model_without_a_file_is_refused() {
             "{refused:?}"
         );
     }
+}
+
+/// The tables of a database in memory belong to one connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn read_model_in_memory_shares_a_connection() {
+    let tables = Connection::open_in_memory().unwrap();
+    let create = "CREATE TABLE seen (ordinal INTEGER PRIMARY KEY AUTOINCREMENT, position)";
+    tables.execute_batch(create).unwrap();
+    let tables = Arc::new(Mutex::new(tables));
+    let store = SqliteStore::open(Config::memory()).await.unwrap();
+    append_pairs(&store, 10).await;
+    let runner = |fails_at| {
+        let model = SqliteReadModel::on_connection(Arc::clone(&tables), "seen", Seen { fails_at });
+        ProjectionRunner::new(store.clone(), tag("a"), model.unwrap())
+            .options(SubscribeOptions::new().batch_size(4))
+    };
+    let count = || {
+        let sql = "SELECT count(*) FROM seen";
+        let tables = tables.lock().unwrap();
+        tables
+            .query_row(sql, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    let failed = runner(Some(11)).catch_up().await.unwrap_err();
+    assert!(matches!(&failed, Error::Handler { .. }), "{failed:?}");
+    assert_eq!(count(), 4, "the batch that failed is rolled back");
+    runner(None).catch_up().await.unwrap();
+    assert_eq!(count(), 10);
+    append_pairs(&store, 3).await;
+    let mut another = runner(None);
+    another.catch_up().await.unwrap();
+    assert_eq!(count(), 13, "the checkpoint is kept beside the tables");
+    another.rebuild().await.unwrap();
+    assert_eq!(count(), 13);
+    let nameless = SqliteReadModel::on_connection(Arc::clone(&tables), "", Seen { fails_at: None });
+    assert!(matches!(nameless.map(drop), Err(Error::Invalid { field, .. }) if field == "name"));
+    store.close().await;
 }
 
 /// SQLite itself would treat this path as a database in memory.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use local_postgres::{Durability, LocalPostgres, Options};
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
-    Bookmark, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageStore,
-    Start, SubscribeOptions,
+    Bookmark, CategoryRead, ConsumerGroup, Error, ExpectedVersion, GlobalPosition, MessageRunner,
+    MessageStore, Start, SubscribeOptions,
 };
 use sqlx::Connection as _;
 
@@ -221,5 +221,31 @@ async fn bookmark_that_replica_lacks_is_checked_by_primary() {
         matches!(refused, Err(Error::PastReplaced { .. })),
         "{refused:?}"
     );
+    store.close().await;
+}
+
+/// A runner advances to the head, which comes from the primary.
+#[tokio::test(flavor = "multi_thread")]
+async fn runner_misses_no_message_of_lagging_replica() {
+    let server = primary().await;
+    connect(Config::new(server.url())).await.close().await;
+    let replica = Replica::start(server.url()).await;
+    let store = connect_to_replica(Config::new(server.url()).replica_url(&replica.url)).await;
+    let mut on_replica = Sql::connect(&replica.url).await;
+    on_replica.run("SELECT pg_wal_replay_pause()").await;
+    let written = store
+        .write_message(&stream_name("a-1"), message(1), ExpectedVersion::Any)
+        .await
+        .unwrap();
+    let runner = MessageRunner::new(store.clone(), "c", category("a"), |_| async { Ok(()) });
+    let mut runner = runner.unwrap();
+    runner.catch_up().await.unwrap();
+    assert_eq!(runner.progress().handled(), 1);
+    assert_eq!(
+        runner.progress().position(),
+        Some(written.global_position),
+        "it waits for no replica"
+    );
+    on_replica.run("SELECT pg_wal_replay_resume()").await;
     store.close().await;
 }

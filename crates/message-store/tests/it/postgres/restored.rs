@@ -1,15 +1,19 @@
 //! A database that is put back from a backup, or a replica that was behind and takes over. Positions
 //! that readers keep lead to other messages, or to none.
 
+use std::time::Duration;
+
 use local_postgres::Database;
 use message_store::postgres::{Config, PostgresStore};
 use message_store::{
     Bookmark, Category, CategoryRead, Error, GlobalPosition, MessageStore as _, SubscribeOptions,
 };
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::support::place::{
-    ACCOUNT, KEPT, LOST, assert_ended, assert_goes_on, assert_refused, followers, write_numbers,
+    ACCOUNT, KEPT, LOST, assert_ended, assert_goes_on, assert_refused, followers, running,
+    write_numbers,
 };
 use crate::support::postgres::sql::Sql;
 use crate::support::postgres::{connect, fresh_store, server, whole_stream, write};
@@ -86,12 +90,23 @@ async fn every_place_notices_a_database_put_back_from_a_backup() {
         let store = connect(Config::new(database.url())).await;
         write_numbers(&store, KEPT..KEPT + LOST).await;
         let mut followers = followers(&store).await;
+        let running = running(&store).await;
         let last = whole_stream(&store, ACCOUNT).await.pop().unwrap();
         put_back(&database).await;
 
         let other = connect(Config::new(database.url())).await;
         past.write(&other, &database).await;
         assert_ended(&mut followers, |error| past.is_told(error)).await;
+        for runner in running {
+            let end = timeout(Duration::from_secs(60), runner).await;
+            let end = end.expect("the runner waits, and then ends").unwrap();
+            // It may have looked before the other process wrote.
+            let ends = matches!(
+                end,
+                Error::AfterBeyondHead { .. } | Error::PastReplaced { .. }
+            );
+            assert!(ends, "{end:?}");
+        }
         assert_refused(&other, &last, |error| past.is_told(error)).await;
         assert_goes_on(&other, 100).await;
         for store in [store, other] {

@@ -1,13 +1,16 @@
 //! Places of readers in a store whose past was replaced.
 
+use std::future::{Ready, ready};
 use std::time::Duration;
 
 use message_store::{
-    Bookmark, Category, CategoryRead, ConsumerGroup, Error, GlobalPosition, MessageStore,
-    RecordedMessage, Start, StreamRead, SubscribeOptions, Subscription,
+    Bookmark, Category, CategoryRead, ConsumerGroup, Error, Failure, GlobalPosition, MessageRunner,
+    MessageStore, RecordedMessage, Start, StreamRead, SubscribeOptions, Subscription,
 };
+use tokio::task::JoinHandle;
 
 use super::{stream_name, wait_until, write};
+use crate::runner::support::{Seen, quick};
 
 /// The stream of the tests.
 pub(crate) const ACCOUNT: &str = "account-1";
@@ -120,6 +123,48 @@ pub(crate) async fn assert_refused<S: MessageStore + Clone>(
     let options = SubscribeOptions::new();
     let stream = store.subscribe_to_stream(last.stream(), after, options);
     assert_ended(&mut [stream], &is_refusal).await;
+    let mut runner = runner(store, "mailer", Seen::default());
+    for _ in 0..2 {
+        let end = runner.catch_up().await;
+        assert!(end.as_ref().is_err_and(&is_refusal), "{end:?}");
+    }
+    assert_eq!(runner.progress().handled(), 0);
+}
+
+/// A runner of messages, whose handler takes each.
+pub(crate) fn runner<S: MessageStore + Clone>(
+    store: &S,
+    consumer: &str,
+    seen: Seen,
+) -> MessageRunner<S, impl FnMut(RecordedMessage) -> Ready<Result<(), Failure>> + use<S>> {
+    let handler = move |message| {
+        seen.note(&message);
+        ready(Ok(()))
+    };
+    let runner = MessageRunner::new(store.clone(), consumer, account(), handler);
+    runner.expect("a valid name").options(quick())
+}
+
+/// The members of a group, which run and have handled all messages. They read after a hint only, so not
+/// while there is no database.
+pub(crate) async fn running<S: MessageStore + Clone + 'static>(
+    store: &S,
+) -> Vec<JoinHandle<Error>> {
+    let mut running = Vec::new();
+    for member in 0..2 {
+        let group = ConsumerGroup::new(member, 2).expect("the group is valid");
+        let options = quick().poll_interval(Duration::from_hours(1));
+        let runner = runner(store, "group", Seen::default()).group(group);
+        let mut runner = runner.options(options);
+        let progress = runner.progress();
+        running.push(tokio::spawn(async move {
+            let Err(end) = runner.run().await;
+            end
+        }));
+        let through = Some(GlobalPosition::new(KEPT + LOST));
+        wait_until("all is handled", async || progress.position() == through).await;
+    }
+    running
 }
 
 /// Checks the way on that the README tells: the consumer accepts what it has derived from the kept
@@ -129,10 +174,14 @@ pub(crate) async fn assert_goes_on<S: MessageStore + Clone>(store: &S, next: u64
     let kept = GlobalPosition::new(KEPT);
     let saved = store.save_checkpoint("mailer", kept).await;
     let start = saved.expect("saved");
+    let seen = Seen::default();
+    let mut accepted = runner(store, "mailer", seen.clone());
+    accepted.catch_up().await.expect("the runner goes on");
+    assert_eq!(seen.numbers()[0], next);
     let options = SubscribeOptions::new();
     let mut mailer = store.subscribe_to_category(account(), start, options);
     let message = mailer.next().await.expect("a message");
     assert_eq!(message.data::<u64>().expect("a number"), next);
-    let saved = store.save_checkpoint("mailer", message.bookmark()).await;
+    let saved = store.save_checkpoint("reader", message.bookmark()).await;
     assert_eq!(saved.expect("saved"), message.bookmark());
 }
