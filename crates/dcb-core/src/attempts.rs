@@ -13,6 +13,7 @@ pub(crate) struct Attempts {
     made: u32,
     max: Option<u32>,
     limit: Duration,
+    begun: Instant,
     deadline: Instant,
     /// The position of the last conflict.
     conflict: Option<Position>,
@@ -24,30 +25,36 @@ impl Attempts {
 
     /// Without `max`, attempts are made until the time limit.
     pub(crate) fn new(max: Option<u32>, limit: Duration) -> Self {
+        let begun = Instant::now();
         Self {
             made: 0,
             max,
             limit,
-            deadline: Instant::now() + limit,
+            begun,
+            deadline: begun + limit,
             conflict: None,
         }
     }
 
-    /// The output of `future`, unless the time limit passes first.
+    /// The output of `future`, unless the time limit passes first. Then the error tells why the store
+    /// could not be reached, if that is the reason.
     pub(crate) async fn in_time<T>(
         &self,
+        store: &impl EventStore,
         future: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let in_time = until(self.deadline, future).await;
-        in_time.unwrap_or_else(|| Err(self.exhausted()))
+        let late = || store.outage(self.begun).unwrap_or_else(|| self.exhausted());
+        in_time.unwrap_or_else(|| Err(late()))
     }
 
     /// Makes one attempt. Returns `None` after a conflict and a pause.
     pub(crate) async fn submit<S: EventStore>(
         &mut self,
         store: &S,
-        append: Append,
+        mut append: Append,
     ) -> Result<Option<Decided>, Error> {
+        append.deadline = Some(self.deadline);
         // Stores refuse an append without events, but deciding to do nothing is not an error.
         let appended = match append.events.is_empty() {
             true => Ok(None),
@@ -66,7 +73,6 @@ impl Attempts {
         pause(self.made)
     }
 
-    #[cfg(feature = "sqlite")]
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -85,7 +91,15 @@ impl Attempts {
             Err(Error::Conflict { position, .. }) => self.again(Some(position)).map(|()| None),
             // Never retry `OutcomeUnknown`: a new decision may generate new ids, so the log could
             // get the events of both attempts.
-            Err(error) => Err(error),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The error of an append, or of the decision if it had less time than an append.
+    fn failed(&self, error: Error) -> Error {
+        match error {
+            Error::Timeout { .. } if !self.are_in_time() => self.exhausted(),
+            error => error,
         }
     }
 
@@ -93,16 +107,20 @@ impl Attempts {
     /// made again. A decision without an answer is valid already.
     pub(crate) async fn outcome(
         &mut self,
+        store: &impl EventStore,
         answer: Option<Answer>,
+        has_events: bool,
     ) -> Result<Option<Decided>, Error> {
         let outcome = match answer {
-            Some(answer) => answer.await,
+            // The store ends its append in time.
+            Some(answer) if has_events => answer.await,
+            Some(answer) => self.in_time(store, async { Ok(answer.await) }).await?,
             None => Ok(Outcome::Committed(None)),
         };
         match outcome {
             Ok(Outcome::Committed(appended)) => Ok(Some(self.decided(appended))),
             Ok(Outcome::Again(conflict)) => self.again(conflict).map(|()| None),
-            Ok(Outcome::Failed(error)) => Err(error),
+            Ok(Outcome::Failed(error)) => Err(self.failed(error)),
             // A lane answers every member before it ends.
             Err(_) => Err(Error::Closed),
         }

@@ -21,7 +21,7 @@
 ///
 ///     dcb_core::forward_event_store! { self { Self(store) => store }
 ///         query_stream query head count extent exists tracked commands
-///         projection_limit lanes notifications health stats close
+///         projection_limit lanes outage notifications health stats close
 ///     }
 /// }
 /// ```
@@ -30,7 +30,7 @@ macro_rules! forward_event_store {
     ($self:ident $arms:tt) => {
         $crate::forward_event_store! { $self $arms
             submit query_stream query head count extent exists tracked commands
-            projection_limit lanes notifications health stats close
+            projection_limit lanes outage notifications health stats close
         }
     };
     ($self:ident $arms:tt $($method:ident)+) => {
@@ -105,6 +105,11 @@ macro_rules! forward_event_store {
     (@lanes $self:ident $arms:tt) => {
         fn lanes(&$self) -> Option<&$crate::Lanes> {
             $crate::forward_event_store!(@call $self $arms lanes ())
+        }
+    };
+    (@outage $self:ident $arms:tt) => {
+        fn outage(&$self, since: std::time::Instant) -> Option<$crate::Error> {
+            $crate::forward_event_store!(@call $self $arms outage (since))
         }
     };
     (@notifications $self:ident $arms:tt) => {

@@ -1,7 +1,7 @@
 use std::future::Future;
 use std::ops::RangeBounds;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::extent::Span;
 use crate::{
@@ -21,6 +21,8 @@ pub struct Append {
     pub tracking: Option<Tracking>,
     /// The command that caused the events, stored with them.
     pub command: Option<Command>,
+    /// When the caller's time ends, if that is before the store's own limit.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Append {
@@ -31,6 +33,7 @@ impl Append {
             conditions: Vec::new(),
             tracking: None,
             command: None,
+            deadline: None,
         }
     }
 
@@ -382,6 +385,21 @@ pub trait EventStore: Send + Sync {
     /// assert!(store.lanes().is_some_and(|lanes| lanes.is_empty()));
     /// ```
     fn lanes(&self) -> Option<&Lanes> {
+        None
+    }
+
+    /// Why the database could not be reached, for a call that has waited for it since this time and
+    /// now gives up: decisions tell it instead of a timeout. `None`, the default, if the database was
+    /// reached, or if the store does not know.
+    ///
+    /// ```
+    /// # use std::time::Instant;
+    /// # use dcb_core::{EventStore, MemoryStore};
+    /// let store = MemoryStore::new();
+    /// assert!(store.outage(Instant::now()).is_none());
+    /// ```
+    fn outage(&self, since: Instant) -> Option<Error> {
+        let _ = since;
         None
     }
 

@@ -117,7 +117,8 @@ pub enum Error {
     /// was written. Try again later.
     #[error("the database can't be reached: {source}")]
     Unavailable {
-        /// The driver's error.
+        /// The driver's error. In PostgreSQL, a `postgres::ConnectError` if no connection could be
+        /// opened: the cause at each host, such as a refused connection.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The server accepts no writes: it is a standby, as after a failover, or

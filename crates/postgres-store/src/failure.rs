@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
+use crate::connect_error::connect_error;
+
 /// A lock was not free within `lock_timeout`.
 pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// The role lacks a right.
@@ -24,7 +26,7 @@ const POOLER: &str = "the URL leads to a pooler: if it has pool_mode = transacti
 pub enum Failure {
     /// The connection is gone. The statement may have taken effect.
     Lost,
-    /// No connection was available, so the statement was not sent.
+    /// No connection was available, so the statement was not sent. A later call may get one.
     NotSent,
     /// The data is invalid, or too much for one transaction. The same statement will fail again; a
     /// part of its data may succeed alone.
@@ -42,8 +44,8 @@ pub enum Failure {
     /// returns other types since a table was changed, or a failed transaction is open. The statement
     /// had no effect, and may succeed in a new session.
     Session,
-    /// The server refused the statement, which had no effect. Or no connection can be encrypted as
-    /// demanded, so the statement was not sent.
+    /// The server refused the statement, which had no effect. Or it refuses the session for good: the
+    /// password is wrong, the database does not exist, or no connection can be encrypted as demanded.
     Refused,
 }
 
@@ -56,6 +58,12 @@ impl Failure {
 
 /// Classifies the error of a statement.
 pub fn failure(error: &sqlx::Error) -> Failure {
+    if let Some(cause) = connect_error(error) {
+        return match cause.is_transient() {
+            true => Failure::NotSent,
+            false => Failure::Refused,
+        };
+    }
     let Some(database) = error.as_database_error() else {
         return match error {
             // The answer arrived, so the connection is fine.
@@ -111,6 +119,9 @@ fn is_refused_parameter(error: &dyn DatabaseError) -> bool {
 
 /// The SQLSTATE of an error, if the server sent it, and the message with its details.
 pub fn code_and_message(error: &sqlx::Error) -> (Option<Arc<str>>, Arc<str>) {
+    if let Some(cause) = connect_error(error) {
+        return (cause.code(), cause.to_string().into());
+    }
     let Some(database) = error.as_database_error() else {
         return (None, error.to_string().into());
     };

@@ -2,6 +2,7 @@
 
 mod column;
 mod connect;
+mod connect_error;
 mod encryption;
 mod failure;
 mod hosts;
@@ -17,6 +18,7 @@ mod writer_connection;
 
 pub use column::{Column, Element};
 pub use connect::connect;
+pub use connect_error::{ConnectError, ConnectErrorKind, HostError, connect_error};
 pub use failure::{
     DISK_FULL, Failure, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, code_and_message, failure,
     violated_constraint,

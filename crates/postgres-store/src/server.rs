@@ -104,6 +104,17 @@ impl Server {
         })
     }
 
+    /// Whether a connection fails at once while the last attempt to open one has failed, instead of
+    /// another attempt. During such an outage, callers start an attempt in the background, at most one
+    /// every 500 ms and one at a time. Its success ends the outage.
+    #[must_use]
+    pub fn fail_fast(self, fails_fast: bool) -> Self {
+        Self {
+            hosts: self.hosts.failing_fast(fails_fast),
+            ..self
+        }
+    }
+
     /// The hosts, for a session with the database's default settings.
     pub fn hosts(&self) -> &Hosts {
         &self.hosts
@@ -179,6 +190,13 @@ impl Session {
         let steps = left.as_nanos() / step.as_nanos();
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         (steps > 1).then(|| step * (steps - 1).min(LONGEST_STEPS))
+    }
+
+    /// How long a writer may take to connect for a caller whose time ends at `deadline`. A tenth of the
+    /// time limit is left to tell the caller that nothing was written.
+    pub(crate) fn time_to_connect(&self, deadline: Instant) -> Duration {
+        let left = deadline.saturating_duration_since(Instant::now());
+        left.saturating_sub(step(self.limit)).min(self.limit)
     }
 
     /// How long a statement of a writer may run in a new session.

@@ -117,5 +117,14 @@ pub(crate) async fn in_time_unless<T>(
 
 /// The error of a server that does not answer in time.
 pub(crate) fn no_answer() -> sqlx::Error {
-    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time").into()
+    silence("no answer in time".to_owned())
+}
+
+/// As [`no_answer`], with the time.
+pub(crate) fn no_answer_within(limit: Duration) -> sqlx::Error {
+    silence(format!("no answer within {limit:.1?}"))
+}
+
+fn silence(text: String) -> sqlx::Error {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, text).into()
 }

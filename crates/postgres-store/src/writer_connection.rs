@@ -81,14 +81,36 @@ impl WriterConnection {
         self.session.begin.is_some()
     }
 
-    /// Connects if there is no connection, and fences a lost server process.
+    /// Connects if there is no connection, and fences a lost server process. Takes no longer than a
+    /// statement may.
     pub async fn connect(&mut self) -> Result<(), sqlx::Error> {
+        self.connect_within(self.session.limit).await
+    }
+
+    /// As [`connect`](Self::connect), but ends before a caller whose time ends at `deadline` has to
+    /// give up without an outcome.
+    pub async fn connect_before(&mut self, deadline: Option<Instant>) -> Result<(), sqlx::Error> {
+        let limit = match deadline {
+            Some(deadline) => self.session.time_to_connect(deadline),
+            None => self.session.limit,
+        };
+        self.connect_within(limit).await
+    }
+
+    async fn connect_within(&mut self, limit: Duration) -> Result<(), sqlx::Error> {
+        let begun = std::time::Instant::now();
+        if let Ok(connected) = timeout(limit, self.try_connect()).await {
+            return connected;
+        }
+        let hosts = &self.session.hosts;
+        let outage = hosts.outage_since(begun);
+        Err(outage.unwrap_or_else(|| hosts.silent(limit)).into())
+    }
+
+    async fn try_connect(&mut self) -> Result<(), sqlx::Error> {
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => match timeout(self.session.limit, self.new_session()).await {
-                Ok(opened) => opened?,
-                Err(_) => return Err(no_answer()),
-            },
+            None => self.new_session().await?,
         };
         if let Some(lost) = &self.lost {
             // On an error `open` is dropped, because it may be dead too. `lost` stays, so that the
@@ -128,12 +150,14 @@ impl WriterConnection {
         set
     }
 
-    /// [Connects](Self::connect), and retries until the time limit of a statement is over.
+    /// [Connects](Self::connect), and retries until the time limit of a statement is over, unless the
+    /// server refuses the session for good.
     pub async fn reconnect(&mut self) -> Result<(), sqlx::Error> {
         const PAUSE: Duration = Duration::from_millis(50);
         let give_up = deadline_after(self.session.limit);
-        while let Err(failed) = self.connect().await {
-            if Instant::now() >= give_up {
+        let left = || give_up.saturating_duration_since(Instant::now());
+        while let Err(failed) = self.connect_within(left()).await {
+            if Instant::now() >= give_up || failure(&failed) == Failure::Refused {
                 return Err(failed);
             }
             sleep(PAUSE).await;

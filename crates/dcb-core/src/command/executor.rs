@@ -92,7 +92,7 @@ impl<S: EventStore> CommandExecutor<S> {
             }
             if let (None, Some(boundary), Some(lanes)) = (&turn, boundary, self.store.lanes()) {
                 let next = async { Ok(lanes.turn(&boundary).await) };
-                turn = Some(attempts.in_time(next).await?);
+                turn = Some(attempts.in_time(&self.store, next).await?);
             }
         }
     }

@@ -148,6 +148,7 @@ where
     S: EventStore + Clone + 'static,
 {
     let seat = turn.seat();
+    let has_events = !decision.events.is_empty();
     let answer = match turn.decide(decision) {
         Ok(Next::Done) => None,
         Ok(Next::Wait(answer)) => Some(answer),
@@ -157,7 +158,8 @@ where
         }
         Ok(Next::Again(others)) => {
             // The outcome does not matter: the member reads again in each case.
-            let _ = others.await;
+            let others = async { Ok(others.await) };
+            let _ = attempts.in_time(store, others).await?;
             attempts.again(None)?;
             seat.decide_again();
             return Ok(None);
@@ -171,7 +173,7 @@ where
             return Ok(None);
         }
     };
-    let decided = attempts.outcome(answer).await?;
+    let decided = attempts.outcome(store, answer, has_events).await?;
     if decided.is_none() {
         seat.decide_again();
     }

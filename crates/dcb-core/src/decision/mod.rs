@@ -102,8 +102,13 @@ impl<P, O> DecisionModel<P, O> {
         self
     }
 
-    /// Sets the time after which the decision is not tried again. An append that has begun by then
-    /// is awaited.
+    /// Sets the time limit of the whole call: the wait for its turn, the reads and the appends of all
+    /// attempts. If the database can't be reached until then, the error tells why.
+    ///
+    /// PostgreSQL gives up an append that the limit cuts short, so that the caller learns that nothing
+    /// was written. An append that begins right before the limit gets three tenths of
+    /// `Config::write_timeout`. One that is shared with younger decisions goes on as long as they have
+    /// time, and SQLite keeps its own limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
@@ -124,8 +129,9 @@ impl<P: Projection> DecisionModel<P> {
     ///
     /// # Errors
     /// The error of `decide`; [`Error::RetriesExhausted`] if every attempt until the time limit
-    /// ended in a conflict; [`Error::Timeout`] if the limit passed before the first attempt; or any
-    /// other error of [`EventStore::project`] and [`EventStore::submit`].
+    /// ended in a conflict; [`Error::Unavailable`] with the last cause if the database could not be
+    /// reached until the limit; [`Error::Timeout`] if the limit passed otherwise; or any other error of
+    /// [`EventStore::project`] and [`EventStore::submit`].
     ///
     /// # Dropped futures
     /// The call leaves the line. If `decide` has returned events by then, they may be in the log, now or
@@ -199,7 +205,7 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
                 let projected = read_in_crowd(store, &self.projection).await?;
                 Ok((projected, own, conditions))
             };
-            let (projected, own, conditions) = attempts.in_time(read).await?;
+            let (projected, own, conditions) = attempts.in_time(store, read).await?;
             let append = projected.into_append(|state| decide(state, own))?;
             let append = append.conditions(conditions);
             if let Some(decided) = attempts.submit(store, append).await? {
@@ -229,7 +235,7 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
                 let member = Member::new(&self.projection, &reads, store);
                 Ok((member.reach_turn(&seat).await?, own, conditions))
             };
-            let (reached, own, conditions) = attempts.in_time(reach).await?;
+            let (reached, own, conditions) = attempts.in_time(store, reach).await?;
             let Some((turn, state)) = reached else {
                 attempts.again(None)?;
                 seat.go_to_the_end();
@@ -239,7 +245,11 @@ impl<P: Projection, O: Own> DecisionModel<P, O> {
                 Ok(events) => (events.into(), None),
                 Err(refused) => (Vec::new(), Some(refused)),
             };
-            let decision = Decision { events, conditions };
+            let decision = Decision {
+                events,
+                conditions,
+                deadline: attempts.deadline(),
+            };
             if let Some(decided) = conclude(store, turn, decision, &mut attempts).await? {
                 return refused.map_or(Ok(decided), Err);
             }

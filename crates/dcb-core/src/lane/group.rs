@@ -1,6 +1,7 @@
 //! Decisions that are committed together: one append with the events of all of them.
 
 use std::mem;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -12,6 +13,8 @@ pub(crate) struct Decision {
     pub(crate) events: Vec<Event>,
     /// The conditions beside that of the lane.
     pub(crate) conditions: Vec<AppendCondition>,
+    /// When the caller's time ends.
+    pub(crate) deadline: Instant,
 }
 
 /// What became of a decision.
@@ -47,6 +50,8 @@ pub(super) struct Group {
     /// The id of each event.
     ids: Vec<Uuid>,
     bytes: usize,
+    /// When the time of the last caller ends.
+    deadline: Option<Instant>,
     /// The indices of the events that match the query of the lane.
     matching: Vec<usize>,
 }
@@ -101,6 +106,7 @@ impl Group {
     pub(super) fn add(&mut self, decision: Decision, query: &Query) -> Answer {
         let answer = self.add_member(decision.events.len());
         self.conditions.extend(decision.conditions);
+        self.deadline = self.deadline.max(Some(decision.deadline));
         for event in decision.events {
             if query.selects(&event) {
                 self.matching.push(self.events.len());
@@ -122,9 +128,11 @@ impl Group {
     /// once.
     pub(super) fn append(&mut self, query: &Query, after: Option<Bookmark>) -> Append {
         let boundary = AppendCondition::fail_if(query.clone()).after(after);
-        Append::new(mem::take(&mut self.events))
+        let mut append = Append::new(mem::take(&mut self.events))
             .condition(boundary)
-            .conditions(mem::take(&mut self.conditions))
+            .conditions(mem::take(&mut self.conditions));
+        append.deadline = self.deadline;
+        append
     }
 
     /// The positions of the events that match the query of the lane.

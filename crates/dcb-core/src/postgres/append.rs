@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use group_commit::SubmitError;
 use postgres_store::deadline_after;
-use tokio::time::{sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
 use super::PostgresStore;
@@ -25,7 +25,8 @@ impl PostgresStore {
     }
 
     async fn commit_request(&self, mut request: Arc<Request>) -> Result<Appended, Error> {
-        let deadline = deadline_after(self.shared.config.write_timeout);
+        let begun = std::time::Instant::now();
+        let deadline = self.write_deadline(&request);
         if let Some(request) = Arc::get_mut(&mut request) {
             request.deadline = Some(deadline);
         }
@@ -57,9 +58,19 @@ impl PostgresStore {
                     return Box::pin(compared).await.unwrap_or(unknown);
                 }
                 Ok(Verdict::Again) => {}
-                Err(unsettled) => return Err(self.unsettled(unsettled, &request.ids)),
+                Err(unsettled) => return Err(self.unsettled(unsettled, &request.ids, begun)),
             }
         }
+    }
+
+    /// The end of an append's time: that of the store's limit, or of the caller's if it is earlier.
+    fn write_deadline(&self, request: &Request) -> Instant {
+        let limit = self.shared.config.write_timeout;
+        // Less time is not enough to send a statement and to learn its outcome.
+        let least = deadline_after(limit / 10 * 3);
+        let wanted = request.append.deadline.map(Instant::from_std);
+        let end = deadline_after(limit);
+        wanted.map_or(end, |wanted| end.min(wanted.max(least)))
     }
 
     fn count_conflict(&self, result: &Result<Appended, Error>) {
@@ -71,7 +82,12 @@ impl PostgresStore {
         }
     }
 
-    fn unsettled(&self, unsettled: SubmitError<Error>, ids: &[Uuid]) -> Error {
+    fn unsettled(
+        &self,
+        unsettled: SubmitError<Error>,
+        ids: &[Uuid],
+        begun: std::time::Instant,
+    ) -> Error {
         match unsettled {
             SubmitError::Closed => Error::Closed,
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
@@ -81,10 +97,10 @@ impl PostgresStore {
             }
             // The remaining variants are timeouts: while the caller waited for space in the queue,
             // or for the commit. The limit covers both waits together.
-            _ => Error::Timeout {
-                operation: "append",
-                limit: self.shared.config.write_timeout,
-            },
+            _ => {
+                let limit = self.shared.config.write_timeout;
+                self.shared.primary.late(begun, "append", limit)
+            }
         }
     }
 

@@ -63,6 +63,13 @@ pub struct Config {
     /// Maximum duration of a read, including the wait for a connection and a second try after a lost
     /// one. For a stream, the longest wait for its next rows. Default: 10 s.
     pub read_timeout: Duration,
+    /// Whether a call fails at once while the server can't be reached, instead of waiting for the
+    /// server within its time limit. The call fails with the cause of the last attempt to open a
+    /// connection. Such calls start another attempt in the background, at most one every 500 ms, so
+    /// they also fail for up to half a second after the server is back. The first call of an outage
+    /// makes the attempt itself: it fails at once if the connection is refused, and within 5 s if the
+    /// server is silent. Open connections go on. Default: off, which hides a short restart from reads.
+    pub fail_fast: bool,
     /// Maximum number of connections for reads; the writer has a separate one. When all are busy,
     /// waiting reads of at most 256 positions share statements, and identical ones run once.
     /// Default: 8.
@@ -88,6 +95,7 @@ impl Config {
             max_queued_bytes: 16 << 20,
             write_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(10),
+            fail_fast: false,
             read_connections: 8,
             max_concurrent_projections: ProjectionLimit::DEFAULT_MAX,
         }
@@ -97,6 +105,13 @@ impl Config {
     #[must_use]
     pub fn replica_url(mut self, url: impl Into<String>) -> Self {
         self.replica_url = Some(url.into());
+        self
+    }
+
+    /// Turns on `fail_fast`.
+    #[must_use]
+    pub fn fail_fast(mut self) -> Self {
+        self.fail_fast = true;
         self
     }
 

@@ -87,12 +87,14 @@ mod store;
 mod stream;
 mod tag_key;
 mod text_form;
+mod time_limit;
 mod transaction;
 mod writer;
 
 pub use config::Config;
 pub use event_keys::{check_keys, rebuild_keys};
 pub use import_go::{GoImported, GoLog};
+pub use postgres_store::{ConnectError, ConnectErrorKind, HostError};
 pub use read_model::{Handler, PostgresReadModel};
 pub use schema::{check_schema, install_schema, schema_sql};
 pub use sqlx::PgConnection;

@@ -118,6 +118,7 @@ impl Readers {
         A: Clone + Send + Sync + 'static,
         F: Future<Output = Vec<Option<A>>> + Send + 'static,
     {
+        let begun = std::time::Instant::now();
         let deadline = deadline_after(self.read_timeout);
         // While the pool can open connections, requests spread over more of them.
         let unopened = self.connections.saturating_sub(self.pool.size());
@@ -129,7 +130,7 @@ impl Readers {
         match timeout_at(deadline, answer.wait()).await {
             Ok(Some(answer)) => Ok(Some(answer)),
             _ if Instant::now() < deadline => Ok(None),
-            _ => Err(self.error(&sqlx::Error::PoolTimedOut)),
+            _ => Err(self.error(&self.pool.timed_out(begun))),
         }
     }
 
@@ -140,6 +141,7 @@ impl Readers {
         F: Future<Output = Vec<Option<A>>>,
     {
         loop {
+            let begun = Instant::now();
             match self.acquire().await {
                 Ok(connection) if run.is_awaited() => {
                     let work = |requests| work(self, connection, requests);
@@ -147,8 +149,8 @@ impl Readers {
                 }
                 // Other runs have taken all requests.
                 Ok(connection) => return connection.give_back(),
-                // The callers that joined later have time left.
-                Err(sqlx::Error::PoolTimedOut) if run.is_awaited() => {}
+                // The wait is over, and the callers that joined later have time left.
+                Err(_) if begun.elapsed() >= self.read_timeout && run.is_awaited() => {}
                 Err(_) => return,
             }
         }
@@ -174,9 +176,10 @@ impl Readers {
         start: impl Fn() -> T,
         take: impl Fn(&mut T, PgRow) -> Result<(), Error> + Clone + Send + 'static,
     ) -> Result<T, Error> {
+        let begun = std::time::Instant::now();
         let folding = self.fold_twice(statement, start, take);
         let folded = timeout_at(self.deadline(), folding).await;
-        let folded = folded.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let folded = folded.unwrap_or_else(|_| Err(self.pool.timed_out(begun)));
         folded.map_err(|failed| self.error(&failed))?
     }
 
@@ -337,12 +340,30 @@ impl Readers {
     pub(super) fn error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
-            // No connection at all: the server was unreachable for the whole wait, not busy.
-            sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
             sqlx::Error::PoolTimedOut => self.timeout(),
             _ if failure(failed) == Failure::Cancelled => self.timeout(),
             _ => error(failed),
         }
+    }
+
+    /// Why no connection could be opened to the server since this time, if that is what a caller
+    /// waits for.
+    pub(super) fn outage(&self, since: std::time::Instant) -> Option<Error> {
+        match self.pool.timed_out(since) {
+            sqlx::Error::PoolTimedOut => None,
+            outage => Some(error(&outage)),
+        }
+    }
+
+    /// The error of a call that began at `since` and has no more time.
+    pub(super) fn late(
+        &self,
+        since: std::time::Instant,
+        operation: &'static str,
+        limit: Duration,
+    ) -> Error {
+        let outage = self.outage(since);
+        outage.unwrap_or(Error::Timeout { operation, limit })
     }
 
     fn timeout(&self) -> Error {

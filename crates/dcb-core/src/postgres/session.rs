@@ -13,6 +13,7 @@ const NAME: &str = "dcb-core";
 /// The server that takes the appends.
 pub(super) fn primary(config: &Config) -> Result<Server, Error> {
     Server::new(&config.url, NAME, config.transaction_pooling)
+        .map(|server| server.fail_fast(config.fail_fast))
         .map_err(|reason| invalid("url")(Problem::Malformed { reason }))
 }
 

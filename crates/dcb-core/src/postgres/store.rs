@@ -1,8 +1,9 @@
 use std::fmt;
 use std::ops::RangeBounds;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use group_commit::Queue;
 use postgres_store::{KEEP_ALIVE_INTERVAL, Replicas, Server, Task, WriterConnection};
@@ -224,22 +225,23 @@ impl EventStore for PostgresStore {
         query: &Query,
         options: ReadOptions,
     ) -> Result<EventStream, Error> {
-        self.stream(query, options).await
+        self.in_read_limit(pin!(self.stream(query, options))).await
     }
 
     #[instrument(level = "debug", name = "dcb.query", skip_all)]
     async fn query(&self, query: &Query, options: ReadOptions) -> Result<Events, Error> {
-        self.read(query, options).await
+        self.in_read_limit(pin!(self.read(query, options))).await
     }
 
     #[instrument(level = "debug", name = "dcb.head", skip_all)]
     async fn head(&self) -> Result<Option<Position>, Error> {
-        self.last_position().await
+        self.in_read_limit(pin!(self.last_position())).await
     }
 
     #[instrument(level = "debug", name = "dcb.count", skip_all)]
     async fn count(&self, query: &Query) -> Result<u64, Error> {
-        let extent = self.extent_of(query, Span::ALL).await?;
+        let counting = self.extent_of(query, Span::ALL);
+        let extent = self.in_read_limit(pin!(counting)).await?;
         Ok(extent.count)
     }
 
@@ -249,12 +251,13 @@ impl EventStore for PostgresStore {
         query: &Query,
         range: impl RangeBounds<Position> + Send,
     ) -> Result<Extent, Error> {
-        self.extent_of(query, Span::of(&range)).await
+        let reading = self.extent_of(query, Span::of(&range));
+        self.in_read_limit(pin!(reading)).await
     }
 
     #[instrument(level = "debug", name = "dcb.exists", skip_all)]
     async fn exists(&self, query: &Query) -> Result<bool, Error> {
-        self.has_any(query).await
+        self.in_read_limit(pin!(self.has_any(query))).await
     }
 
     #[instrument(level = "debug", name = "dcb.tracked", skip_all)]
@@ -268,7 +271,8 @@ impl EventStore for PostgresStore {
         after: Option<Position>,
         limit: u64,
     ) -> Result<Vec<RecordedCommand>, Error> {
-        self.kept_commands(after, limit).await
+        self.in_read_limit(pin!(self.kept_commands(after, limit)))
+            .await
     }
 
     async fn wait_for(&self, position: Position, limit: Duration) -> Result<Position, Error> {
@@ -292,10 +296,17 @@ impl EventStore for PostgresStore {
     }
 
     async fn health(&self) -> Result<Health, Error> {
-        self.last_position().await?;
-        self.require_keys_at_ends().await?;
-        let shared = Arc::clone(&self.shared);
-        on_writer(async move { shared.writer_health().await }).await
+        let checks = async {
+            self.last_position().await?;
+            self.require_keys_at_ends().await?;
+            let shared = Arc::clone(&self.shared);
+            on_writer(async move { shared.writer_health().await }).await
+        };
+        self.in_read_limit(pin!(checks)).await
+    }
+
+    fn outage(&self, since: Instant) -> Option<Error> {
+        self.shared.primary.outage(since)
     }
 
     fn stats(&self) -> Stats {

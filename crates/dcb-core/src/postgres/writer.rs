@@ -383,10 +383,11 @@ impl Commit for Writer {
     async fn commit(&self, batch: &mut [Arc<Request>]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let mut session = self.session.lock().await;
         let session = &mut *session;
+        let last = batch.iter().filter_map(|request| request.deadline).max();
         // `Failed`, not `Unknown`: nothing has been sent yet.
         session
             .connection
-            .connect()
+            .connect_before(last)
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let is_in_time = |request: &Arc<Request>| has_time(&session.connection, request);

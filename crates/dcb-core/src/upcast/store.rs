@@ -63,6 +63,6 @@ impl<S: EventStore> EventStore for Upcasting<S> {
 
     crate::forward_event_store! { self { Self { store, .. } => store }
         submit head count extent exists tracked commands
-        projection_limit notifications health stats close
+        projection_limit outage notifications health stats close
     }
 }

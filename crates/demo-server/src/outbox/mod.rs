@@ -197,6 +197,6 @@ impl EventStore for InTurns {
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }
         submit query_stream head count extent exists tracked commands
-        projection_limit notifications health stats close
+        projection_limit outage notifications health stats close
     }
 }

@@ -75,6 +75,6 @@ impl EventStore for Race {
 
     dcb_core::forward_event_store! { self { Self { store, .. } => store }
         query_stream query head count extent exists tracked commands
-        projection_limit notifications health stats close
+        projection_limit outage notifications health stats close
     }
 }

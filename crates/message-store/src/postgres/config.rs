@@ -88,6 +88,13 @@ pub struct Config {
     pub write_timeout: Duration,
     /// Time limit of a read. Default: 10 s.
     pub read_timeout: Duration,
+    /// Whether a call fails at once while the server can't be reached, instead of waiting for the
+    /// server within its time limit. The call fails with the cause of the last attempt to open a
+    /// connection. Such calls start another attempt in the background, at most one every 500 ms, so
+    /// they also fail for up to half a second after the server is back. The first call of an outage
+    /// makes the attempt itself: it fails at once if the connection is refused, and within 5 s if the
+    /// server is silent. Open connections go on. Default: off, which hides a short restart from reads.
+    pub fail_fast: bool,
     /// Maximum number of read connections to each server, the primary and each replica. Default: 8.
     ///
     /// The store has up to three more connections: one for writes, one for writes that wait for a
@@ -116,6 +123,7 @@ impl Config {
             max_queued_bytes: 16 << 20,
             write_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(10),
+            fail_fast: false,
             read_connections: 8,
             notify: true,
         }
@@ -132,6 +140,13 @@ impl Config {
     #[must_use]
     pub fn replica_url(mut self, url: impl Into<String>) -> Self {
         self.replica_url = Some(url.into());
+        self
+    }
+
+    /// Turns on `fail_fast`.
+    #[must_use]
+    pub fn fail_fast(mut self) -> Self {
+        self.fail_fast = true;
         self
     }
 

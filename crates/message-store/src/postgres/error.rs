@@ -1,6 +1,10 @@
 //! The store's errors for the driver's.
 
-use postgres_store::{DISK_FULL, Failure, code_and_message, failure, violated_constraint};
+use std::sync::Arc;
+
+use postgres_store::{
+    DISK_FULL, Failure, code_and_message, connect_error, failure, violated_constraint,
+};
 
 use crate::Error;
 use crate::error::shared;
@@ -15,7 +19,7 @@ pub(super) fn is_id_taken(error: &sqlx::Error) -> bool {
 pub(super) fn error(error: &sqlx::Error) -> Error {
     match failure(error) {
         Failure::Lost | Failure::NotSent | Failure::Session => Error::Unavailable {
-            source: shared(error.to_string()),
+            source: source(error),
         },
         Failure::ReadOnly => Error::ReadOnly {
             message: code_and_message(error).1,
@@ -27,5 +31,13 @@ pub(super) fn error(error: &sqlx::Error) -> Error {
             }
             Error::Database { code, message }
         }
+    }
+}
+
+/// The cause if no connection could be opened, else the driver's text.
+fn source(error: &sqlx::Error) -> Arc<dyn std::error::Error + Send + Sync> {
+    match connect_error(error) {
+        Some(cause) => shared(cause.clone()),
+        None => shared(error.to_string()),
     }
 }

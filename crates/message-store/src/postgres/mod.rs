@@ -64,4 +64,5 @@ mod writer;
 pub use config::Config;
 pub use installation::{check_schema, install_schema, schema_sql};
 pub use namespaces::PostgresNamespaces;
+pub use postgres_store::{ConnectError, ConnectErrorKind, HostError};
 pub use store::PostgresStore;

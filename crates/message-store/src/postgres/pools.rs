@@ -1,5 +1,6 @@
 //! The connections for reads, shared by the stores of a database.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use postgres_store::{
@@ -17,6 +18,8 @@ use crate::Error;
 
 /// Connections to the primary and to its replicas.
 pub(super) struct Pools {
+    /// The server of the primary. Its sessions share what they learn about outages.
+    pub(super) server: Server,
     pub(super) primary: Pool,
     pub(super) replicas: Replicas<Pool>,
 }
@@ -34,6 +37,7 @@ impl Pools {
         let watching = replica::watching(config, primary.hosts().clone());
         Ok(Self {
             primary: Pool::new(config, &primary),
+            server: primary,
             replicas: Replicas::watch(replicas, watching).await,
         })
     }
@@ -78,9 +82,10 @@ impl Pool {
         &self,
         statement: impl Fn() -> Bound<'static>,
     ) -> Result<Vec<PgRow>, Error> {
+        let begun = std::time::Instant::now();
         let deadline = deadline_after(self.timeout);
         let rows = timeout_at(deadline, self.rows_twice(statement)).await;
-        let rows = rows.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let rows = rows.unwrap_or_else(|_| Err(self.pool.timed_out(begun)));
         rows.map_err(|failed| self.error(&failed))
     }
 
@@ -165,12 +170,35 @@ impl Pool {
     fn error(&self, failed: &sqlx::Error) -> Error {
         match failed {
             sqlx::Error::PoolClosed => Error::Closed,
-            // The pool retries a server that rejects connections until the time limit. If the pool
-            // has no connection at all, the cause is the server and not the load.
-            sqlx::Error::PoolTimedOut if self.pool.size() == 0 => error(failed),
             sqlx::Error::PoolTimedOut => self.timeout_error(),
             _ if failure(failed) == Failure::Cancelled => self.timeout_error(),
             _ => error(failed),
+        }
+    }
+
+    /// Runs a part of a call within the time limit of a read that began at `begun`. Each read has a
+    /// limit, too: a call of several parts must not add these up. Takes the future by reference: by
+    /// value, the caller's future would have its size several times.
+    pub(super) async fn in_limit<T>(
+        &self,
+        begun: Instant,
+        part: Pin<&mut impl Future<Output = Result<T, Error>>>,
+    ) -> Result<T, Error> {
+        let in_time = timeout_at(begun + self.timeout, part).await;
+        in_time.unwrap_or_else(|_| Err(self.late(begun.into_std(), "read", self.timeout)))
+    }
+
+    /// The error of a call that began at `since` and has no more time: why no connection could be
+    /// opened in the meantime, if that is the reason.
+    pub(super) fn late(
+        &self,
+        since: std::time::Instant,
+        operation: &'static str,
+        limit: Duration,
+    ) -> Error {
+        match self.pool.timed_out(since) {
+            sqlx::Error::PoolTimedOut => Error::Timeout { operation, limit },
+            outage => error(&outage),
         }
     }
 
@@ -179,10 +207,6 @@ impl Pool {
             operation: "read",
             limit: self.timeout,
         }
-    }
-
-    pub(super) fn time_limit(&self) -> Duration {
-        self.timeout
     }
 
     async fn close(&self) {

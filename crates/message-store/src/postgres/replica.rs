@@ -1,5 +1,6 @@
 //! Reads from replicas, and waits for replicas to catch up.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use postgres_store::{Hosts, Replica, Watching};
@@ -40,12 +41,18 @@ impl PostgresStore {
         F: Future<Output = Result<T, Error>>,
     {
         let pools = self.pools()?;
-        if let Some(replica) = pools.replicas.choose()
-            && let Some(answer) = answer(replica, read(replica.readers())).await
-        {
-            return answer;
-        }
-        self.on_primary(&pools.primary, read).await
+        let primary = &pools.primary;
+        let begun = Instant::now();
+        let Some(replica) = pools.replicas.choose() else {
+            return self.on_primary(primary, read).await;
+        };
+        let reading = async {
+            match answer(replica, read(replica.readers())).await {
+                Some(answer) => answer,
+                None => self.on_primary(primary, read).await,
+            }
+        };
+        primary.in_limit(begun, pin!(reading)).await
     }
 
     /// Reads from the primary. A server that lost the lead in a failover may still answer, and lack what
@@ -58,10 +65,11 @@ impl PostgresStore {
     where
         F: Future<Output = Result<T, Error>>,
     {
+        let begun = Instant::now();
         match read(primary).await {
             Err(refused) if is_out_of_place(&refused) => {
                 primary.doubt();
-                read(primary).await
+                primary.in_limit(begun, pin!(read(primary))).await
             }
             answer => answer,
         }
@@ -87,17 +95,17 @@ impl PostgresStore {
         if pools.replicas.are_none() {
             return Ok(());
         }
-        let give_up = Instant::now() + pools.primary.time_limit();
-        let log_position = self.log_position(&pools.primary).await?;
-        while !self.is_replayed(position, log_position).await? {
-            if Instant::now() >= give_up {
-                return Err(pools.primary.timeout_error());
+        let begun = Instant::now();
+        let waiting = async {
+            let log_position = self.log_position(&pools.primary).await?;
+            while !self.is_replayed(position, log_position).await? {
+                sleep(PAUSE).await;
             }
-            sleep(PAUSE).await;
-        }
-        // A replica that comes into use from now on has the message.
-        pools.replicas.require(log_position.unsigned_abs());
-        Ok(())
+            // A replica that comes into use from now on has the message.
+            pools.replicas.require(log_position.unsigned_abs());
+            Ok(())
+        };
+        pools.primary.in_limit(begun, pin!(waiting)).await
     }
 
     /// The number of replicas that reads use at this moment. The others do not answer, or lag behind

@@ -13,6 +13,7 @@ const NAME: &str = "message-store";
 /// The server that takes the writes.
 pub(super) fn primary(config: &Config) -> Result<Server, Error> {
     Server::new(&config.url, NAME, config.transaction_pooling)
+        .map(|server| server.fail_fast(config.fail_fast))
         .map_err(|reason| invalid("url")(malformed(reason)))
 }
 

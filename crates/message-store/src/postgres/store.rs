@@ -1,11 +1,12 @@
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use group_commit::Queue;
 use postgres_store::{KEEP_ALIVE_INTERVAL, Schema, Task, WriterConnection};
 use tokio::sync::Mutex;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::instrument;
 
 use super::config::Config;
@@ -36,7 +37,7 @@ pub(super) struct Shared {
     pub(super) queue: Queue<Writer>,
     /// The queue of writes that wait for the lock of a category.
     pub(super) lock_wait_queue: Queue<Writer>,
-    pools: Arc<Pools>,
+    pub(super) pools: Arc<Pools>,
     /// Whether this store closes the pools. The stores of namespaces share theirs.
     owns_pools: bool,
     pub(super) statements: Arc<Statements>,
@@ -87,7 +88,7 @@ impl PostgresStore {
         let statements = Arc::new(Statements::new(&schema, config.transaction_pooling));
         let counters = Arc::new(Counters::default());
         let notifier = Arc::new(Notifier::default());
-        let server = session::primary(&config)?;
+        let server = &pools.server;
         let writing = server.writer(config.write_timeout);
         let writer = |wait_for_locks| Writer {
             schema: schema.clone(),
@@ -335,7 +336,13 @@ impl MessageStore for PostgresStore {
 
     async fn health(&self) -> Result<Health, Error> {
         let store = self.clone();
-        on_writer(async move { store.check_health().await }).await
+        let checks = on_writer(async move { store.check_health().await });
+        let begun = Instant::now();
+        self.shared
+            .pools
+            .primary
+            .in_limit(begun, pin!(checks))
+            .await
     }
 
     fn stats(&self) -> Stats {

@@ -30,6 +30,7 @@ impl PostgresStore {
             return Err(invalid(name(path))(problem));
         }
         // One deadline for all rounds of the loop.
+        let begun = std::time::Instant::now();
         let end = deadline_after(shared.config.write_timeout);
         let mut deadline = pin!(sleep_until(end));
         let lock = |category: &str| lock_key(&shared.schema, category);
@@ -51,12 +52,17 @@ impl PostgresStore {
                     queue = &shared.lock_wait_queue;
                 }
                 Ok(Verdict::Again(again)) => request = again,
-                Err(failed) => return Err(self.submit_error(failed, &ids)),
+                Err(failed) => return Err(self.submit_error(failed, &ids, begun)),
             }
         }
     }
 
-    fn submit_error(&self, failed: SubmitError<Error>, ids: &[Uuid]) -> Error {
+    fn submit_error(
+        &self,
+        failed: SubmitError<Error>,
+        ids: &[Uuid],
+        begun: std::time::Instant,
+    ) -> Error {
         match failed {
             SubmitError::Closed => Error::Closed,
             SubmitError::Refused(error) | SubmitError::Failed(error) => error,
@@ -65,10 +71,10 @@ impl PostgresStore {
                 Error::OutcomeUnknown { ids: ids.to_vec() }
             }
             // The wait for space in the queue and the wait for the commit share one time limit.
-            _ => Error::Timeout {
-                operation: "write",
-                limit: self.shared.config.write_timeout,
-            },
+            _ => {
+                let limit = self.shared.config.write_timeout;
+                self.shared.pools.primary.late(begun, "write", limit)
+            }
         }
     }
 

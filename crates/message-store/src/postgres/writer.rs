@@ -326,10 +326,11 @@ impl Commit for Writer {
     async fn commit(&self, batch: &mut [Request]) -> Result<Vec<Verdict>, CommitError<Error>> {
         let mut session = self.session.lock().await;
         let session = &mut *session;
+        let last = batch.iter().map(|request| request.deadline).max();
         // Nothing has been sent yet, so a failure here has no effect.
         session
             .connection
-            .connect()
+            .connect_before(last)
             .await
             .map_err(|failed| CommitError::Failed(error(&failed)))?;
         let is_in_time = |request: &Request| session.connection.has_time(request.deadline);

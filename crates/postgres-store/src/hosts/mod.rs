@@ -1,5 +1,6 @@
 //! The hosts of a URL.
 
+mod attempts;
 mod search;
 mod url;
 mod wanted;
@@ -10,16 +11,19 @@ use std::hash::BuildHasher as _;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
 
-pub(crate) use self::search::{Found, find};
+use self::attempts::Attempts;
+pub(crate) use self::search::{Found, find, name};
 use self::wanted::Wanted;
+use crate::connect_error::{ConnectError, HostError};
 use crate::encryption;
 
 /// The hosts of a URL. A connection leads to one of them. Cheap to clone. Clones, and the sessions
-/// made of them, share the memory of the host that was found last.
+/// made of them, share the memory of the host that was found last, and of the last attempts.
 #[derive(Clone)]
 pub struct Hosts {
     /// At least one.
@@ -27,6 +31,9 @@ pub struct Hosts {
     wanted: Wanted,
     /// The index of the host at which the next search begins.
     last: Arc<AtomicUsize>,
+    attempts: Arc<Attempts>,
+    /// Whether a caller gets the last failure at once, instead of another attempt.
+    pub(crate) fails_fast: bool,
 }
 
 impl Hosts {
@@ -42,6 +49,8 @@ impl Hosts {
             each,
             wanted: split.wanted,
             last: Arc::new(AtomicUsize::new(first)),
+            attempts: Arc::default(),
+            fails_fast: false,
         })
     }
 
@@ -74,6 +83,8 @@ impl Hosts {
             each: Arc::new([self.each[host].clone()]),
             wanted: self.wanted,
             last: Arc::default(),
+            attempts: Arc::default(),
+            fails_fast: self.fails_fast,
         }
     }
 
@@ -84,6 +95,8 @@ impl Hosts {
             each: self.each.iter().cloned().map(change).collect(),
             wanted: self.wanted,
             last: Arc::clone(&self.last),
+            attempts: Arc::clone(&self.attempts),
+            fails_fast: self.fails_fast,
         }
     }
 
@@ -103,6 +116,30 @@ impl Hosts {
     /// Whether all hosts are sockets of this machine.
     pub(crate) fn are_sockets(&self) -> bool {
         self.each.iter().all(|host| host.get_socket().is_some())
+    }
+
+    /// Why a caller that has waited since `begun` got no connection: the last attempt failed in the
+    /// meantime, or no attempt has ended for half of the caller's time. `None` if the hosts are not
+    /// the reason.
+    pub(crate) fn outage_since(&self, begun: Instant) -> Option<ConnectError> {
+        self.attempts.failed_since(begun).or_else(|| {
+            let silence = self.attempts.silence(begun)?;
+            (silence >= begun.elapsed() / 2).then(|| self.silent(silence))
+        })
+    }
+
+    /// These hosts; while the last attempt to connect has failed, a connection fails at once.
+    #[must_use]
+    pub(crate) fn failing_fast(mut self, fails_fast: bool) -> Self {
+        self.fails_fast = fails_fast;
+        self
+    }
+
+    /// The error of hosts that did not answer for this time.
+    pub(crate) fn silent(&self, waited: Duration) -> ConnectError {
+        let each = self.each.iter();
+        let silent = each.map(|options| HostError::silent(options, waited));
+        ConnectError::new(self.wanted.kind(), silent.collect())
     }
 
     /// The indexes, from the host that was found last on.
@@ -155,6 +192,8 @@ impl From<PgConnectOptions> for Hosts {
             each: Arc::new([options]),
             wanted: Wanted::Any,
             last: Arc::default(),
+            attempts: Arc::default(),
+            fails_fast: false,
         }
     }
 }
@@ -162,7 +201,7 @@ impl From<PgConnectOptions> for Hosts {
 // By hand, to leave out the passwords.
 impl fmt::Debug for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.each.iter().map(search::name).collect();
+        let names: Vec<String> = self.each.iter().map(name).collect();
         f.write_str(&names.join(","))
     }
 }

@@ -4,22 +4,19 @@
 //! asks the others as well, and the first host that suits wins. So a dead host costs a moment, and a
 //! silent one does not hold up the search.
 
-use std::fmt::{self, Write as _};
-use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sqlx::Error;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Hosts;
+use super::attempts::Attempt;
 use super::wanted::{Role, Suits, Wanted};
-use crate::connect::{may_pass, to_host};
-use crate::failure::{Failure, failure};
+use crate::connect::to_host;
+use crate::connect_error::{ConnectError, HostError};
 use crate::sign_of_life::OPENING;
-use crate::statement::no_answer;
 
 /// How long the search waits for a host before it asks the next one as well.
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -37,42 +34,57 @@ pub(crate) struct Found {
 /// The answer of a host.
 struct Asked {
     host: usize,
-    answer: Result<(PgConnection, Suits), Error>,
-}
-
-/// Why a host does not serve.
-enum Wrong {
-    /// The role of the host.
-    Role(&'static str),
-    Failed(Error),
+    answer: Result<(PgConnection, Suits), HostError>,
 }
 
 struct Search<'a> {
     hosts: &'a Hosts,
     running: JoinSet<Asked>,
+    begun: Instant,
     end: Instant,
     /// The host to take if no other suits better.
     spare: Option<Found>,
-    wrong: Vec<(usize, Wrong)>,
+    wrong: Vec<(usize, HostError)>,
 }
 
 /// Opens a connection to a host that suits.
 ///
 /// # Errors
-/// The driver's error if there is one host, or if each host refuses for good. Otherwise an error that
-/// counts as a refused connection, and that says what is wrong with each host.
-pub(crate) async fn find(hosts: &Hosts) -> Result<Found, Error> {
+/// What is wrong with each host. At once while the last attempt has failed, if the hosts fail fast.
+pub(crate) async fn find(hosts: &Hosts) -> Result<Found, ConnectError> {
+    if hosts.fails_fast
+        && let Some(outage) = hosts.attempts.outage()
+    {
+        if let Some(probe) = hosts.attempts.begin_probe() {
+            let hosts = hosts.clone();
+            tokio::spawn(async move { attempt(&hosts, probe).await.map(drop) });
+        }
+        return Err(outage);
+    }
+    attempt(hosts, hosts.attempts.begin()).await
+}
+
+async fn attempt(hosts: &Hosts, attempt: Attempt) -> Result<Found, ConnectError> {
+    let found = search(hosts).await;
+    attempt.end(found.as_ref().err().cloned());
+    found
+}
+
+async fn search(hosts: &Hosts) -> Result<Found, ConnectError> {
     if let Some(only) = hosts.only_one() {
-        let connection = to_host(only).await?;
-        return Ok(Found {
+        let opened = to_host(only).await;
+        let opened = opened.map_err(|failed| ConnectError::new(hosts.wanted.kind(), vec![failed]));
+        return opened.map(|connection| Found {
             connection,
             host: 0,
         });
     }
+    let begun = Instant::now();
     let mut search = Search {
         hosts,
         running: JoinSet::new(),
-        end: Instant::now() + OPENING,
+        begun,
+        end: begun + OPENING,
         spare: None,
         wrong: Vec::new(),
     };
@@ -106,9 +118,12 @@ impl Search<'_> {
         match answer {
             Ok((connection, Suits::Best)) => return Some(Found { connection, host }),
             Ok((connection, Suits::IfNoOther)) => self.spare = Some(Found { connection, host }),
-            Ok((_, Suits::Not(role))) => self.wrong.push((host, Wrong::Role(role))),
+            Ok((_, Suits::Not(role))) => {
+                let role = HostError::role(&self.hosts.each[host], role);
+                self.wrong.push((host, role));
+            }
             Err(failed) => {
-                self.wrong.push((host, Wrong::Failed(failed)));
+                self.wrong.push((host, failed));
                 return None;
             }
         }
@@ -116,75 +131,37 @@ impl Search<'_> {
         None
     }
 
-    fn error(&mut self) -> Error {
-        let hosts = self.hosts.each.len();
-        let is_final = |(_, wrong): &(usize, Wrong)| wrong.is_final();
-        let are_final = self.wrong.len() == hosts && self.wrong.iter().all(is_final);
-        if hosts == 1 || are_final {
-            let failed = self.wrong.iter().position(|(_, wrong)| wrong.is_failure());
-            if let Some((_, Wrong::Failed(failed))) = failed.map(|at| self.wrong.swap_remove(at)) {
-                return failed;
-            }
-        }
-        std::io::Error::new(ErrorKind::ConnectionRefused, self.reasons()).into()
-    }
-
-    /// The fault of each host, as one text.
-    fn reasons(&self) -> String {
-        let mut text = format!("no {}", self.hosts.wanted.kind());
-        for (host, options) in self.hosts.each.iter().enumerate() {
-            let mark = if host == 0 { ':' } else { ';' };
+    fn error(&mut self) -> ConnectError {
+        let each = self.hosts.each.iter().enumerate();
+        let wrong = each.map(|(host, options)| {
             let wrong = self.wrong.iter().find(|(wrong, _)| *wrong == host);
-            let _ = match wrong {
-                Some((_, wrong)) => write!(text, "{mark} {}{wrong}", name(options)),
-                None => write!(text, "{mark} {}: no answer in time", name(options)),
-            };
-        }
-        text
+            let wrong = wrong.map(|(_, wrong)| wrong.clone());
+            wrong.unwrap_or_else(|| HostError::silent(options, self.begun.elapsed()))
+        });
+        ConnectError::new(self.hosts.wanted.kind(), wrong.collect())
     }
 }
 
 async fn ask(hosts: Hosts, host: usize) -> Asked {
+    let options = &hosts.each[host];
     let asking = async {
-        let mut connection = to_host(&hosts.each[host]).await?;
+        let mut connection = to_host(options).await?;
         let suits = match hosts.wanted {
             Wanted::Any => Suits::Best,
-            wanted => wanted.suits(Role::of(&mut connection).await?),
+            wanted => {
+                let role = Role::of(&mut connection).await;
+                wanted.suits(role.map_err(|failed| HostError::new(options, failed))?)
+            }
         };
         Ok((connection, suits))
     };
     let answer = timeout(OPENING, asking).await;
-    let answer = answer.unwrap_or_else(|_| Err(no_answer()));
+    let answer = answer.unwrap_or_else(|_| Err(HostError::silent(options, OPENING)));
     Asked { host, answer }
 }
 
-impl Wrong {
-    fn is_failure(&self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-
-    /// Whether the host would refuse the next connection too.
-    fn is_final(&self) -> bool {
-        match self {
-            Self::Role(_) => false,
-            Self::Failed(failed) => failure(failed) != Failure::Lost && !may_pass(failed),
-        }
-    }
-}
-
-/// Follows the name of a host.
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Role(role) => write!(f, " {role}"),
-            Self::Failed(Error::Io(failed)) => write!(f, ": {failed}"),
-            Self::Failed(failed) => write!(f, ": {failed}"),
-        }
-    }
-}
-
 /// The name of a host, for messages.
-pub(super) fn name(options: &PgConnectOptions) -> String {
+pub(crate) fn name(options: &PgConnectOptions) -> String {
     let host = options.get_host();
     match options.get_socket() {
         Some(socket) => socket.display().to_string(),

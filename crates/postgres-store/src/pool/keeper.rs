@@ -93,7 +93,8 @@ impl Shared {
 }
 
 async fn ask_whether_idle(options: &PgConnectOptions, process: i32) -> Result<bool, sqlx::Error> {
-    let mut connection = to_host(options).await?;
+    let connected = to_host(options).await;
+    let mut connection = connected.map_err(|_| sqlx::Error::PoolTimedOut)?;
     let is_idle = sqlx::query_scalar(
         "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')",
     );

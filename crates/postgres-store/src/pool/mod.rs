@@ -7,6 +7,7 @@ mod open;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -22,9 +23,8 @@ pub use self::lease::Lease;
 pub use self::limits::Limits;
 use self::open::Open;
 pub use self::open::Process;
-use crate::connect::try_connect;
 use crate::failure::Failure;
-use crate::hosts::Hosts;
+use crate::hosts::{self, Found, Hosts};
 use crate::statement::{Asking, in_time_unless};
 
 /// A pool of connections to one server, which may move to another of its hosts. Cheap to clone; clones share the connections.
@@ -97,9 +97,10 @@ impl Pool {
     /// a place in the queue.
     ///
     /// # Errors
-    /// [`Error::PoolTimedOut`] after [`Limits::wait`], even if the reason is that the server
-    /// refused connections all that time. [`Error::PoolClosed`] after [`Pool::close`]. Any other
-    /// error of a connection attempt, such as a wrong password or a missing database.
+    /// After [`Limits::wait`], an error in which [`connect_error`](crate::connect_error) finds
+    /// why no connection could be opened, or [`Error::PoolTimedOut`] if others kept the connections.
+    /// Such a cause at once if it won't pass, as a wrong password or a missing database.
+    /// [`Error::PoolClosed`] after [`Pool::close`].
     pub async fn acquire(&self) -> Result<Lease, Error> {
         let shared = &self.shared;
         if self.is_closed() {
@@ -114,9 +115,18 @@ impl Pool {
             Err(TryAcquireError::NoPermits) => None,
             Err(TryAcquireError::Closed) => return Err(Error::PoolClosed),
         };
-        timeout(shared.limits.wait, self.wait(permit))
-            .await
-            .unwrap_or(Err(Error::PoolTimedOut))
+        let begun = Instant::now();
+        // Pinned here, so that a running attempt still counts when the time is over.
+        let mut waiting = pin!(self.wait(permit));
+        let waited = timeout(shared.limits.wait, waiting.as_mut()).await;
+        waited.unwrap_or_else(|_| Err(self.timed_out(begun)))
+    }
+
+    /// The error of a caller that has waited since `begun` and has no more time: why no connection
+    /// could be opened in the meantime, or [`Error::PoolTimedOut`].
+    pub fn timed_out(&self, begun: Instant) -> Error {
+        let outage = self.shared.hosts.outage_since(begun);
+        outage.map_or(Error::PoolTimedOut, Error::from)
     }
 
     async fn wait(&self, permit: Option<OwnedSemaphorePermit>) -> Result<Lease, Error> {
@@ -268,7 +278,7 @@ impl Shared {
             if let Some(open) = self.live_idle().await {
                 return Ok(open);
             }
-            if let Some(found) = try_connect(&self.hosts).await? {
+            if let Some(found) = self.try_connect().await? {
                 self.start_keeper();
                 return Open::new(found, &self.size).await;
             }
@@ -283,6 +293,14 @@ impl Shared {
                 }
             }
             pause = (pause * 2).min(longest_pause);
+        }
+    }
+
+    /// Opens a connection. `None` if there is none for now.
+    async fn try_connect(&self) -> Result<Option<Found>, Error> {
+        match hosts::find(&self.hosts).await {
+            Err(failed) if failed.may_pass() && !self.hosts.fails_fast => Ok(None),
+            found => Ok(Some(found?)),
         }
     }
 

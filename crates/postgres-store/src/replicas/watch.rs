@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Replica, Shared, State, Watching};
 use crate::connect::connect;
-use crate::failure::failure;
+use crate::failure::{code_and_message, failure};
 use crate::hosts::Hosts;
 use crate::statement::no_answer;
 
@@ -81,7 +81,8 @@ async fn watch_replica<T>(
                     State::Behind
                 }
             }
-            Err(Error::Database(_)) => State::Behind,
+            // It answers, but has no such database, no such table, or no session for the store.
+            Err(failed) if code_and_message(&failed).0.is_some() => State::Behind,
             Err(_) => State::Gone,
         };
         replica.set(state);

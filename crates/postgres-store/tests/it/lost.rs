@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use postgres_store::{Limits, Pool};
-use sqlx::Error;
+use postgres_store::{ConnectErrorKind, Limits, Pool, connect_error};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -49,13 +48,15 @@ async fn dead_connection_is_not_lent_again() {
 }
 
 #[tokio::test]
-async fn unreachable_server_ends_in_timeout() {
+async fn refusing_server_is_named_when_the_time_is_over() {
     let unused = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = unused.local_addr().expect("an address").port();
     drop(unused);
     let url = format!("postgres://user@127.0.0.1:{port}/none");
     let pool = Pool::new(options(&url), Limits::new(1, Duration::from_millis(100)));
-    assert!(matches!(pool.acquire().await, Err(Error::PoolTimedOut)));
+    let refused = pool.acquire().await.expect_err("no server");
+    let cause = connect_error(&refused).expect("a cause");
+    assert_eq!(cause.kind(), ConnectErrorKind::Refused);
     assert_eq!(pool.size(), 0);
 }
 
@@ -64,7 +65,10 @@ async fn missing_database_fails_at_once() {
     let database = database().await;
     let missing = options(database.url()).database("there_is_none");
     let pool = Pool::new(missing, Limits::new(1, super::TEST_TIMEOUT));
-    assert!(matches!(pool.acquire().await, Err(Error::Database(_))));
+    let refused = pool.acquire().await.expect_err("no database");
+    let cause = connect_error(&refused).expect("a cause");
+    assert_eq!(cause.kind(), ConnectErrorKind::NoDatabase);
+    assert_eq!(cause.code().as_deref(), Some("3D000"));
 }
 
 /// The server allows fewer connections than the pool.

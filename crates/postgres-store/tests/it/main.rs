@@ -6,6 +6,7 @@ mod closing;
 mod encryption;
 mod hosts;
 mod lost;
+mod outages;
 mod proxy;
 mod sessions;
 mod silent;

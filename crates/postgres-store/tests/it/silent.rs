@@ -83,9 +83,9 @@ async fn silent_server_is_given_up_in_seconds() {
     let database = database().await;
     let proxy = SessionProxy::start(database.url()).await;
     proxy.silence_new(true);
-    let lost = timeout(NOTICED, connect(&hosts_of(proxy.url()))).await;
-    let lost = lost.expect("it ends").expect_err("no answer");
-    assert_eq!(failure(&lost), Failure::Lost);
+    let silent = timeout(NOTICED, connect(&hosts_of(proxy.url()))).await;
+    let silent = silent.expect("it ends").expect_err("no answer");
+    assert_eq!(failure(&silent), Failure::NotSent);
     // A borrower tries again as long as it waits.
     let pool = Pool::new(options(proxy.url()), Limits::new(1, TEST_TIMEOUT));
     let borrower = tokio::spawn(async move { borrow(&pool).await });

@@ -7,6 +7,7 @@ mod disk_full;
 mod encryption;
 mod held;
 mod hosts;
+mod outages;
 mod plans;
 mod pooled;
 mod races;

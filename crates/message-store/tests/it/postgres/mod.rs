@@ -12,6 +12,7 @@ mod installation;
 mod interface;
 mod namespaces;
 mod order;
+mod outages;
 mod plans;
 mod pooled;
 mod replica;

@@ -100,14 +100,14 @@ async fn no_message_has_the_password() {
     let text = failed.to_string();
     assert!(!text.contains("secret"), "{text}");
     assert!(
-        text.contains(&format!("{first}: Connection refused")),
+        text.contains(&format!("{first} refused the connection")),
         "{text}"
     );
     assert!(
-        text.contains(&format!("{second}: Connection refused")),
+        text.contains(&format!("{second} refused the connection")),
         "{text}"
     );
-    assert_eq!(failure(&failed), Failure::Lost);
+    assert_eq!(failure(&failed), Failure::NotSent);
     let shown = format!(
         "{:?}",
         server(&url(&["a", "b"], "d")).expect("a URL").hosts()
@@ -191,7 +191,7 @@ async fn refusal_of_all_hosts_is_no_transient_failure() {
     let dead = dead();
     let other = open(&url(&[&dead, host], "there_is_none")).await;
     let other = other.expect_err("no database");
-    assert_eq!(failure(&other), Failure::Lost, "{other}");
+    assert_eq!(failure(&other), Failure::NotSent, "{other}");
     let text = other.to_string();
     assert!(
         text.contains("there_is_none") && text.contains(&dead),
